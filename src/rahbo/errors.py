@@ -1,0 +1,29 @@
+"""Every error that rahbo raises on purpose."""
+
+
+class RahboError(Exception):
+    """Base of all errors raised by rahbo; catch it to catch them all."""
+
+
+class SpaceError(RahboError, ValueError):
+    """Raised when a search space is ill-defined or a point does not belong to it."""
+
+
+class DataError(RahboError, ValueError):
+    """Raised when told observations are malformed, such as a NaN or a wrong shape."""
+
+
+class SettingsError(RahboError, ValueError):
+    """Raised when a setting is out of its range or two settings contradict each other."""
+
+
+class ExhaustedError(RahboError, RuntimeError):
+    """Raised when a point is asked for but no legal point is left to propose."""
+
+
+class NotReadyError(RahboError, RuntimeError):
+    """Raised when an answer is asked for before there is enough data to give it."""
+
+
+class NumericalError(RahboError, RuntimeError):
+    """Raised when a computation breaks down, such as a matrix that cannot be factorised."""

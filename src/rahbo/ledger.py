@@ -1,0 +1,156 @@
+"""Who was asked what, and what came back: suggestions, repeats, failures.
+
+A trial is one suggestion, or one point told without being asked for, with every value by its
+repeat index. Trials are ordered by id, values within a trial by repeat index, never by arrival,
+so the same answers give the same data in whatever order they come.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+
+from rahbo.arrays import Array
+from rahbo.errors import DataError
+from rahbo.observations import Observations
+
+Source = Literal["design", "strategy", "user"]
+
+# Larger numbers overflow once squared and summed.
+LARGEST = 1e100
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A point to evaluate.
+
+    Attributes:
+        id: Its name in `Optimizer.tell`.
+        params: Parameters in user units.
+        indices: Repeat indices still wanted.
+    """
+
+    id: int
+    params: dict[str, Any]
+    indices: tuple[int, ...]
+
+    @property
+    def repeats(self) -> int:
+        """How many evaluations are wanted."""
+        return len(self.indices)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One suggestion, or one point told without being asked for, and what is known of it.
+
+    Attributes:
+        id: Trials are numbered from 0 in the order they were opened.
+        params: Parameters in user units.
+        x: The point of the cube, ``(d,)``.
+        n_requested: Repeats asked for.
+        source: Where the point came from.
+        values: By repeat index, in the user's sign.
+        failures: Reasons, by repeat index.
+        own_bound: The strategy's lower bound at ``x`` when it was asked (Corollary 1.1), in the
+            sense of maximisation; None for points a strategy did not choose.
+        cancelled: Whether the missing repeats are no longer wanted.
+    """
+
+    id: int
+    params: dict[str, Any]
+    x: Array
+    n_requested: int
+    source: Source
+    values: Mapping[int, float] = field(default_factory=dict)
+    failures: Mapping[int, str] = field(default_factory=dict)
+    own_bound: float | None = None
+    cancelled: bool = False
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Repeat indices asked for and neither told, failed nor cancelled."""
+        if self.cancelled:
+            return ()
+        settled = self.values.keys() | self.failures.keys()
+        return tuple(i for i in range(self.n_requested) if i not in settled)
+
+    @property
+    def suggestion(self) -> Suggestion:
+        """What is still wanted of this trial."""
+        return Suggestion(self.id, dict(self.params), self.missing)
+
+    def with_values(self, values: Sequence[float]) -> Trial:
+        """Append values at the first free repeat indices."""
+        taken = self.values.keys() | self.failures.keys()
+        free = (i for i in range(len(taken) + len(values)) if i not in taken)
+        return replace(self, values={**self.values, **dict(zip(free, values, strict=False))})
+
+    def with_value(self, repeat: int, value: float) -> Trial:
+        """Tell one repeat; the same value again changes nothing, another one is an error.
+
+        A value for a repeat that was said to have failed replaces the failure.
+        """
+        known = self.values.get(repeat)
+        if known is not None and known != value:
+            raise DataError(
+                f"Repeat {repeat} of suggestion {self.id} was told as {known!r} and now as "
+                f"{value!r}. A repeat has one value; use another repeat index for a new one."
+            )
+        failures = {i: why for i, why in self.failures.items() if i != repeat}
+        return replace(self, values={**self.values, repeat: value}, failures=failures)
+
+    def with_failures(self, repeats: Iterable[int], reason: str) -> Trial:
+        """Mark repeats as failed; values already told stay."""
+        lost = {i: reason for i in repeats if i not in self.values}
+        return replace(self, failures={**self.failures, **lost})
+
+
+def observations_of(trials: Iterable[Trial], sign: float) -> Observations:
+    """The data of trials in order of id, multiplied by ``sign``."""
+    ordered = sorted(trials, key=lambda trial: trial.id)
+    values = [[sign * t.values[i] for i in sorted(t.values)] for t in ordered]
+    return Observations.from_rounds([t.x for t in ordered], values)
+
+
+def checked_values(values: object) -> list[float]:
+    """A number or a sequence of numbers as a list of finite floats."""
+    if isinstance(values, (str, bytes, Mapping)):
+        raise DataError(f"tell() needs a number or a sequence of numbers, got {values!r}.")
+    if isinstance(values, Iterable) and not (isinstance(values, np.ndarray) and values.ndim == 0):
+        listed = list(values)
+    else:
+        listed = [values]
+    if not listed:
+        raise DataError("tell() got no values. Pass at least one, or call tell_failure().")
+    return [_checked_value(value) for value in listed]
+
+
+def checked_repeat(repeat: object) -> int:
+    """A repeat index."""
+    if isinstance(repeat, bool) or not isinstance(repeat, (int, np.integer)) or repeat < 0:
+        raise DataError(f"repeat must be a whole number >= 0, got {repeat!r}.")
+    return int(repeat)
+
+
+def _checked_value(value: object) -> float:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise DataError(
+            f"tell() needs numbers, got {value!r}. Convert it, or call tell_failure()."
+        )
+    number = float(value)
+    if not math.isfinite(number):
+        raise DataError(
+            f"tell() got {number!r}, which is not a measurement. Call tell_failure() for an "
+            "evaluation that gave no number."
+        )
+    if abs(number) > LARGEST:
+        raise DataError(f"tell() got {number!r}, beyond {LARGEST:g}. Tell it in other units.")
+    return number

@@ -1,0 +1,91 @@
+"""How wide a confidence band is: mu(x) +- beta * sigma(x).
+
+The paper's convention, eq. 7: beta multiplies the standard deviation. Libraries that write
+mu + sqrt(beta) * sigma mean by beta what is beta**2 here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from rahbo.errors import SettingsError
+from rahbo.model.gp import GP
+
+
+class Confidence(ABC):
+    """A rule that gives beta for a posterior."""
+
+    @abstractmethod
+    def beta(self, gp: GP) -> float:
+        """The width of the band around ``gp``, in posterior standard deviations."""
+
+
+@dataclass(frozen=True)
+class ConstantBeta(Confidence):
+    """The same width always; the paper's experiments use 2."""
+
+    value: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.value) and self.value >= 0):
+            raise SettingsError(f"beta must be a number >= 0, got {self.value!r}.")
+
+    def beta(self, gp: GP) -> float:
+        """The constant."""
+        return float(self.value)
+
+
+@dataclass(frozen=True)
+class Lemma1Beta(Confidence):
+    """The width for which the band holds at all points and times with probability 1 - delta.
+
+    beta_t = sqrt(2 ln(det(lam Sigma + K)^(1/2) / (delta det(lam Sigma)^(1/2)))) + sqrt(lam) B
+
+    Lemma 1, with determinants over the t - 1 observations that mu_{t-1} uses: as printed, with
+    t of them, beta_t would depend on the point it is used to choose. It needs a kernel fixed in
+    advance and noise that is sub-Gaussian with the variances given; with fitted kernels, or on
+    sample variances of Gaussian noise, it is a heuristic.
+
+    Attributes:
+        norm: A bound B on the RKHS norm of the function under the kernel kappa.
+        delta: The probability that the band fails somewhere, sometime.
+    """
+
+    norm: float
+    delta: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.norm) and self.norm >= 0):
+            raise SettingsError(f"The norm bound must be a number >= 0, got {self.norm!r}.")
+        if not 0 < self.delta < 1:
+            raise SettingsError(f"delta must be between 0 and 1, got {self.delta!r}.")
+
+    def beta(self, gp: GP) -> float:
+        """beta_t after the observations of ``gp``."""
+        return lemma1_beta(gp.information_gain, self.norm, self.delta, gp.lam)
+
+
+def lemma1_beta(information_gain: float, norm: float, delta: float, lam: float) -> float:
+    """Lemma 1's beta from the information gain of the observations.
+
+    beta = sqrt(2 ln(1 / delta) + 2 I) + sqrt(lam) B
+
+    with I = 1/2 ln(det(lam Sigma + K) / det(lam Sigma)). With the maximum information gain
+    gamma_T in place of I this is the data-independent bound of A.1.2, which prints gamma_T
+    where 2 gamma_T is needed.
+    """
+    return float(np.sqrt(2.0 * np.log(1.0 / delta) + 2.0 * information_gain) + np.sqrt(lam) * norm)
+
+
+def as_confidence(beta: float | Confidence, name: str = "beta") -> Confidence:
+    """A number means a constant width."""
+    if isinstance(beta, Confidence):
+        return beta
+    if isinstance(beta, bool) or not isinstance(beta, (int, float)):
+        raise SettingsError(
+            f"{name} must be a number or a Confidence such as Lemma1Beta, got {beta!r}."
+        )
+    return ConstantBeta(float(beta))

@@ -1,0 +1,380 @@
+"""Exact Gaussian process regression under a different noise variance at each point.
+
+Notation: ``X (n, d)`` distinct inputs, ``y (n,)`` outputs, ``noise_var (n,)`` the diagonal of
+Sigma, ``lam`` the paper's lambda, ``A = K + lam * Sigma``, ``m`` a constant prior mean (the paper
+has m = 0). The prior is f ~ GP(m, kappa / lam), the noise N(0, Sigma), and
+    mu(x)      = m + kappa_t(x)^T A^-1 (y - m)                          (eq. 5)
+    sigma^2(x) = (kappa(x, x) - kappa_t(x)^T A^-1 kappa_t(x)) / lam     (eq. 6)
+    log p(y)   = log N(y; m, A / lam)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.linalg.blas import dsyr
+
+from rahbo.arrays import Array, Index
+from rahbo.errors import NumericalError
+from rahbo.model.kernels import Kernel
+from rahbo.quasinewton import minimize
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+# Posterior variances below this share of the prior variance are rounding errors.
+VARIANCE_FLOOR = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class GP:
+    """The posterior of f given data and fixed hyperparameters.
+
+    Attributes:
+        kernel: The covariance function kappa.
+        X: Inputs, ``(n, d)``, pending ones last.
+        lam: The regulariser lambda.
+        prior_mean: The constant m.
+        chol: Lower Cholesky factor of A, ``(n, n)``, Fortran order.
+        weights: A^-1 (y - m), ``(n,)``; zero at pending points, whose outputs are taken to be
+            what the posterior expects, so they narrow the bands and leave the mean as it is.
+        log_likelihood: log p(y) of the observed outputs.
+        log_det_ratio: ln det(A) - ln det(lam Sigma) of the observed points (Lemma 1).
+    """
+
+    kernel: Kernel
+    X: Array
+    lam: float
+    prior_mean: float
+    chol: Array
+    weights: Array
+    log_likelihood: float
+    log_det_ratio: float
+
+    @classmethod
+    def condition(
+        cls,
+        kernel: Kernel,
+        X: Array,
+        y: Array,
+        noise_var: Array,
+        *,
+        lam: float = 1.0,
+        prior_mean: float = 0.0,
+    ) -> GP:
+        """The posterior after observing ``y (n,)`` at ``X (n, d)`` with positive ``noise_var``."""
+        K = kernel(X, X)
+        chol = cholesky(K, lam * noise_var)
+        residual = y - prior_mean
+        weights = _solve(chol, residual[:, None])[:, 0]
+        log_det = _log_det(chol)
+        return cls(
+            kernel,
+            X,
+            lam,
+            prior_mean,
+            chol,
+            weights,
+            log_likelihood=_log_density(residual @ weights, log_det, len(y), lam),
+            log_det_ratio=log_det - float(np.log(lam * noise_var).sum()),
+        )
+
+    @property
+    def information_gain(self) -> float:
+        """Mutual information of outputs and f, from the determinants.
+
+        I(y, f) = 1/2 ln(det(K + lam Sigma) / det(lam Sigma))    (A.1.2)
+        """
+        return 0.5 * self.log_det_ratio
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """Posterior mean and standard deviation (eq. 5, 6) at ``X (m, d)``, each ``(m,)``."""
+        K = self.kernel(X, self.X)
+        V = _half_solve(self.chol, K.T)
+        var = self._variance(X, V)
+        return self.prior_mean + K @ self.weights, np.sqrt(var)
+
+    def predict_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean and standard deviation ``(m,)``, then their gradients in x, ``(m, d)``."""
+        K, slope = self.kernel.evaluate(X, self.X)
+        V = _half_solve(self.chol, K.T)
+        sigma = np.sqrt(self._variance(X, V))
+        mu_gradient = self.kernel.input_gradient(X, self.X, slope * self.weights)
+        B = _half_solve(self.chol, V, transposed=True)
+        explained = self.kernel.input_gradient(X, self.X, slope * B.T)
+        var_gradient = (self.kernel.diagonal_gradient(X) - 2.0 * explained) / self.lam
+        sigma_gradient = var_gradient / (2.0 * sigma[:, None])
+        return self.prior_mean + K @ self.weights, sigma, mu_gradient, sigma_gradient
+
+    def covariance(self, X: Array) -> Array:
+        """Joint posterior covariance of f at ``X (m, d)``, ``(m, m)``."""
+        V = _half_solve(self.chol, self.kernel(X, self.X).T)
+        return np.asarray((self.kernel(X, X) - V.T @ V) / self.lam)
+
+    def with_pending(self, X: Array, noise_var: Array) -> GP:
+        """The posterior once outputs arrive at ``X (p, d)`` that equal what it expects now."""
+        if len(X) == 0:
+            return self
+        n, p = len(self.X), len(X)
+        cross = _half_solve(self.chol, self.kernel(X, self.X).T)
+        corner = cholesky(self.kernel(X, X) - cross.T @ cross, self.lam * noise_var)
+        chol = np.zeros((n + p, n + p), order="F")
+        chol[:n, :n], chol[n:, :n], chol[n:, n:] = self.chol, cross.T, corner
+        weights = np.append(self.weights, np.zeros(p))
+        return replace(self, X=np.vstack([self.X, X]), chol=chol, weights=weights)
+
+    def _variance(self, X: Array, V: Array) -> Array:
+        prior = self.kernel.diagonal(X)
+        var = prior - np.einsum("ij,ij->j", V, V)
+        return np.asarray(np.maximum(var, VARIANCE_FLOOR * np.maximum(prior, 1e-300)) / self.lam)
+
+
+@dataclass(frozen=True)
+class Hyperprior:
+    """What is believed of kernel parameters and prior mean before seeing data.
+
+    Log lengthscales and log variance are Gaussian, the mean is Gaussian; an infinite standard
+    deviation is a flat prior (plain marginal likelihood), ``mean_var = 0`` fixes the mean.
+
+    Attributes:
+        log_lengthscale: Centre.
+        log_lengthscale_std: Standard deviation.
+        log_variance: Centre, also the middle of the search range.
+        log_variance_std: Standard deviation.
+        mean: Centre of the prior mean m.
+        mean_var: Its variance.
+    """
+
+    log_lengthscale: float
+    log_lengthscale_std: float
+    log_variance: float
+    log_variance_std: float
+    mean: float
+    mean_var: float
+
+    @classmethod
+    def weak(cls, d: int, *, log_variance: float = 0.0, mean: float = 0.0) -> Hyperprior:
+        """For outputs of order one: lengthscales grow as the diagonal of the cube does."""
+        return cls(math.log(0.2) + 0.5 * math.log(d), math.sqrt(3.0), log_variance, 1.0, mean, 1.0)
+
+    @classmethod
+    def flat(cls, log_variance: float) -> Hyperprior:
+        """Zero prior mean and plain marginal likelihood, for outputs of any scale."""
+        return cls(math.log(0.3), math.inf, log_variance, math.inf, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Hyperparameters:
+    """The result of a fit, and the warm start of the next.
+
+    Attributes:
+        kernel: With its fitted parameters.
+        prior_mean: The constant m.
+        noise_scale: The learned factor of the noise weights; 0 where none was learned.
+        log_posterior: Log marginal likelihood plus log hyperprior.
+        theta: Log lengthscales, log variance and, if learned, log noise scale.
+        inverse_hessian: Curvature of the negative log posterior at theta, ``(p, p)``.
+    """
+
+    kernel: Kernel
+    prior_mean: float
+    noise_scale: float
+    log_posterior: float
+    theta: Array
+    inverse_hessian: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The log posterior of hyperparameters given data, with its gradient.
+
+    Attributes:
+        kernel: A kernel class, to be learned, or a kernel, taken as it is.
+        X: ``(n, d)``.
+        y: ``(n,)``.
+        noise_var: The known part of the noise variance, ``(n,)``.
+        noise_weights: ``(n,)`` or None: the learned part is a common factor times these.
+        lam: The regulariser lambda.
+        prior: The hyperprior.
+    """
+
+    kernel: type[Kernel] | Kernel
+    X: Array
+    y: Array
+    noise_var: Array
+    noise_weights: Array | None
+    lam: float
+    prior: Hyperprior
+
+    def __call__(self, theta: Array) -> tuple[float, Array, float]:
+        """Log posterior, its gradient ``(p,)`` and the best prior mean at ``theta (p,)``.
+
+        With W = lam a a^T - A^-1 and a = A^-1 (y - m):
+        d log p / d theta = 1/2 sum(W * dA / d theta)
+        """
+        kernel = self.kernel_at(theta)
+        K, slope = kernel.evaluate(self.X, self.X)
+        noise = self.noise_var
+        if self.noise_weights is not None:
+            noise = noise + np.exp(theta[-1]) * self.noise_weights
+        chol = cholesky(K.copy(), self.lam * noise)
+        prior_mean = self._prior_mean(chol)
+        residual = self.y - prior_mean
+        a = _solve(chol, residual[:, None])[:, 0]
+        value = _log_density(residual @ a, _log_det(chol), len(a), self.lam)
+        # One triangle of W, its diagonal halved, stands for half of the symmetric matrix.
+        W, _ = lapack.dpotri(chol, lower=1, overwrite_c=1)
+        np.negative(W, out=W)
+        W = dsyr(self.lam, a, lower=1, a=W, overwrite_a=1)
+        diagonal = W.diagonal().copy()
+        np.fill_diagonal(W, 0.5 * diagonal)
+        gradient = kernel.log_parameter_gradient(self.X, K, slope, W.T)
+        if self.noise_weights is not None:
+            in_noise = 0.5 * self.lam * np.exp(theta[-1]) * (diagonal @ self.noise_weights)
+            gradient = np.append(gradient, in_noise)
+        penalty, pull = self._log_prior(theta, prior_mean)
+        return value + penalty, gradient + pull, prior_mean
+
+    def subset(self, rows: Index) -> Evidence:
+        """The evidence of some of the points."""
+        weights = None if self.noise_weights is None else self.noise_weights[rows]
+        return replace(
+            self, X=self.X[rows], y=self.y[rows], noise_var=self.noise_var[rows],
+            noise_weights=weights,
+        )
+
+    def kernel_at(self, theta: Array) -> Kernel:
+        """The kernel with the parameters in ``theta (p,)``."""
+        if isinstance(self.kernel, Kernel):
+            return self.kernel
+        return self.kernel.from_log_parameters(theta[: self.X.shape[1] + 1])
+
+    def _prior_mean(self, chol: Array) -> float:
+        """The m that maximises the posterior at given kernel parameters (ridge regression)."""
+        if self.prior.mean_var == 0.0:
+            return self.prior.mean
+        both = _solve(chol, np.column_stack([self.y, np.ones_like(self.y)]))
+        precision = 1.0 / self.prior.mean_var
+        weighted, total = self.lam * both.sum(axis=0)
+        return float((weighted + precision * self.prior.mean) / (total + precision))
+
+    def _log_prior(self, theta: Array, prior_mean: float) -> tuple[float, Array]:
+        p = self.prior
+        d = self.X.shape[1]
+        centre = np.full(len(theta), float(p.log_variance))
+        centre[:d] = p.log_lengthscale
+        precision = np.zeros(len(theta))
+        precision[:d] = p.log_lengthscale_std**-2
+        precision[d] = p.log_variance_std**-2
+        offset = theta - centre
+        value = -0.5 * float(precision @ offset**2)
+        if p.mean_var > 0.0:
+            value -= 0.5 * (prior_mean - p.mean) ** 2 / p.mean_var
+        return value, -precision * offset
+
+
+# A first fit of many points is prepared on this many of them: same optimum, a fraction of the cost.
+SUBSET = 128
+
+
+def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperparameters:
+    """Maximise the evidence over the hyperparameters.
+
+    A first fit tries short, medium and long lengthscales, because the likelihood of few points
+    has several maxima; later fits start where the last one ended, with its curvature.
+    """
+    n = len(evidence.y)
+    if previous is None and n > 2 * SUBSET:
+        previous = fit(evidence.subset(np.linspace(0, n - 1, SUBSET).astype(np.intp)))
+    starts, lower, upper = _search_box(evidence)
+    curvature = None
+    if previous is not None:
+        starts, curvature = previous.theta[None], previous.inverse_hessian[None]
+    prior_means: dict[bytes, float] = {}
+
+    def negative(thetas: Array) -> tuple[Array, Array]:
+        values, gradients = np.empty(len(thetas)), np.empty(thetas.shape)
+        for i, theta in enumerate(thetas):
+            values[i], gradients[i], prior_means[theta.tobytes()] = evidence(theta)
+        return -values, -gradients
+
+    found = minimize(
+        negative,
+        starts,
+        lower,
+        upper,
+        inverse_hessian=curvature,
+        max_step=1.0,
+        gradient_tolerance=0.02,
+        value_tolerance=1e-4,
+    )
+    best = int(np.argmin(found.value))
+    theta = found.x[best]
+    return Hyperparameters(
+        kernel=evidence.kernel_at(theta),
+        prior_mean=prior_means[theta.tobytes()],
+        noise_scale=math.exp(theta[-1]) if evidence.noise_weights is not None else 0.0,
+        log_posterior=-float(found.value[best]),
+        theta=theta,
+        inverse_hessian=found.inverse_hessian[best],
+    )
+
+
+def _search_box(evidence: Evidence) -> tuple[Array, Array, Array]:
+    """Three starts ``(3, p)`` and the bounds ``(p,)`` of theta; equal where nothing is learned."""
+    prior, d = evidence.prior, evidence.X.shape[1]
+    centre = np.append(np.full(d, prior.log_lengthscale), float(prior.log_variance))
+    lower = np.append(np.full(d, math.log(0.01)), centre[d] - math.log(1e4))
+    upper = np.append(np.full(d, math.log(100.0)), centre[d] + math.log(1e4))
+    if isinstance(evidence.kernel, Kernel):
+        centre = lower = upper = evidence.kernel.log_parameters
+    starts = np.tile(centre, (3, 1))
+    starts[:, :d] += np.log([[0.3], [1.0], [3.0]])
+    if evidence.noise_weights is not None:
+        level = prior.log_variance - math.log(10.0)
+        starts = np.column_stack([starts, np.full(3, level)])
+        lower, upper = np.append(lower, level - 16.0), np.append(upper, level + 8.0)
+    return starts, lower, upper
+
+
+def cholesky(K: Array, diagonal: Array) -> Array:
+    """Lower Cholesky factor of ``K + diag(diagonal)``; ``K (n, n)`` is overwritten.
+
+    A matrix that rounding has made indefinite gets the smallest of a few jitters that helps.
+    """
+    n = len(K)
+    K.flat[:: n + 1] += diagonal
+    scale = float(np.max(K.flat[:: n + 1], initial=0.0))
+    chol, failed = lapack.dpotrf(K.T, lower=1)
+    for jitter in (1e-12, 1e-10, 1e-8, 1e-6):
+        if failed == 0:
+            break
+        A = K.copy()
+        A.flat[:: n + 1] += jitter * scale
+        chol, failed = lapack.dpotrf(A.T, lower=1)
+    if failed != 0:
+        raise NumericalError(
+            f"The covariance matrix of {n} points is not positive definite even with jitter. "
+            "Check the data for extreme scales, or raise min_noise_var."
+        )
+    return np.asarray(chol)
+
+
+def _solve(chol: Array, B: Array) -> Array:
+    """A^-1 B for ``B (n, m)``."""
+    return np.asarray(lapack.dpotrs(chol, B, lower=1)[0])
+
+
+def _half_solve(chol: Array, B: Array, *, transposed: bool = False) -> Array:
+    """L^-1 B, or L^-T B, for ``B (n, m)``."""
+    return np.asarray(lapack.dtrtrs(chol, B, lower=1, trans=int(transposed))[0])
+
+
+def _log_det(chol: Array) -> float:
+    return 2.0 * float(np.log(chol.diagonal()).sum())
+
+
+def _log_density(quadratic: float, log_det: float, n: int, lam: float) -> float:
+    """log N(y; m, A / lam) from (y - m)^T A^-1 (y - m) and ln det A."""
+    return -0.5 * float(lam * quadratic + log_det - n * np.log(lam) + n * LOG_2PI)

@@ -1,0 +1,236 @@
+"""Covariance functions with automatic relevance determination, and their gradients.
+
+Notation: ``X (m, d)`` and ``Z (n, d)`` points of the unit cube, ``K (m, n)`` covariances.
+``r`` is the distance after division by the lengthscales. A kernel is
+    kappa(x, z) = variance * shape(r)
+(Linear: variance * <x, z> after that division). Besides ``K`` each evaluation returns the
+``slope`` matrix, from which every gradient is one matrix product:
+    d kappa / d x_j           = slope * (z_j - x_j) / lengthscale_j^2
+    d kappa / d log lengthscale_j = slope * (x_j - z_j)^2 / lengthscale_j^2
+with slope = -variance * shape'(r) / r. No ``(m, n, d)`` array is ever formed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from rahbo.arrays import Array
+from rahbo.errors import SettingsError
+
+
+class Kernel(ABC):
+    """A covariance function with fixed parameters.
+
+    Args:
+        lengthscales: One positive length per input column, in units of the cube.
+        variance: Prior variance ``kappa(x, x)`` (for Linear its coefficient).
+    """
+
+    def __init__(self, lengthscales: Sequence[float] | Array, variance: float = 1.0) -> None:
+        self.lengthscales = np.array(lengthscales, dtype=float, ndmin=1)
+        self.variance = float(variance)
+        if self.lengthscales.ndim != 1 or not np.all(self.lengthscales > 0):
+            raise SettingsError(
+                f"{type(self).__name__} needs one positive lengthscale per input, "
+                f"got {lengthscales!r}."
+            )
+        if not (np.isfinite(self.variance) and self.variance > 0):
+            raise SettingsError(
+                f"{type(self).__name__} needs a positive variance, got {variance!r}."
+            )
+
+    def __repr__(self) -> str:
+        lengths = ", ".join(f"{length:.4g}" for length in self.lengthscales)
+        return f"{type(self).__name__}([{lengths}], variance={self.variance:.4g})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and np.array_equal(
+            self.log_parameters, other.log_parameters  # type: ignore[attr-defined]
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.variance, self.lengthscales.tobytes()))
+
+    @property
+    def d(self) -> int:
+        """Number of input columns."""
+        return self.lengthscales.size
+
+    @property
+    def log_parameters(self) -> Array:
+        """Log lengthscales, then log variance, ``(d + 1,)``."""
+        return np.log(np.append(self.lengthscales, self.variance))
+
+    @classmethod
+    def from_log_parameters(cls, theta: Array) -> Self:
+        """The kernel with parameters ``exp(theta)``, ``theta (d + 1,)``."""
+        return cls(np.exp(theta[:-1]), float(np.exp(theta[-1])))
+
+    def __call__(self, X: Array, Z: Array) -> Array:
+        """Covariances ``(m, n)``."""
+        return self.evaluate(X, Z)[0]
+
+    @abstractmethod
+    def evaluate(self, X: Array, Z: Array) -> tuple[Array, Array]:
+        """Covariances and slopes, each ``(m, n)``."""
+
+    @abstractmethod
+    def diagonal(self, X: Array) -> Array:
+        """Prior variances ``kappa(x, x)``, ``(m,)``."""
+
+    @abstractmethod
+    def diagonal_gradient(self, X: Array) -> Array:
+        """Gradients of ``kappa(x, x)``, ``(m, d)``."""
+
+    @abstractmethod
+    def input_gradient(self, X: Array, Z: Array, weighted_slope: Array) -> Array:
+        """Gradients in ``x`` of ``sum_i W_i kappa(x, z_i)``, ``(m, d)``.
+
+        Args:
+            X: ``(m, d)``.
+            Z: ``(n, d)``.
+            weighted_slope: ``W * slope``, ``(m, n)``.
+        """
+
+    @abstractmethod
+    def log_parameter_gradient(self, X: Array, K: Array, slope: Array, W: Array) -> Array:
+        """Gradient of ``sum_ij W_ij kappa(x_i, x_j)`` in the log parameters, ``(d + 1,)``.
+
+        Args:
+            X: ``(n, d)``.
+            K: ``(n, n)`` as `evaluate` gave it.
+            slope: ``(n, n)`` likewise.
+            W: Any weights, ``(n, n)``, symmetric or one triangle; overwritten.
+        """
+
+
+class Stationary(Kernel):
+    """A kernel of the scaled distance alone."""
+
+    @staticmethod
+    @abstractmethod
+    def shape(squared: Array) -> tuple[Array, Array]:
+        """``shape(r)`` and ``-shape'(r) / r`` from ``r^2``, which may be overwritten."""
+
+    def evaluate(self, X: Array, Z: Array) -> tuple[Array, Array]:
+        """Covariances and slopes, each ``(m, n)``."""
+        U, V = X / self.lengthscales, Z / self.lengthscales
+        squared = U @ (-2.0 * V.T)
+        squared += np.einsum("ij,ij->i", U, U)[:, None]
+        squared += np.einsum("ij,ij->i", V, V)
+        np.maximum(squared, 0.0, out=squared)
+        if X is Z:
+            np.fill_diagonal(squared, 0.0)
+        K, slope = self.shape(squared)
+        K *= self.variance
+        slope *= self.variance
+        return K, slope
+
+    def diagonal(self, X: Array) -> Array:
+        """Prior variances ``(m,)``."""
+        return np.full(len(X), self.variance)
+
+    def diagonal_gradient(self, X: Array) -> Array:
+        """Zero, ``(m, d)``: the prior variance is the same everywhere."""
+        return np.zeros_like(X)
+
+    def input_gradient(self, X: Array, Z: Array, weighted_slope: Array) -> Array:
+        """Gradients in ``x``, ``(m, d)``."""
+        pull = weighted_slope @ Z - weighted_slope.sum(axis=1)[:, None] * X
+        return np.asarray(pull / self.lengthscales**2)
+
+    def log_parameter_gradient(self, X: Array, K: Array, slope: Array, W: Array) -> Array:
+        """Gradient in the log parameters, ``(d + 1,)``."""
+        in_variance = np.vdot(W, K)
+        W *= slope
+        spread = (W.sum(axis=0) + W.sum(axis=1)) @ X**2 - 2.0 * np.einsum("ij,ij->j", X, W @ X)
+        return np.append(spread / self.lengthscales**2, in_variance)
+
+
+class RBF(Stationary):
+    """Squared exponential kernel.
+
+    kappa = variance * exp(-r^2 / 2)
+    """
+
+    @staticmethod
+    def shape(squared: Array) -> tuple[Array, Array]:
+        """``shape(r)`` and ``-shape'(r) / r``."""
+        squared *= -0.5
+        K = np.exp(squared, out=squared)
+        return K, K.copy()
+
+
+class Matern32(Stationary):
+    """Matérn kernel of smoothness 3/2.
+
+    kappa = variance * (1 + sqrt(3) r) * exp(-sqrt(3) r)
+    """
+
+    @staticmethod
+    def shape(squared: Array) -> tuple[Array, Array]:
+        """``shape(r)`` and ``-shape'(r) / r``."""
+        squared *= 3.0
+        a = np.sqrt(squared, out=squared)
+        slope = np.exp(-a)
+        a += 1.0
+        a *= slope
+        slope *= 3.0
+        return a, slope
+
+
+class Matern52(Stationary):
+    """Matérn kernel of smoothness 5/2.
+
+    kappa = variance * (1 + sqrt(5) r + 5 r^2 / 3) * exp(-sqrt(5) r)
+    """
+
+    @staticmethod
+    def shape(squared: Array) -> tuple[Array, Array]:
+        """``shape(r)`` and ``-shape'(r) / r``."""
+        squared *= 5.0
+        a = np.sqrt(squared)
+        decay = np.exp(-a)
+        a += 1.0
+        squared *= 1.0 / 3.0
+        squared += a
+        squared *= decay
+        a *= decay
+        a *= 5.0 / 3.0
+        return squared, a
+
+
+class Linear(Kernel):
+    """Linear kernel through the origin of the cube.
+
+    kappa = variance * sum_j x_j z_j / lengthscale_j^2
+
+    The slope matrix is the constant ``variance``.
+    """
+
+    def evaluate(self, X: Array, Z: Array) -> tuple[Array, Array]:
+        """Covariances and slopes, each ``(m, n)``."""
+        K = (X * (self.variance / self.lengthscales**2)) @ Z.T
+        return K, np.full_like(K, self.variance)
+
+    def diagonal(self, X: Array) -> Array:
+        """Prior variances ``(m,)``."""
+        return np.asarray((X / self.lengthscales) ** 2 @ np.full(self.d, self.variance))
+
+    def diagonal_gradient(self, X: Array) -> Array:
+        """Gradients of the prior variance, ``(m, d)``."""
+        return np.asarray(2.0 * self.variance * X / self.lengthscales**2)
+
+    def input_gradient(self, X: Array, Z: Array, weighted_slope: Array) -> Array:
+        """Gradients in ``x``, ``(m, d)``."""
+        return np.asarray(weighted_slope @ Z / self.lengthscales**2)
+
+    def log_parameter_gradient(self, X: Array, K: Array, slope: Array, W: Array) -> Array:
+        """Gradient in the log parameters, ``(d + 1,)``."""
+        spread = np.einsum("ij,ij->j", X, W @ X)
+        in_lengths = -2.0 * self.variance * spread / self.lengthscales**2
+        return np.append(in_lengths, np.vdot(W, K))

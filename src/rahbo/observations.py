@@ -1,0 +1,64 @@
+"""What was measured: every repeat, and per distinct point its count, mean and sample variance.
+
+Notation: ``X (n, d)`` distinct points in order of first round, ``rounds (t,)`` the point of each
+round. Repeats of a point merge, over all rounds at it; cost depends on ``n`` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rahbo.arrays import Array, Index
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """All values told so far, grouped by distinct point.
+
+    Attributes:
+        X: Distinct points, ``(n, d)``.
+        values: Every repeat, in order of (round, repeat), ``(N,)``.
+        point: The point each value belongs to, ``(N,)``.
+        rounds: The point of each round, ``(t,)``.
+        count: Repeats per point, ``(n,)``.
+        mean: Sample means (eq. 12), ``(n,)``.
+        sample_var: Unbiased sample variances (eq. 12), ``(n,)``; NaN where one repeat is all.
+    """
+
+    X: Array
+    values: Array
+    point: Index
+    rounds: Index
+    count: Index
+    mean: Array
+    sample_var: Array
+
+    @classmethod
+    def from_rounds(cls, points: Sequence[Array], values: Sequence[Sequence[float]]) -> Observations:
+        """Group the values of each round, ``points[i] (d,)``, by distinct point."""
+        index: dict[bytes, int] = {}
+        rounds = np.array([index.setdefault(x.tobytes(), len(index)) for x in points], dtype=np.intp)
+        first = np.unique(rounds, return_index=True)[1]
+        X = np.array([points[i] for i in first], dtype=float)
+        sizes = [len(v) for v in values]
+        flat = np.array([y for v in values for y in v], dtype=float)
+        point = np.repeat(rounds, sizes)
+        count = np.bincount(point, minlength=len(X))
+        mean = np.bincount(point, flat, len(X)) / count
+        # A second pass takes out what rounding left in the mean of large values.
+        mean += np.bincount(point, flat - mean[point], len(X)) / count
+        squares = np.bincount(point, (flat - mean[point]) ** 2, len(X))
+        sample_var = np.where(count > 1, squares / np.maximum(count - 1, 1), np.nan)
+        return cls(X, flat, point, rounds, count, mean, sample_var)
+
+    @property
+    def n(self) -> int:
+        """Number of distinct points."""
+        return len(self.X)
+
+    def repeats(self, i: int) -> Array:
+        """Every value told at point ``i``."""
+        return self.values[self.point == i]

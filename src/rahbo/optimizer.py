@@ -1,0 +1,401 @@
+"""The one stateful class: ask for points, tell what came of them, get a recommendation.
+
+The border between minimising and maximising is crossed here: inside, values are multiplied by
+``sign`` and always maximised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import cache
+from typing import Any, overload
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from rahbo.arrays import Array
+from rahbo.errors import DataError, NotReadyError, SettingsError
+from rahbo.ledger import (
+    Source,
+    Suggestion,
+    Trial,
+    checked_repeat,
+    checked_values,
+    observations_of,
+)
+from rahbo.model.confidence import Confidence
+from rahbo.model.joint import Learned, MeanNoiseModel, Outputs, Standardized
+from rahbo.model.kernels import Kernel, Matern52
+from rahbo.model.noise import LogNoise, NoiseModel
+from rahbo.observations import Observations
+from rahbo.policy.acquisition import RiskBound, pessimistic
+from rahbo.policy.design import initial_design
+from rahbo.policy.repeats import Fixed
+from rahbo.policy.search import Domain, random_point, values
+from rahbo.policy.strategies import Rahbo, Situation, Strategy
+from rahbo.report import recommendation as report
+from rahbo.report.recommendation import Prediction, Recommendation, Rule
+from rahbo.risk import MeanVariance, RiskMeasure
+from rahbo.settings import Refit, Settings, make_settings
+from rahbo.space import Candidates, Space
+
+Params = Mapping[str, Any]
+
+
+class Optimizer:
+    """Optimises something expensive that answers differently each time.
+
+    Args:
+        space: ``{name: Float | Int | Categorical}``, a tuple of two floats or a list for short,
+            or ``Candidates(rows)``.
+        valid: A predicate on the parameters for constraints known in advance.
+        risk: What makes an outcome good, in the units of the objective.
+        repeats: Evaluations per suggestion.
+        strategy: How points are chosen and reported.
+        direction: ``"maximize"`` or ``"minimize"``.
+        n_initial: Distinct points of the initial design; past results count towards it.
+        kernel: Of the mean GP: a class to be learned, or a kernel to be taken as it is (in units
+            of ``outputs``).
+        noise: The model of the noise variance.
+        beta: Width of the confidence band of the mean, in standard deviations.
+        beta_noise: Width of the band of the noise variance.
+        lam: The regulariser lambda.
+        outputs: ``Standardized()`` or the paper's ``Raw()``.
+        min_noise_var: A lower bound of the noise variance, if known.
+        max_noise_var: An upper bound of the noise variance, if known (eq. 16).
+        refit: When hyperparameters are learned again.
+        seed: Of every random choice; drawn if None, and kept in ``settings.seed``.
+        data: Past results, pairs of parameters and values.
+        trials: The trials of an earlier run with the same settings and seed: this run goes on
+            exactly where that one stopped.
+
+    >>> opt = Optimizer({"x": (0.0, 2.0)}, repeats=3, seed=0)
+    >>> suggestion = opt.ask()
+    >>> suggestion.id, suggestion.repeats
+    (0, 3)
+    >>> opt.tell(suggestion, [0.9, 1.1, 1.0])
+    >>> opt.recommend().n_evaluations
+    3
+    """
+
+    def __init__(
+        self,
+        space: Mapping[str, Any] | Candidates | Space,
+        *,
+        valid: Callable[[dict[str, Any]], bool] | None = None,
+        risk: RiskMeasure = MeanVariance(1.0),  # noqa: B008 - frozen
+        repeats: int | Fixed = 5,
+        strategy: Strategy = Rahbo(),  # noqa: B008 - frozen
+        direction: str = "maximize",
+        n_initial: int | None = None,
+        kernel: type[Kernel] | Kernel = Matern52,
+        noise: NoiseModel = LogNoise(),  # noqa: B008 - frozen
+        beta: float | Confidence = 2.0,
+        beta_noise: float | Confidence = 2.0,
+        lam: float = 1.0,
+        outputs: Outputs = Standardized(),  # noqa: B008 - frozen
+        min_noise_var: float | None = None,
+        max_noise_var: float | None = None,
+        refit: Refit = Refit(),  # noqa: B008 - frozen
+        seed: int | None = None,
+        data: Iterable[tuple[Params, object]] = (),
+        trials: Iterable[Trial] = (),
+    ) -> None:
+        self.settings = make_settings(
+            space, valid=valid, risk=risk, repeats=repeats, strategy=strategy,
+            direction=direction, n_initial=n_initial, kernel=kernel, noise=noise, beta=beta,
+            beta_noise=beta_noise, lam=lam, outputs=outputs, min_noise_var=min_noise_var,
+            max_noise_var=max_noise_var, refit=refit, seed=seed,
+        )  # fmt: skip
+        self._trials: dict[int, Trial] = {t.id: t for t in sorted(trials, key=lambda t: t.id)}
+        self._handed_out: set[int] = set()
+        self._learned: dict[tuple[int, int], tuple[int, Learned]] = {}
+        self._current: tuple[Observations, MeanNoiseModel] | None = None
+        if list(self._trials) != list(range(len(self._trials))):
+            raise DataError("trials= must be all trials of a run, numbered from 0 without gaps.")
+        for params, told in data:
+            self.tell(params, told)
+
+    # -- asking ------------------------------------------------------------------------------
+
+    @overload
+    def ask(self) -> Suggestion: ...
+
+    @overload
+    def ask(self, n: int) -> list[Suggestion]: ...
+
+    def ask(self, n: int | None = None) -> Suggestion | list[Suggestion]:
+        """The next suggestion, or a list of ``n`` to be evaluated at the same time.
+
+        Suggestions not fully told count as under way: further ones keep away from them as far as
+        they will teach the same. Open suggestions of an earlier run are handed out first.
+        """
+        if n is None:
+            return self._ask_one()
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise SettingsError(f"ask(n) needs a whole number >= 1, got {n!r}.")
+        return [self._ask_one() for _ in range(n)]
+
+    def _ask_one(self) -> Suggestion:
+        waiting = next((s for s in self.open if s.id not in self._handed_out), None)
+        if waiting is None:
+            with _one_blas_thread():
+                waiting = self._propose().suggestion
+        self._handed_out.add(waiting.id)
+        return waiting
+
+    def _propose(self) -> Trial:
+        """Open a trial at the next point: initial design first, then the strategy."""
+        settings, domain = self.settings, self._domain()
+        asked = sum(t.source != "user" for t in self._trials.values())
+        rng = np.random.default_rng([settings.seed, 1, asked])
+        under_way = {t.x.tobytes() for t in self._trials.values() if t.values or t.missing}
+        if len(under_way) < settings.n_initial or not self._valued():
+            return self._open(self._design_point(domain, rng), "design")
+        observations, model = self._model()
+        situation = Situation(
+            model=self._with_pending(model),
+            risk=settings.risk,
+            domain=replace(domain, known=self._best_first(observations)),
+            round=sum(t.source == "strategy" for t in self._trials.values()),
+            rng=rng,
+        )
+        x = settings.strategy.propose(situation)
+        bound = _in_user_units(settings.strategy.report_bound(model, settings.risk), x[None])
+        return self._open(x, "strategy", own_bound=float(bound[0]))
+
+    def _design_point(self, domain: Domain, rng: np.random.Generator) -> Array:
+        """The first point of the initial design that no trial has had yet."""
+        seen = {t.x.tobytes() for t in self._trials.values()}
+        design = initial_design(self.settings.space, len(self._trials) + 1, self.settings.seed)
+        fresh = (x for x in design if x.tobytes() not in seen)
+        x = next(fresh, None)
+        return random_point(domain, rng) if x is None else x
+
+    def _open(
+        self, x: Array, source: Source, *, n_requested: int | None = None,
+        params: Params | None = None, own_bound: float | None = None,
+    ) -> Trial:  # fmt: skip
+        params = dict(self.settings.space.decode(x) if params is None else params)
+        repeats = self.settings.repeats.n_repeats if n_requested is None else n_requested
+        trial = Trial(len(self._trials), params, x, repeats, source, own_bound=own_bound)
+        self._trials[trial.id] = trial
+        return trial
+
+    def _domain(self) -> Domain:
+        """Where to look; without revisits, not where points have or get their repeats."""
+        space = self.settings.space
+        excluded: set[bytes] = set()
+        if not space.revisit:
+            wanted = self.settings.repeats.n_repeats
+            total: dict[bytes, int] = {}
+            for t in self._trials.values():
+                key = t.x.tobytes()
+                total[key] = total.get(key, 0) + len(t.values) + len(t.missing)
+            excluded = {key for key, count in total.items() if count >= wanted}
+        return Domain(space, np.empty((0, space.d)), excluded)
+
+    def _best_first(self, observations: Observations) -> Array:
+        return observations.X[np.argsort(-observations.mean, kind="stable")]
+
+    # -- telling -----------------------------------------------------------------------------
+
+    def tell(self, suggestion: Suggestion | int | Params, values: object, *,
+             repeat: int | None = None) -> None:  # fmt: skip
+        """Tell what evaluations gave; all of it is taken or, on an error, none.
+
+        Args:
+            suggestion: What was evaluated: a suggestion, its id, or parameters. Parameters of an
+                open suggestion belong to it; any others are a new point.
+            values: One number or several, in any portions; each is a repeat.
+            repeat: The repeat index of a single value. Telling it again changes nothing.
+        """
+        checked = checked_values(values)
+        if repeat is not None and len(checked) != 1:
+            raise DataError(f"tell(repeat={repeat!r}) needs one value, got {len(checked)}.")
+        index = None if repeat is None else checked_repeat(repeat)
+        trial = self._trial(suggestion, n_new=len(checked))
+        if index is None:
+            self._update(trial.with_values(checked))
+        else:
+            self._update(trial.with_value(index, checked[0]))
+
+    def tell_failure(self, suggestion: Suggestion | int | Params, reason: str = "", *,
+                     repeat: int | None = None) -> None:  # fmt: skip
+        """Tell that evaluations gave no number: one repeat, or all outstanding ones.
+
+        Values already told stay.
+        """
+        index = None if repeat is None else checked_repeat(repeat)
+        trial = self._trial(suggestion, n_new=1)
+        lost = trial.missing if index is None else (index,)
+        self._update(trial.with_failures(lost, str(reason)))
+
+    def cancel(self, suggestion: Suggestion | int | Params) -> None:
+        """Drop what is outstanding of a suggestion; it is no longer waited for."""
+        self._update(replace(self._trial(suggestion, n_new=None), cancelled=True))
+
+    def _trial(self, suggestion: Suggestion | int | Params, n_new: int | None) -> Trial:
+        """The trial meant; parameters that are under no suggestion open a new one."""
+        if isinstance(suggestion, Mapping):
+            x = self.settings.space.encode(suggestion)
+            for trial in self._trials.values():
+                if trial.missing and np.array_equal(trial.x, x):
+                    return trial
+            if n_new is None:
+                raise DataError(f"No open suggestion has the parameters {dict(suggestion)!r}.")
+            return Trial(len(self._trials), dict(suggestion), x, n_new, "user")
+        number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+            raise DataError(f"Expected a suggestion, its id or parameters, got {suggestion!r}.")
+        if int(number) not in self._trials:
+            raise DataError(
+                f"Suggestion {number} is unknown here: ids 0 to {len(self._trials) - 1} exist. "
+                "Pass the parameters to tell a point that was never asked for."
+            )
+        return self._trials[int(number)]
+
+    def _update(self, trial: Trial) -> None:
+        self._trials[trial.id] = trial
+        self._current = None
+        self._learned = {key: kept for key, kept in self._learned.items() if kept[0] < trial.id}
+
+    @property
+    def open(self) -> tuple[Suggestion, ...]:
+        """Suggestions not fully told, oldest first, with the repeats they still miss."""
+        return tuple(t.suggestion for t in self._trials.values() if t.missing)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Every trial so far, in order: together with the settings, the state of the run."""
+        return tuple(self._trials.values())
+
+    @property
+    def n_evaluations(self) -> int:
+        """Single evaluations so far, failures included."""
+        return sum(len(t.values) + len(t.failures) for t in self._trials.values())
+
+    # -- believing ---------------------------------------------------------------------------
+
+    @property
+    def observations(self) -> Observations:
+        """The data, in the sense of maximisation."""
+        return observations_of(self._valued(), self.settings.sign)
+
+    @property
+    def model(self) -> MeanNoiseModel:
+        """Both posteriors given all data, in the sense of maximisation."""
+        with _one_blas_thread():
+            return self._model()[1]
+
+    def _valued(self) -> list[Trial]:
+        return [t for t in self._trials.values() if t.values]
+
+    def _model(self) -> tuple[Observations, MeanNoiseModel]:
+        if self._current is None:
+            rounds = self._valued()
+            if not rounds:
+                raise NotReadyError("Nothing has been told yet. Call ask() and tell() first.")
+            observations = observations_of(rounds, self.settings.sign)
+            model = self.settings.model.condition(observations, self._learn(rounds))
+            self._current = observations, model
+        return self._current
+
+    def _learn(self, rounds: list[Trial]) -> Learned:
+        """Hyperparameters by the refit schedule: a pure function of the rounds, cached."""
+        chosen = (t.id for t in self._trials.values() if t.source == "strategy")
+        first_chosen = next(chosen, len(self._trials))
+        first = max(1, sum(t.id < first_chosen for t in rounds))
+        learned: Learned | None = None
+        for stage in self.settings.refit.stages(first, len(rounds)):
+            if (first, stage) not in self._learned:
+                some = rounds[:stage]
+                data = observations_of(some, self.settings.sign)
+                fitted = self.settings.model.learn(data, learned)
+                self._learned[first, stage] = some[-1].id, fitted
+            learned = self._learned[first, stage][1]
+        if learned is None:
+            raise NotReadyError("Nothing has been told yet. Call ask() and tell() first.")
+        return learned
+
+    def _with_pending(self, model: MeanNoiseModel) -> MeanNoiseModel:
+        pending = [t for t in self._trials.values() if t.missing]
+        X = np.array([t.x for t in pending]).reshape(len(pending), self.settings.space.d)
+        return model.with_pending(X, np.array([len(t.missing) for t in pending], dtype=np.intp))
+
+    # -- reporting ---------------------------------------------------------------------------
+
+    def recommend(self, *, rule: Rule = "pessimistic", risk: RiskMeasure | None = None
+                  ) -> Recommendation:  # fmt: skip
+        """The point to use, among those evaluated, and what is known of it.
+
+        Args:
+            rule: ``"pessimistic"``, the largest lower bound now; ``"own_round"``, the largest
+                lower bound at the time a point was chosen (Corollary 1.1); ``"best_observed"``,
+                the best sample mean; ``"empirical"``, the best risk of sample mean and variance.
+            risk: Another risk measure than the run's; with it, the pessimistic bound decides
+                whatever the strategy.
+        """
+        settings = self.settings
+        with _one_blas_thread():
+            observations, model = self._model()
+            bound = settings.strategy.report_bound(model, settings.risk)
+            if risk is not None:
+                bound = pessimistic(model, risk)
+            risk = risk or settings.risk
+            i = report.choose(
+                rule,
+                observations,
+                values(bound, observations.X),
+                self._own_bounds(observations),
+                risk,
+            )
+            params = settings.space.decode(observations.X[i])
+            prediction = report.predict(model, risk, observations.X[i : i + 1], [params])[0]
+        record = report.recommendation(prediction, rule, observations, i)
+        return record if settings.sign > 0 else record.negated()
+
+    def _own_bounds(self, observations: Observations) -> Array:
+        """The largest bound each point had when it was chosen; NaN if never, ``(n,)``."""
+        own = np.full(observations.n, np.nan)
+        for trial, point in zip(self._valued(), observations.rounds, strict=True):
+            if trial.own_bound is not None:
+                own[point] = np.fmax(own[point], trial.own_bound)
+        return own
+
+    @overload
+    def predict(self, params: Params) -> Prediction: ...
+
+    @overload
+    def predict(self, params: Iterable[Params]) -> list[Prediction]: ...
+
+    def predict(self, params: Params | Iterable[Params]) -> Prediction | list[Prediction]:
+        """What is believed of a point, or of each of several points."""
+        several = [params] if isinstance(params, Mapping) else list(params)
+        X = np.array([self.settings.space.encode(p) for p in several])
+        with _one_blas_thread():
+            model = self._model()[1]
+            records = report.predict(model, self.settings.risk, X, [dict(p) for p in several])
+        if self.settings.sign < 0:
+            records = [record.negated() for record in records]
+        return records[0] if isinstance(params, Mapping) else records
+
+
+def _in_user_units(bound: RiskBound, X: Array) -> Array:
+    units = bound.model.learned
+    return np.asarray(units.shift + units.scale * bound.value(X))
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _one_blas_thread() -> AbstractContextManager[object]:
+    """Small matrices on many threads lose most of their time waiting for each other.
+
+    The limit is process-wide, so it is set for one call and always taken back.
+    """
+    return _controller().limit(limits=1, user_api="blas")

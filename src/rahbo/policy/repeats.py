@@ -1,0 +1,24 @@
+"""How often to evaluate a point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rahbo.errors import SettingsError
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The same number of repeats at every point, the paper's k."""
+
+    n_repeats: int = 5
+
+    def __post_init__(self) -> None:
+        k = self.n_repeats
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise SettingsError(f"repeats must be a whole number >= 1, got {k!r}.")
+
+
+def as_repeats(repeats: int | Fixed) -> Fixed:
+    """A number means that many repeats at every point."""
+    return repeats if isinstance(repeats, Fixed) else Fixed(repeats)

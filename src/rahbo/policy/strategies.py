@@ -1,0 +1,128 @@
+"""The methods of the paper: frozen settings, and how each proposes and reports.
+
+Algorithm 1 is `Rahbo`: its lines 2 and 3 are `model.joint`, line 4 is `propose`, lines 5 to 9
+are `Optimizer.tell` and the next call of `model.joint`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from rahbo.arrays import Array
+from rahbo.errors import SettingsError
+from rahbo.model.joint import MeanNoiseModel
+from rahbo.policy import acquisition as acq
+from rahbo.policy.search import Domain, maximise, random_point
+from rahbo.risk import MeanVariance, RiskMeasure
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """All that a proposal depends on.
+
+    Attributes:
+        model: What is believed, pending points included.
+        risk: What is wanted.
+        domain: Where to look.
+        round: Rounds proposed by the strategy before this one.
+        rng: Seeded by the run's seed and the number of asks.
+    """
+
+    model: MeanNoiseModel
+    risk: RiskMeasure
+    domain: Domain
+    round: int
+    rng: np.random.Generator
+
+
+class Strategy(ABC):
+    """A way to choose the next point and the point to report."""
+
+    @abstractmethod
+    def propose(self, situation: Situation) -> Array:
+        """The next point to evaluate, ``(d,)``."""
+
+    @abstractmethod
+    def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
+        """The lower bound whose largest value among evaluated points is reported."""
+
+
+@dataclass(frozen=True)
+class Rahbo(Strategy):
+    """Risk-averse heteroscedastic Bayesian optimisation (Algorithm 1).
+
+    x_t = argmax ucb_f(x) - alpha lcb_var(x), reported: argmax lcb_f(x) - alpha ucb_var(x)
+    """
+
+    def propose(self, situation: Situation) -> Array:
+        """Maximise the optimistic risk bound."""
+        bound = acq.optimistic(situation.model, situation.risk)
+        return maximise(bound, situation.domain, situation.rng)
+
+    def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
+        """The pessimistic risk bound."""
+        return acq.pessimistic(model, risk)
+
+
+@dataclass(frozen=True)
+class RahboUS(Strategy):
+    """RAHBO with uncertainty sampling: learn the noise first, then trust its mean.
+
+    First argmax of the noise's posterior deviation, then x_t = argmax ucb_f(x) - alpha mu_var(x)
+
+    Attributes:
+        learning_rounds: Rounds spent on the noise after the initial design. The noise model goes
+            on learning afterwards.
+    """
+
+    learning_rounds: int = 10
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.learning_rounds, int) or self.learning_rounds < 0:
+            raise SettingsError(
+                f"learning_rounds must be a whole number >= 0, got {self.learning_rounds!r}."
+            )
+
+    def propose(self, situation: Situation) -> Array:
+        """Sample the most uncertain noise, then maximise the bound at its mean."""
+        bound: acq.Acquisition = acq.optimistic_at_mean_noise(situation.model, situation.risk)
+        if situation.round < self.learning_rounds:
+            bound = acq.NoiseUncertainty(situation.model.noise)
+        return maximise(bound, situation.domain, situation.rng)
+
+    def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
+        """Pessimistic in f alone."""
+        return acq.pessimistic_at_mean_noise(model, risk)
+
+
+@dataclass(frozen=True)
+class GPUCB(Strategy):
+    """GP-UCB under heteroscedastic noise (eq. 7): optimistic, and neutral to risk.
+
+    x_t = argmax ucb_f(x), reported: argmax lcb_f(x)
+    """
+
+    def propose(self, situation: Situation) -> Array:
+        """Maximise the upper bound of f."""
+        bound = acq.optimistic(situation.model, MeanVariance(0.0))
+        return maximise(bound, situation.domain, situation.rng)
+
+    def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
+        """The lower bound of f, whatever the risk measure."""
+        return acq.pessimistic(model, MeanVariance(0.0))
+
+
+@dataclass(frozen=True)
+class RandomSearch(Strategy):
+    """Uniformly random points, reported by the pessimistic risk bound."""
+
+    def propose(self, situation: Situation) -> Array:
+        """Draw a point."""
+        return random_point(situation.domain, situation.rng)
+
+    def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
+        """The pessimistic risk bound."""
+        return acq.pessimistic(model, risk)

@@ -1,0 +1,10 @@
+"""Test problems whose mean, noise variance and optimum are known.
+
+They are maximised, work in user units, and know their optimum under any risk measure, so that
+the regret of a point is exact.
+"""
+
+from rahbo.problems.base import Optimum, Problem
+from rahbo.problems.synthetic import branin, sine
+
+__all__ = ["Optimum", "Problem", "branin", "sine"]

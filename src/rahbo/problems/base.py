@@ -1,0 +1,197 @@
+"""What a test problem is, and how its optimum is found.
+
+Notation, with p parameters in the order of the problem's space:
+
+    X   points in user units         ``(m, p)``
+    f   mean of the outcome          ``(m,)``
+    v   noise variance               ``(m,)``
+    R   risk measure, R(f, v)        ``(m,)``
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter
+from scipy.optimize import minimize
+
+from rahbo.errors import DataError
+from rahbo.risk import RiskMeasure
+from rahbo.space import Float, Int, Space
+
+__all__ = ["Optimum", "Problem"]
+
+Array = NDArray[np.float64]
+
+_GRID_POINTS = 200_000
+_STARTS = 8
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The best point of a problem under a risk measure.
+
+    Attributes:
+        params: The point in user units; one of them where several are equally good.
+        value: Its risk value R(f, v).
+    """
+
+    params: dict[str, float | int]
+    value: float
+
+
+@dataclass(frozen=True)
+class Problem(ABC):
+    """A noisy function to maximise, with mean, noise variance and optimum known.
+
+    A subclass is a frozen dataclass with its own settings as further fields.
+
+    Attributes:
+        name: What records and tables call it, its settings included.
+        space: Parameters by name, all numbers, ready for `Optimizer`.
+    """
+
+    name: str
+    space: Mapping[str, Float | Int] = field(compare=False, repr=False)
+
+    @abstractmethod
+    def f(self, X: Array) -> Array:
+        """Return the mean ``(m,)`` at X ``(m, p)`` in user units."""
+
+    @abstractmethod
+    def noise_var(self, X: Array) -> Array:
+        """Return the noise variance ``(m,)`` at X ``(m, p)`` in user units."""
+
+    def sample(self, params: Mapping[str, object], rng: np.random.Generator) -> float:
+        """Return one noisy measurement.
+
+        y = f(x) + rho(x)·eps, eps ~ N(0, 1)
+
+        Args:
+            params: A point of the space.
+            rng: Where eps comes from; one draw is taken.
+        """
+        X = self.params_to_row(params)[None]
+        noise_std = np.sqrt(self.noise_var(X)[0])
+        return float(self.f(X)[0] + noise_std * rng.standard_normal())
+
+    def params_to_row(self, params: Mapping[str, object]) -> Array:
+        """Return params as a row ``(p,)`` in user units, in the order of the space.
+
+        Raises:
+            SpaceError: The params are not a point of the space.
+        """
+        self._checked_space.encode(params)
+        return np.array([params[name] for name in self.space], dtype=np.float64)
+
+    def row_to_params(self, row: Array) -> dict[str, float | int]:
+        """Return a row ``(p,)`` in user units as params."""
+        pairs = zip(self.space.items(), row, strict=True)
+        return {
+            name: round(float(value)) if isinstance(kind, Int) else float(value)
+            for (name, kind), value in pairs
+        }
+
+    def risk_value(self, X: Array, risk: RiskMeasure) -> Array:
+        """Return R(f, v) ``(m,)`` at X ``(m, p)`` in user units."""
+        X = np.asarray(X, dtype=np.float64)
+        if X.ndim != 2 or X.shape[1] != len(self.space):
+            raise DataError(
+                f"{self.name} needs points of shape (m, {len(self.space)}), got {X.shape}. "
+                f"Pass one row a point, columns in the order {list(self.space)}."
+            )
+        return risk.value(self.f(X), self.noise_var(X))
+
+    def optimum(self, risk: RiskMeasure) -> Optimum:
+        """Return the best point under a risk measure.
+
+        The best local maxima of a dense grid are refined by a bounded quasi-Newton search, and
+        the answer is kept. Meant for few parameters, up to about five; a problem that knows
+        better overrides it.
+
+        Args:
+            risk: The measure; a frozen dataclass, so that the answer can be kept.
+        """
+        # A measure that cannot be hashed is still a measure: it is searched for each time.
+        hashable = getattr(risk, "__hash__", None) is not None
+        row, value = (_kept_search if hashable else _search)(self, risk)
+        return Optimum(self.row_to_params(row), value)
+
+    def regret(self, params: Mapping[str, object], risk: RiskMeasure) -> float:
+        """Return how much worse a point is than the optimum under a risk measure.
+
+        r(x) = max R - R(x)    (eq. 4, for any risk measure)
+
+        It is 0 at the optimum up to the precision of the search, about 1e-9.
+        """
+        X = self.params_to_row(params)[None]
+        return self.optimum(risk).value - float(self.risk_value(X, risk)[0])
+
+    @cached_property
+    def _checked_space(self) -> Space:
+        return Space.of(self.space)
+
+
+def _search(problem: Problem, risk: RiskMeasure) -> tuple[Array, float]:
+    """Return the best row ``(p,)`` in user units and its risk value."""
+    kinds = list(problem.space.values())
+    n = int(_GRID_POINTS ** (1.0 / len(kinds)) + 1e-9)
+    axes = [_axis(kind, n) for kind in kinds]
+    X = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(kinds))
+    values = problem.risk_value(X, risk)
+    peaks = values == maximum_filter(values.reshape([len(a) for a in axes]), size=3).ravel()
+    order = np.argsort(np.where(peaks, -values, np.inf), kind="stable")[:_STARTS]
+    best, best_value = X[order[0]], float(values[order[0]])
+    for start in X[order]:
+        row = _refine(problem, risk, start)
+        value = float(problem.risk_value(row[None], risk)[0])
+        if value > best_value:
+            best, best_value = row, value
+    return best, best_value
+
+
+_kept_search = lru_cache(maxsize=256)(_search)
+
+
+def _axis(kind: Float | Int, n: int) -> Array:
+    """Return about n values from low to high; every integer where there are no more than n."""
+    spread = np.geomspace if kind.log else np.linspace
+    if isinstance(kind, Int):
+        if kind.high - kind.low < n:
+            return np.arange(kind.low, kind.high + 1, dtype=np.float64)
+        return np.unique(np.round(spread(float(kind.low), float(kind.high), n)))
+    return np.asarray(spread(kind.low, kind.high, n), dtype=np.float64)
+
+
+def _refine(problem: Problem, risk: RiskMeasure, start: Array) -> Array:
+    """Climb from a start in the parameters that are not integers, inside their bounds."""
+    kinds = list(problem.space.values())
+    free = np.array([isinstance(kind, Float) for kind in kinds])
+    if not free.any():
+        return start
+    low = np.array([kind.low for kind in kinds], dtype=np.float64)[free]
+    high = np.array([kind.high for kind in kinds], dtype=np.float64)[free]
+
+    def row(u: Array) -> Array:
+        out = start.copy()
+        out[free] = np.clip(low + u * (high - low), low, high)
+        return out
+
+    def loss(u: Array) -> float:
+        return -float(problem.risk_value(row(u)[None], risk)[0])
+
+    u0 = (start[free] - low) / (high - low)
+    result = minimize(
+        loss,
+        u0,
+        method="L-BFGS-B",
+        jac="3-point",
+        bounds=[(0.0, 1.0)] * len(low),
+        options={"ftol": 1e-15, "gtol": 1e-10},
+    )
+    return row(np.asarray(result.x, dtype=np.float64))

@@ -1,0 +1,314 @@
+"""The direction of imports, the size of pieces and the mirror of tests, enforced on the source.
+
+Modules stand in one order and import only what stands before them. The checks read the syntax
+tree and run nothing, so that they see imports inside functions too.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+SRC = TESTS.parent / "src" / "rahbo"
+
+# Top-level modules and folders. ROOT is rahbo/__init__.py: it may import all the core, and only
+# the adapters after it may import from it.
+ROOT = ""
+ORDER = (
+    "errors",
+    "arrays",
+    "quasinewton",
+    "space",
+    "observations",
+    "risk",
+    "model",
+    "policy",
+    "report",
+    "ledger",
+    "journal",
+    "optimizer",
+    "loop",
+    "theory",
+    "problems",
+    "experiments",
+    ROOT,
+    "plots",
+    "integrations",
+    "cli",
+    "__main__",
+)
+# The order inside a folder; a folder not named here has none.
+INNER_ORDER = {
+    "model": ("kernels", "gp", "confidence", "noise", "joint"),
+    "policy": ("design", "acquisition", "search", "repeats", "strategies"),
+    "report": ("recommendation", "frontier", "diagnosis"),
+}
+SEES_ONLY = {"problems": {"errors", "space", "risk", "problems"}}
+
+CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
+ADAPTER_LIBRARIES = {
+    "plots": {"matplotlib"},
+    "integrations": {"botorch", "gpytorch", "optuna", "sklearn", "torch"},
+    "cli": {"click", "rich"},
+}
+
+MAX_MODULE_LINES = 420
+MAX_FUNCTION_LINES = 60
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module; `eager` if it is loaded when the importing module is."""
+
+    target: str
+    line: int
+    eager: bool
+
+
+def imports_of(module: str, tree: ast.Module, is_package: bool = False) -> list[Import]:
+    """All imports of a module, at any depth, by absolute name."""
+    package = module if is_package else module.rpartition(".")[0]
+    return [
+        Import(target, node.lineno, eager)
+        for node, eager in _import_nodes(tree, eager=True)
+        for target in _targets(node, package)
+    ]
+
+
+def _import_nodes(node: ast.AST, eager: bool) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield node, eager
+    deferred = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    for child in ast.iter_child_nodes(node):
+        typing_only = (
+            isinstance(node, ast.If)
+            and child in node.body
+            and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        )
+        yield from _import_nodes(child, eager and not deferred and not typing_only)
+
+
+def _targets(node: ast.Import | ast.ImportFrom, package: str) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    base = node.module or ""
+    if node.level:
+        anchor = package.rsplit(".", node.level - 1)[0]
+        base = f"{anchor}.{base}".rstrip(".")
+    return [_member(base, alias.name) for alias in node.names]
+
+
+def _member(base: str, name: str) -> str:
+    """`base.name` where that is a module, `base` where the name is something defined in it."""
+    folder = base.removeprefix("rahbo").removeprefix(".")
+    modules = ORDER if base == "rahbo" else INNER_ORDER.get(folder, ())
+    if base == "scipy" or (base.split(".")[0] == "rahbo" and name in modules):
+        return f"{base}.{name}"
+    return base
+
+
+def layer_of(module: str) -> str:
+    """The entry of `ORDER` that a module of the package belongs to."""
+    return module.split(".")[1] if "." in module else ROOT
+
+
+def rank(module: str) -> tuple[int, int]:
+    """Place of a module in the order; a folder's `__init__` stands after its modules."""
+    layer = layer_of(module)
+    inner = INNER_ORDER.get(layer, ())
+    below = module.split(".")[2:]
+    if layer not in ORDER or (inner and below and below[0] not in inner):
+        raise LookupError(f"{module} has no place in ORDER or INNER_ORDER: give it one")
+    return ORDER.index(layer), inner.index(below[0]) if inner and below else len(inner)
+
+
+def direction_violations(module: str, imports: list[Import]) -> list[str]:
+    """Imports of the package itself that point the wrong way."""
+    layer, found = layer_of(module), []
+    for item in imports:
+        if item.target.split(".")[0] != "rahbo":
+            continue
+        target_layer = layer_of(item.target)
+        in_unordered_folder = target_layer == layer and layer not in INNER_ORDER
+        before = rank(item.target) < rank(module) or in_unordered_folder
+        if not before or target_layer not in SEES_ONLY.get(layer, ORDER):
+            found.append(f"{module}:{item.line} must not import {item.target}")
+    return found
+
+
+def library_violations(module: str, imports: list[Import]) -> list[str]:
+    """Imports of libraries that the module's layer may not use, or may not load eagerly."""
+    layer, found = layer_of(module), []
+    allowed = CORE_LIBRARIES | ADAPTER_LIBRARIES.get(layer, set()) | {"rahbo"}
+    for item in imports:
+        top = item.target.split(".")[0]
+        if top not in allowed and top not in sys.stdlib_module_names:
+            found.append(f"{module}:{item.line} must not import {item.target}")
+        is_core = ORDER.index(layer) <= ORDER.index(ROOT)
+        if is_core and item.eager and f"{item.target}.".startswith("scipy.stats."):
+            found.append(f"{module}:{item.line} imports scipy.stats outside a function")
+    return found
+
+
+def size_violations(module: str, source: str) -> list[str]:
+    """The module, or functions in it, with too many lines."""
+    n_lines = len(source.splitlines())
+    found = [f"{module} has {n_lines} lines"] if n_lines > MAX_MODULE_LINES else []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > MAX_FUNCTION_LINES:
+                found.append(f"{module}:{node.lineno} {node.name} has {length} lines")
+    return found
+
+
+def violations(module: str, source: str, is_package: bool = False) -> list[str]:
+    """Everything that one module does against the rules."""
+    imports = imports_of(module, ast.parse(source), is_package)
+    try:
+        wrong_way = direction_violations(module, imports)
+    except LookupError as error:
+        return [str(error)]
+    return wrong_way + library_violations(module, imports) + size_violations(module, source)
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SRC.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def mirror_of(path: Path) -> Path:
+    """The test file of a source file."""
+    relative = path.relative_to(SRC)
+    return TESTS / relative.parent / f"test_{relative.stem.lstrip('_')}.py"
+
+
+def needs_mirror(module: str, source: str) -> bool:
+    """Whether a module defines something to test that `tests/cli` does not cover as a whole."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    defines = any(isinstance(node, kinds) for node in ast.walk(ast.parse(source)))
+    return defines and layer_of(module) not in ("cli", "__main__")
+
+
+SOURCES = sorted(SRC.rglob("*.py"))
+MIRRORED = [
+    path
+    for path in SOURCES
+    if path.name != "__init__.py" and needs_mirror(module_name(path), path.read_text("utf-8"))
+]
+
+
+def test_there_are_sources_to_check() -> None:
+    assert SRC / "errors.py" in SOURCES
+    assert SRC / "errors.py" in MIRRORED
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_name)
+def test_module_keeps_the_rules(path: Path) -> None:
+    found = violations(module_name(path), path.read_text("utf-8"), path.name == "__init__.py")
+    assert found == []
+
+
+@pytest.mark.parametrize("path", MIRRORED, ids=module_name)
+def test_module_has_its_test_file(path: Path) -> None:
+    assert mirror_of(path).is_file(), f"{module_name(path)} needs {mirror_of(path)}"
+
+
+def test_command_line_has_tests() -> None:
+    assert not (SRC / "cli").exists() or list((TESTS / "cli").glob("test_*.py"))
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("rahbo.space", "from rahbo.risk import MeanVariance"),
+        ("rahbo.space", "from rahbo import risk"),
+        ("rahbo.space", "from . import risk"),
+        ("rahbo.space", "from .risk import MeanVariance"),
+        ("rahbo.space", "import rahbo.optimizer as o"),
+        ("rahbo.space", "def f():\n    from rahbo.model.gp import GP"),
+        ("rahbo.space", "import typing\nif typing.TYPE_CHECKING:\n    import rahbo.model.gp"),
+        ("rahbo.optimizer", "from rahbo import Optimizer"),
+        ("rahbo.optimizer", "import rahbo"),
+        ("rahbo.model.kernels", "from rahbo.model.gp import GP"),
+        ("rahbo.model.kernels", "from .gp import GP"),
+        ("rahbo.model.kernels", "from . import gp"),
+        ("rahbo.model.gp", "from rahbo.model import RBF"),
+        ("rahbo.model.gp", "from ..policy.search import search"),
+        ("rahbo.policy.search", "from rahbo.policy.strategies import Rahbo"),
+        ("rahbo.problems.sine", "from rahbo.model.gp import GP"),
+        ("rahbo.problems.sine", "from rahbo.observations import Observations"),
+        ("rahbo.experiments.runner", "from rahbo.plots import draw"),
+        ("rahbo.loop", "import rahbo.cli.main"),
+        ("rahbo", "import rahbo.plots"),
+        ("rahbo.newcomer", "import rahbo.errors"),
+        ("rahbo.model.newcomer", "import rahbo.errors"),
+        ("rahbo.loop", "import rahbo.newcomer"),
+        ("rahbo.space", "import pandas"),
+        ("rahbo.space", "def f():\n    import torch"),
+        ("rahbo.plots.draw", "import torch"),
+        ("rahbo.cli.main", "import matplotlib.pyplot as plt"),
+        ("rahbo.integrations.optuna", "import click"),
+        ("rahbo.risk", "import scipy.stats"),
+        ("rahbo.risk", "from scipy import stats"),
+        ("rahbo.risk", "from scipy.stats import norm"),
+        ("rahbo.risk", "from scipy.stats.qmc import Sobol"),
+        ("rahbo.risk", "class A:\n    import scipy.stats"),
+        ("rahbo.risk", "try:\n    import scipy.stats\nexcept ImportError:\n    pass"),
+        ("rahbo.risk", "x = 1\n" * (MAX_MODULE_LINES + 1)),
+        ("rahbo.risk", "class A:\n  def f():\n" + "    x = 1\n" * MAX_FUNCTION_LINES),
+    ],
+)
+def test_checker_refuses(module: str, source: str) -> None:
+    assert len(violations(module, source)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("rahbo.space", "import math, numpy as np\nfrom rahbo.errors import SpaceError"),
+        ("rahbo.space", "from . import errors\nfrom .errors import SpaceError"),
+        ("rahbo.model.joint", "from rahbo.model import gp\nfrom .noise import LogNoise"),
+        ("rahbo.policy.search", "from rahbo.model import MeanNoiseModel"),
+        ("rahbo.problems.sine", "from rahbo.risk import R\nfrom rahbo.problems.base import P"),
+        ("rahbo.risk", "def f():\n    from scipy.stats import norm"),
+        ("rahbo.risk", "from scipy.special import ndtri\nimport scipy.statistics"),
+        ("rahbo.risk", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n  import scipy.stats"),
+        ("rahbo.risk", "from __future__ import annotations"),
+        ("rahbo.risk", "x = 1\n" * MAX_MODULE_LINES),
+        ("rahbo.risk", "def f():\n" + "    x = 1\n" * (MAX_FUNCTION_LINES - 1)),
+        ("rahbo.plots.draw", "import matplotlib, scipy.stats\nimport rahbo"),
+        ("rahbo.integrations.botorch", "import torch, botorch\nfrom rahbo import Optimizer"),
+        ("rahbo.cli.main", "import click, rich.table\nfrom rahbo.cli import demo"),
+    ],
+)
+def test_checker_accepts(module: str, source: str) -> None:
+    assert violations(module, source) == []
+
+
+def test_checker_reads_relative_imports_of_a_folder_from_the_folder() -> None:
+    source = "from .gp import GP\nfrom . import noise\nfrom ..errors import DataError"
+    targets = [item.target for item in imports_of("rahbo.model", ast.parse(source), True)]
+    assert targets == ["rahbo.model.gp", "rahbo.model.noise", "rahbo.errors"]
+    assert violations("rahbo.model", source, is_package=True) == []
+
+
+def test_folders_may_be_imported_from_the_package_itself() -> None:
+    source = "from rahbo.optimizer import Optimizer\nfrom rahbo import model, theory"
+    assert violations("rahbo", source, is_package=True) == []
+
+
+def test_only_modules_that_define_something_need_a_mirror() -> None:
+    assert needs_mirror("rahbo.risk", "class Quantile: ...")
+    assert needs_mirror("rahbo.risk", "if True:\n    def f(): ...")
+    assert not needs_mirror("rahbo.arrays", "Array = NDArray[np.float64]")
+    assert not needs_mirror("rahbo.cli.demo", "def main(): ...")
+
+
+def test_mirror_of_a_source_file() -> None:
+    assert mirror_of(SRC / "model" / "gp.py") == TESTS / "model" / "test_gp.py"
+    assert mirror_of(SRC / "_threads.py") == TESTS / "test_threads.py"
