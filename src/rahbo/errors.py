@@ -27,3 +27,15 @@ class NotReadyError(RahboError, RuntimeError):
 
 class NumericalError(RahboError, RuntimeError):
     """Raised when a computation breaks down, such as a matrix that cannot be factorised."""
+
+
+class ObjectiveError(RahboError, RuntimeError):
+    """Raised when the objective of `maximize` or `minimize` gives no usable number.
+
+    Attributes:
+        optimizer: The run so far, or None; nothing that was measured is lost.
+    """
+
+    def __init__(self, message: str, optimizer: object = None) -> None:
+        super().__init__(message)
+        self.optimizer = optimizer

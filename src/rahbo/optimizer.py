@@ -110,6 +110,7 @@ class Optimizer:
             max_noise_var=max_noise_var, refit=refit, seed=seed,
         )  # fmt: skip
         self._trials: dict[int, Trial] = {t.id: t for t in sorted(trials, key=lambda t: t.id)}
+        self._unsettled = {t.id for t in self._trials.values() if t.missing}
         self._handed_out: set[int] = set()
         self._learned: dict[tuple[int, int], tuple[int, Learned]] = {}
         self._current: tuple[Observations, MeanNoiseModel] | None = None
@@ -151,7 +152,7 @@ class Optimizer:
         settings, domain = self.settings, self._domain()
         asked = sum(t.source != "user" for t in self._trials.values())
         rng = np.random.default_rng([settings.seed, 1, asked])
-        under_way = {t.x.tobytes() for t in self._trials.values() if t.values or t.missing}
+        under_way = {t.x.tobytes() for t in [*self._valued(), *self._missing()]}
         if len(under_way) < settings.n_initial or not self._valued():
             return self._open(self._design_point(domain, rng), "design")
         observations, model = self._model()
@@ -182,6 +183,7 @@ class Optimizer:
         repeats = self.settings.repeats.n_repeats if n_requested is None else n_requested
         trial = Trial(len(self._trials), params, x, repeats, source, own_bound=own_bound)
         self._trials[trial.id] = trial
+        self._unsettled.add(trial.id)
         return trial
 
     def _domain(self) -> Domain:
@@ -241,8 +243,8 @@ class Optimizer:
         """The trial meant; parameters that are under no suggestion open a new one."""
         if isinstance(suggestion, Mapping):
             x = self.settings.space.encode(suggestion)
-            for trial in self._trials.values():
-                if trial.missing and np.array_equal(trial.x, x):
+            for trial in self._missing():
+                if np.array_equal(trial.x, x):
                     return trial
             if n_new is None:
                 raise DataError(f"No open suggestion has the parameters {dict(suggestion)!r}.")
@@ -259,13 +261,20 @@ class Optimizer:
 
     def _update(self, trial: Trial) -> None:
         self._trials[trial.id] = trial
+        self._unsettled.discard(trial.id)
+        if trial.missing:
+            self._unsettled.add(trial.id)
         self._current = None
         self._learned = {key: kept for key, kept in self._learned.items() if kept[0] < trial.id}
 
     @property
     def open(self) -> tuple[Suggestion, ...]:
         """Suggestions not fully told, oldest first, with the repeats they still miss."""
-        return tuple(t.suggestion for t in self._trials.values() if t.missing)
+        return tuple(trial.suggestion for trial in self._missing())
+
+    def _missing(self) -> list[Trial]:
+        """Trials that still miss repeats, oldest first."""
+        return [self._trials[i] for i in sorted(self._unsettled)]
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -321,7 +330,7 @@ class Optimizer:
         return learned
 
     def _with_pending(self, model: MeanNoiseModel) -> MeanNoiseModel:
-        pending = [t for t in self._trials.values() if t.missing]
+        pending = self._missing()
         X = np.array([t.x for t in pending]).reshape(len(pending), self.settings.space.d)
         return model.with_pending(X, np.array([len(t.missing) for t in pending], dtype=np.intp))
 

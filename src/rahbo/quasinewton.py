@@ -6,7 +6,7 @@ which no general optimiser offers; with a single start the same routine fits hyp
 hands its curvature on to the next fit.
 
 Notation: ``X (m, p)`` the current points of ``m`` independent problems, ``F (m,)`` their values,
-``G (m, p)`` gradients, ``H (m, p, p)`` inverse Hessian estimates.
+``G (m, p)`` gradients, ``B (m, p, p)`` Hessian estimates.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Minimum:
     Attributes:
         x: Points, ``(m, p)``.
         value: Function values there, ``(m,)``.
-        inverse_hessian: Curvature estimates there, ``(m, p, p)``; a warm start for the next search.
+        hessian: Curvature estimates there, ``(m, p, p)``; a warm start for the next search.
         evaluations: Number of calls of the vectorised function.
     """
 
     x: Array
     value: Array
-    inverse_hessian: Array
+    hessian: Array
     evaluations: int
 
 
@@ -47,7 +47,7 @@ def minimize(
     lower: Array,
     upper: Array,
     *,
-    inverse_hessian: Array | None = None,
+    hessian: Array | None = None,
     max_step: float = 0.5,
     max_iterations: int = 100,
     gradient_tolerance: float = 1e-6,
@@ -61,7 +61,7 @@ def minimize(
         start: ``(m, p)``, clipped into the box.
         lower: ``(p,)``.
         upper: ``(p,)``.
-        inverse_hessian: Curvature of an earlier, similar search, ``(m, p, p)``.
+        hessian: Curvature of an earlier, similar search, ``(m, p, p)``.
         max_step: Largest change of one variable in one iteration.
         max_iterations: Iterations at most.
         gradient_tolerance: A row stops when no free component of its gradient exceeds this.
@@ -71,9 +71,8 @@ def minimize(
     m, p = X.shape
     F, G = objective(X)
     evaluations = 1
-    known = inverse_hessian is not None
-    H = np.array(inverse_hessian) if inverse_hessian is not None else np.tile(np.eye(p), (m, 1, 1))
-    scaled = np.full(m, known)
+    B = np.tile(np.eye(p), (m, 1, 1)) if hessian is None else np.array(hessian)
+    scaled = np.full(m, hessian is not None)
     moving = np.flatnonzero(np.isfinite(F))
 
     for _ in range(max_iterations):
@@ -83,22 +82,22 @@ def minimize(
         moving, free, steepest = moving[unfinished], free[unfinished], steepest[unfinished]
         if moving.size == 0:
             break
-        D = _direction(H[moving], steepest, free, scaled[moving], max_step)
+        D = _direction(B[moving], steepest, free, scaled[moving], max_step)
         X_new, F_new, G_new, accepted, calls = _line_search(
             objective, X[moving], F[moving], G[moving], D, lower, upper
         )
         evaluations += calls
-        _update_curvature(H, scaled, moving[accepted], (X_new - X[moving])[accepted],
-                          (G_new - G[moving])[accepted])
+        steps, changes = X_new - X[moving], G_new - G[moving]
+        _update_curvature(B, scaled, moving[accepted], steps[accepted], changes[accepted])
         gain = F[moving] - F_new
         X[moving], F[moving], G[moving] = X_new, F_new, G_new
         # A row whose quasi-Newton direction fails gets one try along the gradient, then stops.
         retry = ~accepted & scaled[moving]
-        H[moving[retry]], scaled[moving[retry]] = np.eye(p), False
+        B[moving[retry]], scaled[moving[retry]] = np.eye(p), False
         moving = moving[(accepted & (gain > value_tolerance)) | retry]
         if moving.size == 0:
             break
-    return Minimum(X, F, H, evaluations)
+    return Minimum(X, F, B, evaluations)
 
 
 def _free(X: Array, G: Array, lower: Array, upper: Array) -> Mask:
@@ -107,9 +106,10 @@ def _free(X: Array, G: Array, lower: Array, upper: Array) -> Mask:
     return ~held
 
 
-def _direction(H: Array, steepest: Array, free: Mask, scaled: Mask, max_step: float) -> Array:
-    """Quasi-Newton direction on the free variables, steepest descent where it would ascend."""
-    D = np.where(free, np.einsum("mij,mj->mi", H, steepest), 0.0)
+def _direction(B: Array, steepest: Array, free: Mask, scaled: Mask, max_step: float) -> Array:
+    """Newton's direction on the free variables, steepest descent where it would ascend."""
+    both = free[:, :, None] & free[:, None, :]
+    D = np.linalg.solve(np.where(both, B, np.eye(B.shape[1])), steepest[:, :, None])[:, :, 0]
     descends = np.einsum("mi,mi->m", D, steepest) > 0
     D = np.where(descends[:, None], D, steepest)
     longest = np.abs(D).max(axis=1)
@@ -145,21 +145,20 @@ def _line_search(
     return X_new, F_new, G_new, accepted, calls
 
 
-def _update_curvature(H: Array, scaled: Mask, rows: Index, S: Array, Y: Array) -> None:
-    """BFGS update of the inverse Hessians, in place; rows of no positive curvature are skipped."""
+def _update_curvature(B: Array, scaled: Mask, rows: Index, S: Array, Y: Array) -> None:
+    """BFGS update of the Hessians, in place; rows of no positive curvature are skipped."""
     sy = np.einsum("mi,mi->m", S, Y)
     yy = np.einsum("mi,mi->m", Y, Y)
     ss = np.einsum("mi,mi->m", S, S)
-    use = sy > 1e-10 * np.sqrt(ss * yy)
+    use = sy > 1e-8 * np.sqrt(ss * yy)
     rows, S, Y, sy, yy = rows[use], S[use], Y[use], sy[use], yy[use]
     if rows.size == 0:
         return
-    h = H[rows]
+    b = B[rows]
     fresh = ~scaled[rows]
-    h[fresh] *= (sy / yy)[fresh, None, None]
+    b[fresh] *= (yy / sy)[fresh, None, None]
     scaled[rows] = True
-    hy = np.einsum("mij,mj->mi", h, Y)
-    rho = 1.0 / sy
-    outer = np.einsum("mi,mj->mij", S, hy) * rho[:, None, None]
-    factor = rho * (1.0 + rho * np.einsum("mi,mi->m", Y, hy))
-    H[rows] = h - outer - outer.transpose(0, 2, 1) + np.einsum("m,mi,mj->mij", factor, S, S)
+    bs = np.einsum("mij,mj->mi", b, S)
+    gained = np.einsum("mi,mj->mij", Y, Y) / sy[:, None, None]
+    lost = np.einsum("mi,mj->mij", bs, bs) / np.einsum("mi,mi->m", S, bs)[:, None, None]
+    B[rows] = b + gained - lost

@@ -144,6 +144,8 @@ class Hyperprior:
         log_variance_std: Standard deviation.
         mean: Centre of the prior mean m.
         mean_var: Its variance.
+        log_noise: Middle of the range in which a learned noise scale is sought.
+        log_noise_reach: Half the width of that range.
     """
 
     log_lengthscale: float
@@ -152,6 +154,8 @@ class Hyperprior:
     log_variance_std: float
     mean: float
     mean_var: float
+    log_noise: float = math.log(0.1)
+    log_noise_reach: float = math.log(1e5)
 
     @classmethod
     def weak(cls, d: int, *, log_variance: float = 0.0, mean: float = 0.0) -> Hyperprior:
@@ -161,7 +165,8 @@ class Hyperprior:
     @classmethod
     def flat(cls, log_variance: float) -> Hyperprior:
         """Zero prior mean and plain marginal likelihood, for outputs of any scale."""
-        return cls(math.log(0.3), math.inf, log_variance, math.inf, 0.0, 0.0)
+        flat, noise = math.inf, log_variance - math.log(10.0)
+        return cls(math.log(0.3), flat, log_variance, flat, 0.0, 0.0, log_noise=noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +179,7 @@ class Hyperparameters:
         noise_scale: The learned factor of the noise weights; 0 where none was learned.
         log_posterior: Log marginal likelihood plus log hyperprior.
         theta: Log lengthscales, log variance and, if learned, log noise scale.
-        inverse_hessian: Curvature of the negative log posterior at theta, ``(p, p)``.
+        hessian: Curvature of the negative log posterior at theta, ``(p, p)``.
     """
 
     kernel: Kernel
@@ -182,7 +187,7 @@ class Hyperparameters:
     noise_scale: float
     log_posterior: float
     theta: Array
-    inverse_hessian: Array
+    hessian: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,21 +281,25 @@ class Evidence:
 
 # A first fit of many points is prepared on this many of them: same optimum, a fraction of the cost.
 SUBSET = 128
+# Starts of a first fit: short, medium and long lengthscales, then unequal ones.
+STARTS = 8
 
 
 def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperparameters:
     """Maximise the evidence over the hyperparameters.
 
-    A first fit tries short, medium and long lengthscales, because the likelihood of few points
-    has several maxima; later fits start where the last one ended, with its curvature.
+    A first fit has several starts, because the likelihood of few points has several maxima; later
+    fits start where the last one ended, with its curvature.
     """
     n = len(evidence.y)
     if previous is None and n > 2 * SUBSET:
         previous = fit(evidence.subset(np.linspace(0, n - 1, SUBSET).astype(np.intp)))
+        # Information grows with the number of points, and with it the curvature.
+        previous = replace(previous, hessian=previous.hessian * (n / SUBSET))
     starts, lower, upper = _search_box(evidence)
     curvature = None
     if previous is not None:
-        starts, curvature = previous.theta[None], previous.inverse_hessian[None]
+        starts, curvature = previous.theta[None], previous.hessian[None]
     prior_means: dict[bytes, float] = {}
 
     def negative(thetas: Array) -> tuple[Array, Array]:
@@ -299,12 +308,17 @@ def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperpar
             values[i], gradients[i], prior_means[theta.tobytes()] = evidence(theta)
         return -values, -gradients
 
+    if len(starts) > 2:
+        # What is behind after the first steps rarely catches up.
+        scouts = minimize(negative, starts, lower, upper, max_step=1.0, max_iterations=6)
+        lead = np.argsort(scouts.value, kind="stable")[:2]
+        starts, curvature = scouts.x[lead], scouts.hessian[lead]
     found = minimize(
         negative,
         starts,
         lower,
         upper,
-        inverse_hessian=curvature,
+        hessian=curvature,
         max_step=1.0,
         gradient_tolerance=0.02,
         value_tolerance=1e-4,
@@ -317,24 +331,25 @@ def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperpar
         noise_scale=math.exp(theta[-1]) if evidence.noise_weights is not None else 0.0,
         log_posterior=-float(found.value[best]),
         theta=theta,
-        inverse_hessian=found.inverse_hessian[best],
+        hessian=found.hessian[best],
     )
 
 
 def _search_box(evidence: Evidence) -> tuple[Array, Array, Array]:
-    """Three starts ``(3, p)`` and the bounds ``(p,)`` of theta; equal where nothing is learned."""
+    """Starts ``(m, p)`` and the bounds ``(p,)`` of theta; equal where nothing is learned."""
     prior, d = evidence.prior, evidence.X.shape[1]
     centre = np.append(np.full(d, prior.log_lengthscale), float(prior.log_variance))
     lower = np.append(np.full(d, math.log(0.01)), centre[d] - math.log(1e4))
     upper = np.append(np.full(d, math.log(100.0)), centre[d] + math.log(1e4))
     if isinstance(evidence.kernel, Kernel):
         centre = lower = upper = evidence.kernel.log_parameters
-    starts = np.tile(centre, (3, 1))
-    starts[:, :d] += np.log([[0.3], [1.0], [3.0]])
+    starts = np.tile(centre, (STARTS, 1))
+    starts[:3, :d] += np.log([[0.3], [1.0], [3.0]])
+    starts[3:, :d] += np.random.default_rng(0).uniform(-1.5, 1.5, (STARTS - 3, d))
     if evidence.noise_weights is not None:
-        level = prior.log_variance - math.log(10.0)
-        starts = np.column_stack([starts, np.full(3, level)])
-        lower, upper = np.append(lower, level - 16.0), np.append(upper, level + 8.0)
+        level, reach = prior.log_noise, prior.log_noise_reach
+        starts = np.column_stack([starts, np.full(len(starts), level)])
+        lower, upper = np.append(lower, level - reach), np.append(upper, level + reach)
     return starts, lower, upper
 
 

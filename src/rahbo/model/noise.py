@@ -238,7 +238,13 @@ class DirectNoise(NoiseModel):
         """Fit the GP on s^2 by marginal likelihood."""
         noise_var, weights = self._eta(data)
         typical = float(np.mean(data.s2**2)) or 1.0
-        prior = Hyperprior.flat(float(np.log(typical)))
+        # Ten points fit any noise level, none included, so the level is sought around the one
+        # that Gaussian outcomes would give: weights 1 / (count - 1) times 2 rho^4.
+        prior = replace(
+            Hyperprior.flat(float(np.log(typical))),
+            log_noise=float(np.log(2.0 * typical)),
+            log_noise_reach=float(np.log(10.0)),
+        )
         evidence = Evidence(self.kernel, data.X, data.s2, noise_var, weights, self.lam, prior)
         return fit(evidence, previous)
 

@@ -19,9 +19,12 @@ from rahbo.quasinewton import minimize
 from rahbo.space import Candidates, Space
 
 ENUMERATE = 2000  # finite spaces up to this size are searched exhaustively
-SAMPLES = 512  # uniform samples of a larger space
+SAMPLES = 384  # uniform samples of a larger space
+KNOWN = 64  # known points, the best ones, among the samples
 AROUND = 16  # further samples around each of the best known points
 STARTS = 6  # samples that climb
+SCOUTING = 8  # iterations after which only the leaders go on
+LEADERS = 2  # how many those are
 CLIMBERS = 3  # of these, how many also move in discrete parameters
 CHUNK = 1024  # points evaluated at once, which bounds the memory of a large list
 
@@ -94,7 +97,7 @@ def values(acquisition: Acquisition, X: Array) -> Array:
 
 def _samples(domain: Domain, rng: np.random.Generator) -> Array:
     """Uniform points, the best known points and points around them; legal, ``(m, d)``."""
-    space, known = domain.space, domain.known[:SAMPLES]
+    space, known = domain.space, domain.known[:KNOWN]
     X = space.from_uniform(rng.random((SAMPLES, space.n_uniform)))
     centres = np.repeat(known[:4], AROUND, axis=0)
     spread = np.tile(np.geomspace(0.003, 0.3, AROUND), len(centres) // AROUND)
@@ -159,10 +162,21 @@ def _climb_continuous(
         gradient[:, fixed] = 0.0
         return -value / spread, -gradient / spread
 
+    lower, upper = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    found = minimize(descend, X, lower, upper, max_step=0.25, max_iterations=SCOUTING)
+    # What is behind after the first steps rarely catches up.
+    lead = np.argsort(found.value, kind="stable")[:LEADERS]
     found = minimize(
-        descend, X, np.zeros(X.shape[1]), np.ones(X.shape[1]),
-        max_step=0.25, max_iterations=60, gradient_tolerance=1e-5, value_tolerance=1e-10,
+        descend,
+        found.x[lead],
+        lower,
+        upper,
+        hessian=found.hessian[lead],
+        max_step=0.25,
+        gradient_tolerance=1e-6,
+        value_tolerance=1e-10,
     )
+    X, F = X[lead], F[lead]
     value = -found.value * spread
     better = (value > F) & domain.allowed(found.x)
     return np.where(better[:, None], found.x, X), np.where(better, value, F)

@@ -1,0 +1,52 @@
+"""The command line: one small module a command, loaded when it is called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from rahbo import __version__
+from rahbo.errors import RahboError
+
+NEEDED = ("click", "rich")
+COMMANDS = ("demo",)
+
+
+def _group() -> Callable[..., Any]:
+    """The group of all commands; module ``rahbo.cli.NAME`` holds ``command``."""
+    import click
+
+    class Lazy(click.Group):
+        def list_commands(self, ctx: click.Context) -> list[str]:
+            return list(COMMANDS)
+
+        def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+            if cmd_name not in COMMANDS:
+                return None
+            command: click.Command = import_module(f"rahbo.cli.{cmd_name}").command
+            return command
+
+        def invoke(self, ctx: click.Context) -> Any:
+            try:
+                return super().invoke(ctx)
+            except RahboError as error:
+                raise click.ClickException(str(error)) from error
+
+    @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+    @click.version_option(__version__, prog_name="rahbo")
+    def rahbo() -> None:
+        """Optimise what is expensive to try and answers differently each time."""
+
+    return rahbo
+
+
+def _refuse() -> None:
+    """Say how to get what the command line needs."""
+    missing = " and ".join(name for name in NEEDED if find_spec(name) is None)
+    sys.exit(f'The rahbo command needs {missing}. Install them: pip install "rahbo[cli]"')
+
+
+main = _group() if all(find_spec(name) for name in NEEDED) else _refuse

@@ -1,0 +1,237 @@
+"""`rahbo demo`: careful and careless optimisation of the same noisy function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+import rahbo
+from rahbo.loop import Result
+from rahbo.policy.strategies import GPUCB, Rahbo, Strategy
+from rahbo.problems import Problem, sine
+
+ALPHA, REPEATS, N_INITIAL = 1.0, 10, 10
+# Half way up the step of the noise variance, from 0.1 to 1.1.
+NOISY_VAR = 0.6
+METHODS: dict[str, Strategy] = {"GP-UCB": GPUCB(), "RAHBO": Rahbo()}
+RISK = rahbo.MeanVariance(ALPHA)
+
+Say = Callable[[str, rahbo.Optimizer], None]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point that someone might settle on, and the truth about it.
+
+    Attributes:
+        label: Who settles there, and why.
+        x: The point.
+        mean: The true mean.
+        noise_var: The true noise variance.
+        regret: What it lacks of the best mean-variance (eq. 4).
+    """
+
+    label: str
+    x: float
+    mean: float
+    noise_var: float
+    regret: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one method did.
+
+    Attributes:
+        name: The method.
+        reported: The point it recommends.
+        luckiest: The point of its largest single value.
+        luckiest_value: That value.
+        cumulative_regret: Summed over the rounds after the initial design (eq. 3).
+        noisy_rounds: Rounds spent where the true noise variance is above `NOISY_VAR`.
+    """
+
+    name: str
+    reported: Place
+    luckiest: Place
+    luckiest_value: float
+    cumulative_regret: float
+    noisy_rounds: int
+
+
+def run(
+    problem: Problem, strategy: Strategy, rounds: int, seed: int, say: Say, name: str
+) -> Result:
+    """Optimise with the settings of the paper's experiments."""
+
+    def objective(x: float, seed: int) -> float:
+        return problem.sample({"x": x}, np.random.default_rng(seed))
+
+    settings = rahbo.paper_preset(ALPHA, REPEATS, N_INITIAL) | {"strategy": strategy}
+    result = rahbo.maximize(
+        objective, problem.space, rounds=rounds, seed=seed,
+        callback=lambda optimizer: say(name, optimizer), **settings,
+    )  # fmt: skip
+    if len(result.trials) < N_INITIAL + rounds:
+        # Interrupted: half a run says nothing.
+        raise click.Abort
+    return result
+
+
+def outcome(name: str, problem: Problem, result: Result) -> Outcome:
+    """Compare what a run did with the truth."""
+    value, lucky = max((v, t.id) for t in result.trials for v in t.values.values())
+    chosen = [t.params for t in result.trials if t.source == "strategy"]
+    noise_var = problem.noise_var(np.array([[params["x"]] for params in chosen]))
+    return Outcome(
+        name,
+        reported=_place(f"{name} reports", problem, result.recommendation.params["x"]),
+        luckiest=_place(f"{name}'s luckiest trial", problem, result.trials[lucky].params["x"]),
+        luckiest_value=value,
+        cumulative_regret=sum(problem.regret(params, RISK) for params in chosen),
+        noisy_rounds=int(np.sum(noise_var > NOISY_VAR)),
+    )
+
+
+def _place(label: str, problem: Problem, x: float) -> Place:
+    X = np.array([[x]])
+    regret = problem.regret({"x": x}, RISK)
+    return Place(label, x, float(problem.f(X)[0]), float(problem.noise_var(X)[0]), regret)
+
+
+def verdict(careless: Outcome, careful: Outcome, rounds: int) -> str:
+    """Two sentences on what happened, whoever came out ahead."""
+    a, b = careful, careless
+    ahead, behind = sorted((a, b), key=lambda o: o.cumulative_regret)
+    if behind.cumulative_regret < 1.1 * ahead.cumulative_regret:
+        first = f"Both methods lost about as much on the way, {a.cumulative_regret:.1f} in all: "
+    else:
+        first = (
+            f"On the way {ahead.name} lost {ahead.cumulative_regret:.1f} in all and {behind.name} "
+            f"{behind.cumulative_regret:.1f}: "
+        )
+    first += (
+        f"of {rounds} rounds, {b.name} spent {b.noisy_rounds} and {a.name} {a.noisy_rounds} where "
+        f"the noise variance is above {NOISY_VAR:g}."
+    )
+    lucky = max((b, a), key=lambda o: o.luckiest_value)
+    second = (
+        f"The points they report fall short of the best by {b.reported.regret:.3f} ({b.name}) and "
+        f"{a.reported.regret:.3f} ({a.name}), while the luckiest single value of all, "
+        f"{lucky.luckiest_value:.2f}, came from x = {lucky.luckiest.x:.3f}, where the mean is "
+        f"{lucky.luckiest.mean:.2f}, and falls short by {lucky.luckiest.regret:.3f}."
+    )
+    return f"{first}\n{second}"
+
+
+def table(outcomes: list[Outcome]) -> Table:
+    """Where each settled, and the truth there."""
+    grid = Table(caption=f"MV = mean - {ALPHA:g} * noise variance; regret = largest MV - MV here")
+    grid.add_column("who settles where")
+    for heading in ("x", "true\nmean", "true noise\nvariance", "MV\nregret", "cumulative\nregret"):
+        grid.add_column(heading, justify="right")
+    for o in outcomes:
+        for place, total in ((o.reported, f"{o.cumulative_regret:.2f}"), (o.luckiest, "")):
+            numbers = (place.x, place.mean, place.noise_var, place.regret)
+            grid.add_row(place.label, *(f"{number:.3f}" for number in numbers), total)
+    return grid
+
+
+@contextmanager
+def progress(console: Console, rounds: int) -> Iterator[Say]:
+    """Live bars on a terminal, now and then a plain line elsewhere."""
+    total = N_INITIAL + rounds
+
+    def line(name: str, optimizer: rahbo.Optimizer) -> None:
+        asked = len(optimizer.trials)
+        if asked == total or asked % 20 == 0:
+            console.print(f"{name:<7}{_state(optimizer)}", soft_wrap=True)
+
+    if not console.is_terminal:
+        yield line
+        return
+    columns = (TextColumn("{task.description:<7}"), BarColumn(), TextColumn("{task.fields[state]}"))
+    with Progress(*columns, console=console) as live:
+        tasks = {name: live.add_task(name, total=total, state="") for name in METHODS}
+
+        def bar(name: str, optimizer: rahbo.Optimizer) -> None:
+            done = len(optimizer.trials)
+            live.update(tasks[name], completed=done, state=_state(optimizer))
+
+        yield bar
+
+
+def _state(optimizer: rahbo.Optimizer) -> str:
+    tried, best = optimizer.trials[-1].params["x"], optimizer.recommend().params["x"]
+    return (
+        f"{optimizer.n_evaluations:>4} evaluations, tried x = {tried:.3f}, reports x = {best:.3f}"
+    )
+
+
+def draw(results: dict[str, Result], problem: Problem, out: Path) -> str:
+    """Save the picture of the fits, and say so."""
+    if find_spec("matplotlib") is None:
+        return 'No picture: it needs matplotlib. Install it: pip install "rahbo[demo]"'
+    from rahbo.plots.fits import figure_of_fits, fit_1d
+
+    figure = figure_of_fits(
+        {name: fit_1d(result.optimizer) for name, result in results.items()},
+        mean=lambda x: problem.f(x[:, None]),
+        noise_var=lambda x: problem.noise_var(x[:, None]),
+    )
+    figure.savefig(out)
+    return f"Picture of both fits: {out}"
+
+
+def _checked_out(ctx: click.Context, param: click.Parameter, out: Path) -> Path:
+    if out.suffix not in (".png", ".pdf", ".svg"):
+        raise click.BadParameter(f"{out} must end in .png, .pdf or .svg.")
+    if not out.parent.is_dir():
+        raise click.BadParameter(f"The folder {out.parent} does not exist.")
+    return out
+
+
+@click.command()
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+    help="Seed of the initial design and of the noise.",
+)  # fmt: skip
+@click.option(
+    "--rounds", type=click.IntRange(min=1), default=60, show_default=True,
+    help="Points chosen after the initial design.",
+)  # fmt: skip
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), callback=_checked_out,
+    default="rahbo-demo.png", show_default=True, help="Where the picture goes.",
+)  # fmt: skip
+def command(seed: int, rounds: int, out: Path) -> None:
+    """Compare RAHBO with GP-UCB where two maxima are equal and one of them is noisy.
+
+    Both maximise sin(2 pi x) on [0, 2] with 10 repeats a point, with the settings of the paper.
+    The maxima at 0.25 and 1.25 have the same mean; the noise variance is 0.1 at the first and 1.1
+    at the second. RAHBO wants a large mean - noise variance, GP-UCB a large mean.
+    """
+    console, problem = Console(highlight=False, markup=False), sine()
+    console.print(
+        "Maximising sin(2 pi x) on [0, 2], measured with noise: the maxima at 0.25 and 1.25 are "
+        "equal, the noise variance there is 0.1 and 1.1. Points are measured 10 times each."
+    )
+    with progress(console, rounds) as say:
+        results = {
+            name: run(problem, strategy, rounds, seed, say, name)
+            for name, strategy in METHODS.items()
+        }
+    outcomes = [outcome(name, problem, result) for name, result in results.items()]
+    console.print(table(outcomes))
+    careless, careful = outcomes
+    console.print(verdict(careless, careful, rounds))
+    console.print(draw(results, problem, out), soft_wrap=True)

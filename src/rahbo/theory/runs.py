@@ -1,0 +1,290 @@
+"""The theory of a finished run: its information gains, and a bound of its regret.
+
+Notation: the told rounds of the run in order, T of them chosen by the strategy; ``X (n, d)`` their
+points, a revisit being a further row; ``count (n,)`` the values told in each; k repeats a round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rahbo.arrays import Array, Index, Mask
+from rahbo.errors import DataError, NotReadyError, SettingsError
+from rahbo.ledger import Trial, observations_of
+from rahbo.model.confidence import Confidence, Lemma1Beta, lemma1_beta
+from rahbo.model.joint import MeanNoiseModel, Raw
+from rahbo.model.kernels import Kernel
+from rahbo.model.noise import CubeNoise, DirectNoise, DirectPosterior
+from rahbo.optimizer import Optimizer
+from rahbo.policy.strategies import Rahbo
+from rahbo.risk import MeanVariance
+from rahbo.settings import Settings
+from rahbo.theory.bounds import (
+    Band,
+    Both,
+    RegretBound,
+    check_assumptions,
+    proposition1_bound,
+    theorem1_bound,
+)
+from rahbo.theory.gain import information_gain, information_gain_terms
+
+
+@dataclass(frozen=True)
+class RunGains:
+    """Information gains of a run, over all its told rounds in order.
+
+    Attributes:
+        gamma: About f, under the known noise; None if the noise is learned.
+        gamma_hat: About f, under ``max_noise_var``.
+        gamma_noise: Gamma, of the sample variances about rho^2; None if the noise is known.
+    """
+
+    gamma: float | None
+    gamma_hat: float
+    gamma_noise: float | None
+
+
+def run_gains(optimizer: Optimizer, max_noise_var: float) -> RunGains:
+    """The realised gamma, gamma_hat and Gamma of a run, at its present hyperparameters.
+
+    sum_t 1/2 ln(1 + sigma_{t-1}^2(x_t) / v_t)    (eq. 11, and Step 3 of Theorem 1)
+
+    Args:
+        optimizer: The run.
+        max_noise_var: The largest noise variance of a single evaluation, in user units.
+    """
+    run = _Run(optimizer)
+    gamma_hat = float(run.mean_terms(max_noise_var / run.model.data.unit).sum())
+    if isinstance(run.model.noise, DirectPosterior):
+        return RunGains(None, gamma_hat, float(run.noise_terms(run.model.noise).sum()))
+    return RunGains(float(run.mean_terms(run.known_noise_var).sum()), gamma_hat, None)
+
+
+def regret_bound(
+    optimizer: Optimizer,
+    norm_f: float,
+    norm_noise: float | None,
+    delta: float,
+    min_noise_var: float,
+    max_noise_var: float,
+) -> RegretBound:
+    """A bound of the regret of the rounds that the strategy chose in a finished run.
+
+    Proposition 1 if the noise is known, else Theorem 1, with the gains of the run itself in place
+    of their maxima. Other rounds (initial design, past results) count as data, not as regret. The
+    run must be Algorithm 1, one point at a time, with kernels fixed in advance and the widths of
+    Lemma 1; a run outside the theory is refused. For Gaussian noise s^2 is not sub-Gaussian, so
+    beta_noise, and Theorem 1's bound with it, is a heuristic.
+
+    Args:
+        optimizer: The run.
+        norm_f: B_f, a bound on the RKHS norm of f under the kernel of the mean.
+        norm_noise: B_var, that of rho^2 under the kernel of the noise; None if the noise is known.
+        delta: The probability that a band fails.
+        min_noise_var: The smallest noise variance of a single evaluation.
+        max_noise_var: The largest.
+    """
+    check_assumptions(delta, min_noise_var, max_noise_var)
+    settings = optimizer.settings
+    alpha = _checked_alpha(settings)
+    _check_width(settings.model.beta, "beta", norm_f, delta)
+    run, k = _Run(optimizer), settings.repeats.n_repeats
+    run.check(k)
+    rounds = int(run.chosen.sum())
+    if isinstance(settings.model.noise, CubeNoise):
+        _check_known(run, settings, min_noise_var, max_noise_var)
+        terms = run.mean_terms(run.known_noise_var)
+        mean = run.mean_band(terms, terms, max_noise_var / k)
+        return proposition1_bound(mean, rounds=rounds, n_repeats=k, alpha=alpha, delta=delta)
+    _check_learned(settings, norm_noise, delta, max_noise_var)
+    # While the band of rho^2 holds, Sigma_hat >= min_noise_var / k: beta_t is largest there.
+    mean = run.mean_band(
+        run.mean_terms(max_noise_var), run.mean_terms(min_noise_var), max_noise_var / k
+    )
+    return theorem1_bound(
+        mean, run.noise_band(), rounds=rounds, n_repeats=k, alpha=alpha, delta=delta
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """The told rounds of an optimizer."""
+
+    optimizer: Optimizer
+
+    @cached_property
+    def trials(self) -> list[Trial]:
+        return [t for t in self.optimizer.trials if t.values]
+
+    @cached_property
+    def model(self) -> MeanNoiseModel:
+        return self.optimizer.model
+
+    @cached_property
+    def X(self) -> Array:  # noqa: N802 - a matrix
+        return np.array([t.x for t in self.trials])
+
+    @cached_property
+    def count(self) -> Index:
+        return np.array([len(t.values) for t in self.trials], dtype=np.intp)
+
+    @cached_property
+    def chosen(self) -> Mask:
+        return np.array([t.source == "strategy" for t in self.trials], dtype=bool)
+
+    @cached_property
+    def last(self) -> int:
+        """The last round that the strategy chose."""
+        return int(np.flatnonzero(self.chosen)[-1])
+
+    @cached_property
+    def known_noise_var(self) -> Array:
+        """Of a single evaluation, as the mean GP takes it, ``(n,)``."""
+        return np.maximum(self.model.noise.variance(self.X), self.model.min_noise_var)
+
+    def mean_terms(self, noise_var: Array | float) -> Array:
+        """What each round tells of f if single evaluations have ``noise_var``, ``(n,)``."""
+        gp = self.model.mean
+        return information_gain_terms(gp.kernel, self.X, noise_var / self.count, gp.lam)
+
+    def noise_terms(self, noise: DirectPosterior) -> Array:
+        """What each round's sample variance tells of the noise, ``(n,)``; 0 for one value."""
+        use, terms = self.count > 1, np.zeros(len(self.X))
+        gp, eta_var = noise.gp, noise.eta_var(self.count[use])
+        terms[use] = information_gain_terms(gp.kernel, self.X[use], eta_var, gp.lam)
+        return terms
+
+    def mean_band(self, terms: Array, widest: Array, noise_var: float) -> Band:
+        """The band of f; ``widest (n,)`` are the terms under the noise that beta is taken for."""
+        gp, rule = self.model.mean, self.optimizer.settings.model.beta
+        before = float(widest[: self.last].sum())
+        beta = _widths(rule, before, before + float(widest[self.last]), gp.lam)
+        gain = float(terms[self.chosen].sum())
+        return Band(beta, gain, noise_var, self._prior_var(gp.kernel, gp.lam))
+
+    def noise_band(self) -> Band:
+        """The band of rho^2."""
+        noise = self.model.noise
+        if not isinstance(noise, DirectPosterior):
+            raise NotReadyError("No round has two values yet: nothing is known of the noise.")
+        rule, gp = self.optimizer.settings.model.beta_noise, noise.gp
+        before, after = (self._merged_noise_gain(noise, self.last + i) for i in (0, 1))
+        gain = float(self.noise_terms(noise)[self.chosen].sum())
+        eta_var = float(noise.eta_var(self.count[self.chosen]).max())
+        beta = _widths(rule, before, after, gp.lam)
+        return Band(beta, gain, eta_var, self._prior_var(gp.kernel, gp.lam))
+
+    def _merged_noise_gain(self, noise: DirectPosterior, n: int) -> float:
+        """The gain behind beta_noise after ``n`` rounds.
+
+        The sample variance of merged repeats has one degree of freedom more than its rounds have
+        together, so the model's width is a little above that of the separate rounds.
+        """
+        data = observations_of(self.trials[:n], 1.0)
+        use = data.count > 1
+        if not use.any():
+            return 0.0
+        eta_var = noise.eta_var(data.count[use])
+        return information_gain(noise.gp.kernel, data.X[use], eta_var, noise.gp.lam)
+
+    def _prior_var(self, kernel: Kernel, lam: float) -> float:
+        return float(kernel.diagonal(self.X[self.chosen]).max()) / lam
+
+    def check(self, n_repeats: int) -> None:
+        """Refuse runs without chosen rounds, and rounds without their k values."""
+        if not self.trials or not self.chosen.any():
+            raise NotReadyError(
+                "regret_bound() needs rounds that the strategy chose: ask and tell beyond the "
+                "initial design first."
+            )
+        if np.any(self.count[self.chosen] != n_repeats):
+            raise DataError(
+                f"regret_bound() needs {n_repeats} values in every round that the strategy chose, "
+                f"got from {self.count[self.chosen].min()} to {self.count[self.chosen].max()}. "
+                "Failed or extra repeats put a run outside the theory."
+            )
+
+
+def _widths(rule: Confidence, before: float, after: float, lam: float) -> Both:
+    """Lemma 1's beta of the last round from the gain before it; printed: including it."""
+    if not isinstance(rule, Lemma1Beta):
+        raise SettingsError(f"Only Lemma1Beta has a bound, got {rule!r}.")
+    return Both(
+        corrected=lemma1_beta(before, rule.norm, rule.delta, lam),
+        printed=lemma1_beta(after, rule.norm, rule.delta, lam),
+    )
+
+
+# -- whether the theory applies --------------------------------------------------------------
+
+
+def _checked_alpha(settings: Settings) -> float:
+    """The weight of the noise; raises where no bound of the paper covers the settings."""
+    model, risk = settings.model, settings.risk
+    if not isinstance(risk, MeanVariance):
+        raise _refusal("risk=MeanVariance(alpha)", risk, "The theory has no other risk measure")
+    kernels = [model.kernel]
+    if not isinstance(model.noise, CubeNoise):
+        if type(model.noise) is not DirectNoise:
+            raise _refusal("noise=DirectNoise(...) or KnownNoise(...)", model.noise,
+                           "The theory is about a GP on s^2 itself")  # fmt: skip
+        kernels.append(model.noise.kernel)
+    for ok, needed, got, why in (
+        (isinstance(settings.strategy, Rahbo), "strategy=Rahbo()", settings.strategy,
+         "Only its choices are bounded"),
+        (isinstance(model.outputs, Raw), "outputs=Raw()", model.outputs,
+         "Standardising makes the prior depend on the data"),
+        (np.isinf(settings.refit.growth), "refit=Refit(math.inf)", settings.refit,
+         "Refitted hyperparameters make the prior depend on the data"),
+        (all(isinstance(kernel, Kernel) for kernel in kernels), "kernels fixed in advance, such "
+         "as kernel=Matern52([0.2]) and DirectNoise(Matern52([0.2]))", kernels,
+         "RKHS norms belong to a kernel"),
+        (settings.space.revisit, "a space with revisit=True", settings.space.spec,
+         "The best point must stay open to choice"),
+    ):  # fmt: skip
+        if not ok:
+            raise _refusal(needed, got, why)
+    return risk.alpha
+
+
+def _check_width(rule: Confidence, name: str, norm: float, delta: float) -> None:
+    if not (isinstance(rule, Lemma1Beta) and rule.norm >= norm and rule.delta <= delta):
+        needed = f"{name}=Lemma1Beta(norm, delta), norm >= {norm:g} and delta <= {delta:g}"
+        raise _refusal(needed, rule, "Narrower bands need not hold")
+
+
+def _check_known(run: _Run, settings: Settings, lowest: float, highest: float) -> None:
+    v, cap = run.known_noise_var, settings.model.max_noise_var
+    if v.min() < lowest or v.max() > highest:
+        raise SettingsError(
+            f"The known noise variance must lie between min_noise_var={lowest:g} and "
+            f"max_noise_var={highest:g}, got values from {v.min():g} to {v.max():g}."
+        )
+    if cap is not None and cap < highest:
+        raise _refusal(f"max_noise_var=None or >= {highest:g}", cap, "It would cut known noise off")
+
+
+def _check_learned(
+    settings: Settings, norm_noise: float | None, delta: float, highest: float
+) -> None:
+    model = settings.model
+    if norm_noise is None:
+        raise SettingsError("regret_bound() needs norm_noise for a run that learns its noise.")
+    _check_width(model.beta_noise, "beta_noise", norm_noise, delta)
+    if model.max_noise_var != highest:
+        raise _refusal(f"max_noise_var={highest:g}", model.max_noise_var,
+                       "Sigma_hat must be truncated there (eq. 16)")  # fmt: skip
+    cap = model.noise.max_noise_var if isinstance(model.noise, DirectNoise) else None
+    if cap is None or cap < highest:
+        raise _refusal(f"DirectNoise(max_noise_var={highest:g})", cap,
+                       "The noise of s^2 must be known (Assumption 2)")  # fmt: skip
+
+
+def _refusal(needed: str, got: object, why: str) -> SettingsError:
+    return SettingsError(
+        f"regret_bound() needs a run with {needed}, got {got!r}. {why}; make a new run with it."
+    )

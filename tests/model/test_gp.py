@@ -1,0 +1,460 @@
+"""The GP against dense algebra, its gradients against differences, its fit against SciPy."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize as scipy_minimize
+from scipy.stats import multivariate_normal
+
+from rahbo.errors import NumericalError
+from rahbo.model.gp import GP, SUBSET, Evidence, Hyperprior, cholesky, fit
+from rahbo.model.kernels import RBF, Linear, Matern32, Matern52
+
+KERNELS = [RBF, Matern32, Matern52, Linear]
+
+
+def slope_of(function, x, h=1e-4):
+    """Gradient of a scalar function by five-point differences."""
+    gradient = np.empty(len(x))
+    for j in range(len(x)):
+        e = np.zeros(len(x))
+        e[j] = h
+        near, far = function(x + e) - function(x - e), function(x + 2 * e) - function(x - 2 * e)
+        gradient[j] = (8 * near - far) / (12 * h)
+    return gradient
+
+
+def close(found, expected, tolerance=1e-6):
+    """Agreement relative to the largest component."""
+    size = np.max(np.abs(expected))
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * size)
+
+
+def data_of(seed, n=20, d=2):
+    """Random points, a smooth function of them and noise of known, uneven variance."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    noise_var = np.exp(rng.uniform(-6.0, -1.0, n))
+    y = np.sin(X @ rng.uniform(1.0, 5.0, d)) + 0.5 * X[:, 0] + rng.normal(size=n) * noise_var**0.5
+    return rng, X, y, noise_var
+
+
+def kernel_of(kind, rng, d):
+    return kind(np.exp(rng.uniform(-1.5, 0.5, d)), math.exp(rng.uniform(-1.0, 1.0)))
+
+
+def dense(kernel, X, y, noise_var, X_new, lam=1.0, m=0.0):
+    """Posterior mean and covariance (eq. 5, 6) by a general solver."""
+    A = kernel(X, X) + lam * np.diag(noise_var)
+    k = kernel(X_new, X)
+    mu = m + k @ np.linalg.solve(A, y - m)
+    return mu, (kernel(X_new, X_new) - k @ np.linalg.solve(A, k.T)) / lam
+
+
+# Posterior
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.3, 4.0])
+@pytest.mark.parametrize("kind", KERNELS)
+def test_posterior_is_equations_5_and_6(kind, lam):
+    rng, X, y, noise_var = data_of(1)
+    kernel, X_new = kernel_of(kind, rng, 2), rng.random((11, 2))
+    gp = GP.condition(kernel, X, y, noise_var, lam=lam, prior_mean=0.7)
+    mu, covariance = dense(kernel, X, y, noise_var, X_new, lam, 0.7)
+    found_mu, sigma = gp.predict(X_new)
+    np.testing.assert_allclose(found_mu, mu, rtol=1e-9)
+    np.testing.assert_allclose(sigma**2, np.diag(covariance), rtol=1e-8)
+    close(gp.covariance(X_new), covariance, 1e-9)
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.3, 4.0])
+@pytest.mark.parametrize("kind", KERNELS)
+def test_log_likelihood_is_that_of_a_multivariate_normal(kind, lam):
+    rng, X, y, noise_var = data_of(2)
+    kernel = kernel_of(kind, rng, 2)
+    gp = GP.condition(kernel, X, y, noise_var, lam=lam, prior_mean=-0.4)
+    covariance = kernel(X, X) / lam + np.diag(noise_var)
+    expected = multivariate_normal(np.full(20, -0.4), covariance).logpdf(y)
+    assert gp.log_likelihood == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.5])
+@pytest.mark.parametrize("kind", KERNELS)
+def test_information_gain_is_the_determinant_form(kind, lam):
+    rng, X, y, noise_var = data_of(3, n=15, d=3)
+    kernel = kernel_of(kind, rng, 3)
+    gp = GP.condition(kernel, X, y, noise_var, lam=lam)
+    sign, log_det = np.linalg.slogdet(np.eye(15) + kernel(X, X) / (lam * noise_var)[:, None])
+    assert sign == 1.0
+    assert gp.information_gain == pytest.approx(0.5 * log_det, rel=1e-9)
+
+
+def test_information_gain_is_the_sum_over_rounds():
+    rng, X, y, noise_var = data_of(4, n=12)
+    kernel, lam = kernel_of(Matern52, rng, 2), 0.7
+    total = 0.5 * math.log1p(kernel.variance / lam / noise_var[0])
+    for t in range(1, 12):
+        _, sigma = GP.condition(kernel, X[:t], y[:t], noise_var[:t], lam=lam).predict(X[t : t + 1])
+        total += 0.5 * math.log1p(sigma[0] ** 2 / noise_var[t])
+    gp = GP.condition(kernel, X, y, noise_var, lam=lam)
+    assert gp.information_gain == pytest.approx(total, rel=1e-9)
+
+
+def test_far_from_data_the_prior_returns():
+    gp = GP.condition(
+        RBF([0.01], 3.0), np.zeros((1, 1)), np.array([5.0]), np.array([0.1]), lam=2.0,
+        prior_mean=1.0,
+    )
+    mu, sigma = gp.predict(np.ones((1, 1)))
+    assert mu[0] == 1.0
+    assert sigma[0] ** 2 == pytest.approx(3.0 / 2.0)
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_gradients_in_x(kind):
+    for seed, d in ((0, 1), (1, 2), (2, 5)):
+        rng, X, y, noise_var = data_of(seed, d=d)
+        gp = GP.condition(
+            kernel_of(kind, rng, d), X, y, noise_var, lam=0.6, prior_mean=0.3
+        ).with_pending(rng.random((2, d)), np.array([0.1, 0.2]))
+        X_new = rng.uniform(0.05, 0.95, (6, d))
+        mu, sigma, d_mu, d_sigma = gp.predict_with_gradient(X_new)
+        plain_mu, plain_sigma = gp.predict(X_new)
+        np.testing.assert_allclose(mu, plain_mu, rtol=1e-13)
+        np.testing.assert_allclose(sigma, plain_sigma, rtol=1e-12)
+        close(d_mu, [slope_of(lambda x: gp.predict(x[None])[0][0], x) for x in X_new])  # noqa: B023
+        close(d_sigma, [slope_of(lambda x: gp.predict(x[None])[1][0], x) for x in X_new])  # noqa: B023
+
+
+# Pending points
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.4])
+@pytest.mark.parametrize("kind", KERNELS)
+def test_pending_points_equal_outputs_at_the_posterior_mean(kind, lam):
+    rng, X, y, noise_var = data_of(5)
+    kernel, pending, X_new = kernel_of(kind, rng, 2), rng.random((3, 2)), rng.random((9, 2))
+    pending_var = np.array([0.01, 0.3, 1.0])
+    gp = GP.condition(kernel, X, y, noise_var, lam=lam, prior_mean=0.2)
+    mu, sigma = gp.predict(X_new)
+    told = GP.condition(
+        kernel, np.vstack([X, pending]), np.append(y, gp.predict(pending)[0]),
+        np.append(noise_var, pending_var), lam=lam, prior_mean=0.2,
+    )
+    told_mu, told_sigma = told.predict(X_new)
+    found_mu, found_sigma = gp.with_pending(pending, pending_var).predict(X_new)
+    np.testing.assert_array_equal(found_mu, mu)
+    close(told_mu, mu, 1e-9)
+    np.testing.assert_allclose(found_sigma, told_sigma, rtol=1e-8)
+    assert np.all(found_sigma <= sigma * (1 + 1e-12))
+    close(gp.with_pending(pending, pending_var).covariance(X_new), told.covariance(X_new), 1e-9)
+
+
+def test_pending_points_may_come_one_after_another_and_repeat_known_points():
+    rng, X, y, noise_var = data_of(6)
+    gp, X_new = GP.condition(Matern52([0.4, 0.6]), X, y, noise_var), rng.random((5, 2))
+    pending, var = np.vstack([X[3], X[3], rng.random(2)]), np.array([0.2, 0.2, 0.1])
+    at_once = gp.with_pending(pending, var)
+    in_turn = gp
+    for x, v in zip(pending, var, strict=True):
+        in_turn = in_turn.with_pending(x[None], np.array([v]))
+    np.testing.assert_allclose(at_once.predict(X_new)[1], in_turn.predict(X_new)[1], rtol=1e-10)
+    assert at_once.information_gain == gp.information_gain
+
+
+def test_no_pending_points_change_nothing():
+    _, X, y, noise_var = data_of(6)
+    gp = GP.condition(RBF([0.4, 0.6]), X, y, noise_var)
+    assert gp.with_pending(np.empty((0, 2)), np.empty(0)) is gp
+
+
+# Evidence
+
+PRIORS = {
+    "flat": Hyperprior.flat(0.3),
+    "weak": Hyperprior.weak(2),
+    "tight": Hyperprior(-1.0, 0.4, 0.5, 0.3, 0.8, 0.1),
+}
+
+
+def evidence_of(kind, prior, *, learned_noise=True, lam=1.0, seed=7, n=20, d=2):
+    rng, X, y, noise_var = data_of(seed, n, d)
+    weights = rng.uniform(0.2, 1.0, n) if learned_noise else None
+    return rng, Evidence(kind, X, y, noise_var, weights, lam, prior)
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.4])
+@pytest.mark.parametrize("learned_noise", [False, True])
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("kind", KERNELS)
+def test_evidence_gradient(kind, prior, learned_noise, lam):
+    rng, evidence = evidence_of(kind, PRIORS[prior], learned_noise=learned_noise, lam=lam)
+    for _ in range(3):
+        theta = rng.uniform(-1.5, 0.5, 4 if learned_noise else 3)
+        value, gradient, _ = evidence(theta)
+        assert math.isfinite(value)
+        close(gradient, slope_of(lambda theta: evidence(theta)[0], theta))
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.4])
+@pytest.mark.parametrize("prior", PRIORS)
+def test_evidence_is_likelihood_plus_prior(prior, lam):
+    rng, evidence = evidence_of(Matern52, PRIORS[prior], lam=lam)
+    p, theta = PRIORS[prior], rng.uniform(-1.0, 0.5, 4)
+    value, _, m = evidence(theta)
+    noise = evidence.noise_var + math.exp(theta[3]) * evidence.noise_weights
+    kernel = Matern52(np.exp(theta[:2]), math.exp(theta[2]))
+    covariance = kernel(evidence.X, evidence.X) / lam + np.diag(noise)
+
+    def log_posterior(m):
+        total = multivariate_normal(np.full(20, m), covariance).logpdf(evidence.y)
+        total -= np.sum((theta[:2] - p.log_lengthscale) ** 2) / (2 * p.log_lengthscale_std**2)
+        total -= (theta[2] - p.log_variance) ** 2 / (2 * p.log_variance_std**2)
+        return total - ((m - p.mean) ** 2 / (2 * p.mean_var) if p.mean_var else 0.0)
+
+    assert value == pytest.approx(log_posterior(m), rel=1e-9)
+    if p.mean_var == 0.0:
+        assert m == p.mean
+    else:
+        best = scipy_minimize(lambda m: -log_posterior(m[0]), [0.0], tol=1e-10)
+        assert m == pytest.approx(best.x[0], abs=1e-5)
+        assert -best.fun <= value + 1e-9
+
+
+def test_subset_is_the_evidence_of_those_rows():
+    rng, evidence = evidence_of(RBF, PRIORS["weak"])
+    rows, theta = np.array([1, 4, 9, 12]), rng.uniform(-1.0, 0.0, 4)
+    direct = Evidence(
+        RBF, evidence.X[rows], evidence.y[rows], evidence.noise_var[rows],
+        evidence.noise_weights[rows], 1.0, PRIORS["weak"],
+    )
+    assert evidence.subset(rows)(theta)[0] == direct(theta)[0]
+
+
+def test_weak_prior_grows_with_the_diagonal_of_the_cube():
+    one, four = Hyperprior.weak(1), Hyperprior.weak(4)
+    assert math.exp(four.log_lengthscale) == pytest.approx(2 * math.exp(one.log_lengthscale))
+
+
+# Fit
+
+
+def best_of_scipy(evidence, *, starts=20, seed=0):
+    """The largest log posterior found by L-BFGS-B from many random starts in the same box."""
+    d, p = evidence.X.shape[1], evidence.prior
+    bounds = [(math.log(0.01), math.log(100.0))] * d
+    bounds.append((p.log_variance - math.log(1e4), p.log_variance + math.log(1e4)))
+    if evidence.noise_weights is not None:
+        level = p.log_variance - math.log(10.0)
+        bounds.append((level - 16.0, level + 8.0))
+    rng = np.random.default_rng(seed)
+    low, high = np.array(bounds).T
+
+    def negative(theta):
+        value, gradient, _ = evidence(theta)
+        return -value, -gradient
+
+    inner = np.maximum(low, -4.0), np.minimum(high, 3.0)
+    results = [
+        scipy_minimize(negative, rng.uniform(*inner), jac=True, method="L-BFGS-B", bounds=bounds)
+        for _ in range(starts)
+    ]
+    return max(-r.fun for r in results)
+
+
+@pytest.mark.parametrize(
+    ("kind", "n", "d", "learned_noise"),
+    [
+        (Matern52, 10, 1, False),
+        (Matern52, 30, 2, False),
+        (Matern52, 40, 4, False),
+        (Matern32, 25, 3, False),
+        (RBF, 30, 2, True),
+        (Matern52, 20, 2, True),
+        (Linear, 20, 2, True),
+    ],
+)
+@pytest.mark.parametrize("seed", [10, 11, 12])
+def test_fit_is_no_worse_than_twenty_starts_of_scipy(kind, n, d, learned_noise, seed):
+    _, evidence = evidence_of(
+        kind, Hyperprior.weak(d), learned_noise=learned_noise, seed=seed, n=n, d=d
+    )
+    found = fit(evidence)
+    assert found.log_posterior >= best_of_scipy(evidence) - 0.05
+    assert found.log_posterior == pytest.approx(evidence(found.theta)[0], rel=1e-12)
+    assert found.prior_mean == pytest.approx(evidence(found.theta)[2], rel=1e-12)
+    assert found.kernel == kind.from_log_parameters(found.theta[: d + 1])
+    assert found.noise_scale == (math.exp(found.theta[-1]) if learned_noise else 0.0)
+
+
+def test_fit_of_many_points_is_as_good_as_a_full_search():
+    n = 2 * SUBSET + 20
+    _, evidence = evidence_of(Matern52, Hyperprior.weak(2), learned_noise=False, n=n)
+    assert fit(evidence).log_posterior >= best_of_scipy(evidence, starts=3) - 0.05
+
+
+class Counted:
+    """Counts evaluations of the evidence."""
+
+    def __init__(self, monkeypatch):
+        self.calls = 0
+        plain = Evidence.__call__
+
+        def counted(evidence, theta):
+            self.calls += 1
+            return plain(evidence, theta)
+
+        monkeypatch.setattr(Evidence, "__call__", counted)
+
+
+@pytest.mark.parametrize("learned_noise", [False, True])
+@pytest.mark.parametrize("seed", [20, 21, 22])
+def test_warm_start_at_the_optimum_is_quick_and_no_worse(monkeypatch, seed, learned_noise):
+    _, evidence = evidence_of(
+        Matern52, Hyperprior.weak(3), learned_noise=learned_noise, seed=seed, n=40, d=3
+    )
+    counted = Counted(monkeypatch)
+    first = fit(evidence)
+    cold, counted.calls = counted.calls, 0
+    second = fit(evidence, first)
+    assert second.log_posterior >= first.log_posterior
+    assert counted.calls <= 5
+    assert counted.calls < cold / 4
+
+
+def test_warm_start_after_one_more_point_is_quick(monkeypatch):
+    _, evidence = evidence_of(
+        Matern52, Hyperprior.weak(3), learned_noise=False, seed=23, n=41, d=3
+    )
+    first = fit(evidence.subset(np.arange(40)))
+    counted = Counted(monkeypatch)
+    second = fit(evidence, first)
+    assert counted.calls <= 12
+    assert second.log_posterior >= evidence(first.theta)[0]
+    assert second.log_posterior >= best_of_scipy(evidence) - 0.05
+
+
+@pytest.mark.parametrize("learned_noise", [False, True])
+@pytest.mark.parametrize("kind", KERNELS)
+def test_a_given_kernel_is_kept_as_it_is(kind, learned_noise):
+    kernel = kind([0.3, 300.0], 1e-7)
+    _, evidence = evidence_of(kernel, Hyperprior.weak(2), learned_noise=learned_noise)
+    found = fit(evidence)
+    assert found.kernel is kernel
+    np.testing.assert_array_equal(found.theta[:3], kernel.log_parameters)
+    again = fit(evidence, found)
+    assert again.kernel is kernel
+    assert again.log_posterior >= found.log_posterior
+    if learned_noise:
+        levels = np.linspace(-18.0, 5.0, 500)
+        best = max(evidence(np.append(kernel.log_parameters, s))[0] for s in levels)
+        assert found.log_posterior >= best - 0.05
+
+
+# Hard cases
+
+SCALES = [1.0, 1e12, 1e-12]
+
+
+def fit_and_predict(evidence):
+    """Fit, condition and predict, and check that every number is finite."""
+    found = fit(evidence)
+    noise = evidence.noise_var
+    if evidence.noise_weights is not None:
+        noise = noise + found.noise_scale * evidence.noise_weights
+    gp = GP.condition(
+        found.kernel, evidence.X, evidence.y, noise, lam=evidence.lam, prior_mean=found.prior_mean
+    )
+    X_new = np.vstack([np.random.default_rng(0).random((5, evidence.X.shape[1])), evidence.X[:3]])
+    parts = gp.predict_with_gradient(X_new)
+    assert all(np.all(np.isfinite(part)) for part in parts)
+    assert np.all(parts[1] > 0)
+    assert math.isfinite(gp.log_likelihood)
+    assert np.all(np.isfinite(found.inverse_hessian))
+    return gp, found
+
+
+def hard(X, y, scale=1.0, noise_share=1e-8, *, learned_noise=False, kind=Matern52):
+    """Evidence of outputs of any scale under the flat prior that goes with them."""
+    y = scale * np.asarray(y, dtype=float)
+    prior = Hyperprior.flat(math.log(np.mean(y**2) or 1.0))
+    n = len(y)
+    weights = np.ones(n) if learned_noise else None
+    return Evidence(kind, X, y, np.full(n, noise_share * scale**2), weights, 1.0, prior)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("n", [1, 2, 12])
+@pytest.mark.parametrize("kind", KERNELS)
+def test_few_points_at_any_scale(kind, n, scale, rng):
+    for learned_noise in (False, True):
+        X, y = rng.random((n, 2)), rng.normal(size=n)
+        fit_and_predict(hard(X, y, scale, learned_noise=learned_noise, kind=kind))
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_all_outputs_equal(value, scale, rng):
+    X = rng.random((8, 2))
+    gp, _ = fit_and_predict(hard(X, np.full(8, value), scale))
+    np.testing.assert_allclose(gp.predict(X)[0], value * scale, rtol=1e-3, atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-9])
+@pytest.mark.parametrize("kind", KERNELS)
+def test_near_duplicates(kind, apart, rng):
+    X = rng.random((6, 2)) * 0.9
+    X = np.vstack([X, X + apart])
+    y = np.sin(5.0 * X[:, 0]) + 0.01 * rng.normal(size=12)
+    fit_and_predict(hard(X, y, kind=kind))
+    fit_and_predict(hard(X, y, kind=kind, learned_noise=True))
+
+
+def test_near_duplicates_agree_with_merged_points(rng):
+    X = rng.random((5, 2)) * 0.9
+    y, kernel = np.sin(5.0 * X[:, 0]), Matern52([0.3, 0.5])
+    twice = GP.condition(kernel, np.vstack([X, X + 1e-9]), np.tile(y, 2), np.full(10, 0.02))
+    merged = GP.condition(kernel, X, y, np.full(5, 0.01))
+    X_new = rng.random((7, 2))
+    for found, expected in zip(twice.predict(X_new), merged.predict(X_new), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_thirty_dimensions(kind, rng):
+    X = rng.random((25, 30))
+    y = X[:, 0] - X[:, 1] + 0.1 * rng.normal(size=25)
+    _, found = fit_and_predict(Evidence(kind, X, y, np.full(25, 0.01), None, 1.0,
+                                        Hyperprior.weak(30)))
+    assert found.kernel.d == 30
+
+
+def test_almost_no_noise_interpolates(rng):
+    X = rng.random((15, 1))
+    y = np.sin(6.0 * X[:, 0])
+    gp = GP.condition(RBF([0.3]), X, y, np.full(15, 1e-12))
+    mu, sigma = gp.predict(X)
+    np.testing.assert_allclose(mu, y, atol=1e-5)
+    assert np.all((sigma > 0) & (sigma < 1e-3))
+
+
+def test_cholesky_reproduces_the_matrix(rng):
+    B = rng.normal(size=(6, 6))
+    K, diagonal = B @ B.T, rng.uniform(0.1, 1.0, 6)
+    L = cholesky(K.copy(), diagonal)
+    np.testing.assert_array_equal(L, np.tril(L))
+    np.testing.assert_allclose(L @ L.T, K + np.diag(diagonal), rtol=1e-12)
+
+
+def test_cholesky_helps_a_matrix_that_rounding_made_indefinite():
+    K = np.ones((4, 4))
+    K[0, 1] = K[1, 0] = 1.0 + 1e-13
+    L = cholesky(K.copy(), np.zeros(4))
+    np.testing.assert_allclose(L @ L.T, K, atol=1e-5)
+
+
+@pytest.mark.parametrize("matrix", [-np.eye(3), 2.0 * np.ones((3, 3)) - np.eye(3)])
+def test_cholesky_refuses_what_is_not_a_covariance(matrix):
+    with pytest.raises(NumericalError, match="3 points is not positive definite"):
+        cholesky(matrix.copy(), np.zeros(3))

@@ -1,0 +1,129 @@
+"""Records of one-parameter runs, and what is drawn from them."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import rahbo
+from rahbo.errors import NotReadyError, SettingsError, SpaceError
+from rahbo.plots.fits import draw_fit_1d, draw_noise_1d, figure_of_fits, fit_1d
+
+
+def told(space, direction="maximize"):
+    """A run with known values at each suggestion."""
+    opt = rahbo.Optimizer(space, direction=direction, n_initial=4, repeats=3, seed=3)
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        s = opt.ask()
+        (value,) = s.params.values()
+        opt.tell(s, np.sin(value) + 0.1 * rng.standard_normal(3))
+    return opt
+
+
+@pytest.fixture(scope="module")
+def opt():
+    return told({"x": (0.0, 4.0)})
+
+
+def test_the_posteriors_are_those_of_predict(opt):
+    fit = fit_1d(opt, n=9)
+    np.testing.assert_allclose(fit.x, np.arange(9) / 2)
+    for i, x in enumerate(fit.x):
+        there = opt.predict({"x": float(x)})
+        np.testing.assert_allclose(fit.mean[i], there.mean)
+        bounds = fit.mean_lower[i], fit.mean_upper[i]
+        np.testing.assert_allclose(bounds, there.mean_interval)
+        np.testing.assert_allclose(fit.noise_var[i], there.noise_std**2)
+        bounds = fit.noise_var_lower[i], fit.noise_var_upper[i]
+        np.testing.assert_allclose(bounds, np.square(there.noise_std_interval))
+
+
+def test_the_data_are_those_told(opt):
+    fit = fit_1d(opt)
+    everything = sorted((t.params["x"], v) for t in opt.trials for v in t.values.values())
+    drawn = sorted(zip(fit.repeat_x.tolist(), fit.repeat_y.tolist(), strict=True))
+    assert drawn == everything
+    assert fit.chosen.tolist() == [t.params["x"] for t in opt.trials if t.source == "strategy"]
+    assert len(fit.chosen) == 2
+    first = opt.trials[0]
+    at = fit.points == first.params["x"]
+    np.testing.assert_allclose(fit.sample_var[at], np.var(list(first.values.values()), ddof=1))
+    report = opt.recommend()
+    assert (fit.reported, fit.reported_mean) == (report.params["x"], report.mean)
+
+
+def test_values_keep_the_users_sign():
+    opt = told({"x": (0.0, 4.0)}, "minimize")
+    fit = fit_1d(opt, n=5)
+    everything = sorted(v for t in opt.trials for v in t.values.values())
+    np.testing.assert_allclose(np.sort(fit.repeat_y), everything)
+    assert np.all(fit.mean_lower <= fit.mean)
+    assert np.all(fit.mean <= fit.mean_upper)
+    np.testing.assert_allclose(fit.mean[0], opt.predict({"x": 0.0}).mean)
+
+
+def test_the_grid_follows_the_scale_of_the_parameter():
+    fit = fit_1d(told({"lr": rahbo.Float(1e-2, 1.0, log=True)}), n=3)
+    np.testing.assert_allclose(fit.x, [0.01, 0.1, 1.0])
+    assert fit.log
+    fit = fit_1d(told({"depth": rahbo.Int(1, 7)}), n=100)
+    assert fit.x.tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert fit.name == "depth"
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        {"x": (0.0, 1.0), "y": (0.0, 1.0)},
+        {"c": ["a", "b"]},
+        rahbo.Candidates([{"x": 0.0}, {"x": 1.0}]),
+    ],
+)
+def test_other_spaces_are_refused(space):
+    with pytest.raises(SpaceError, match="one Float or Int"):
+        fit_1d(rahbo.Optimizer(space))
+
+
+def test_too_little_is_refused(opt):
+    with pytest.raises(NotReadyError):
+        fit_1d(rahbo.Optimizer({"x": (0.0, 1.0)}))
+    with pytest.raises(SettingsError, match="n"):
+        fit_1d(opt, n=1)
+    with pytest.raises(SettingsError, match="at least one"):
+        figure_of_fits({})
+
+
+@pytest.mark.parametrize(
+    ("draw", "curve", "reported"),
+    [(draw_fit_1d, "mean", "reported_mean"), (draw_noise_1d, "noise_var", "reported_noise_var")],
+)
+def test_drawing_returns_the_axes_with_everything_on_them(opt, draw, curve, reported):
+    fit = fit_1d(opt, n=21)
+    ax = Figure().subplots()
+    assert draw(fit, ax, truth=np.cos) is ax
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    np.testing.assert_array_equal(lines["posterior"].get_ydata(), getattr(fit, curve))
+    np.testing.assert_array_equal(lines["truth"].get_ydata(), np.cos(fit.x))
+    star = lines["reported point"]
+    assert star.get_xdata() == [fit.reported]
+    assert star.get_ydata() == [getattr(fit, reported)]
+    assert ax.get_xlabel() == "x"
+    assert "truth" not in draw(fit, Figure().subplots()).get_legend_handles_labels()[1]
+
+
+def test_a_log_parameter_gets_a_log_axis():
+    fit = fit_1d(told({"lr": rahbo.Float(1e-2, 1.0, log=True)}), n=5)
+    assert draw_fit_1d(fit, Figure().subplots()).get_xscale() == "log"
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_figures_hold_a_column_a_run_and_can_be_saved(opt, n, tmp_path):
+    fit = fit_1d(opt, n=21)
+    figure = figure_of_fits({f"run {i}": fit for i in range(n)}, mean=np.sin, noise_var=np.cos)
+    assert len(figure.axes) == 2 * n
+    titles = [ax.get_title() for ax in figure.axes if ax.get_title()]
+    assert titles == [f"run {i}" for i in range(n)]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert len(labels) == len(set(labels)) == 7
+    figure.savefig(tmp_path / "fits.png")
+    assert (tmp_path / "fits.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,57 @@
+"""Every Python block of the documentation runs, and every link in it leads somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+FENCED = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def blocks(text: str) -> list[tuple[int, str]]:
+    """Line number and source of each Python block."""
+    return [(text.count("\n", 0, m.start(1)), m.group(1)) for m in FENCED.finditer(text)]
+
+
+def anchors(text: str) -> set[str]:
+    """The names by which the headings of a page are linked."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def test_pages_are_found() -> None:
+    assert ROOT / "README.md" in PAGES
+    assert blocks((ROOT / "README.md").read_text("utf-8"))
+
+
+def test_blocks_are_told_apart() -> None:
+    text = "# A\n```python\na = 1\n```\ntext\n```sh\nls\n```\n```python\nb = 2\n\nc = 3\n```\n"
+    assert blocks(text) == [(2, "a = 1\n"), (9, "b = 2\n\nc = 3\n")]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p.read_text("utf-8"))], ids=name)
+def test_the_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "page"}
+    for line, source in blocks(page.read_text("utf-8")):
+        # Blank lines before the source, so that a traceback names the line of the page.
+        exec(compile("\n" * line + source, str(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page) -> None:
+    for target in LINK.findall(page.read_text("utf-8")):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        linked = page.parent / path if path else page
+        assert linked.is_file(), f"{name(page)} links to {target}"
+        assert not anchor or anchor in anchors(linked.read_text("utf-8")), target

@@ -1,0 +1,251 @@
+"""Bounds of finished runs: they bound the regret realised, and refuse runs outside the theory."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rahbo import Candidates, MeanStd, MeanVariance, Optimizer
+from rahbo.errors import DataError, NotReadyError, RahboError, SettingsError
+from rahbo.model.confidence import Lemma1Beta
+from rahbo.model.joint import Raw, Standardized
+from rahbo.model.kernels import RBF, Matern52
+from rahbo.model.noise import DirectNoise, KnownNoise, LogNoise
+from rahbo.policy.strategies import GPUCB, Rahbo
+from rahbo.settings import Refit
+from rahbo.theory import information_gain, regret_bound, run_gains
+
+KERNEL, NOISE_KERNEL = RBF([0.2]), RBF([0.4], 0.25)
+CENTRES = np.array([[0.15], [0.5], [0.8]])
+F_WEIGHTS, NOISE_WEIGHTS = np.array([0.9, -0.7, 1.1]), np.array([0.1, 0.3, 1.2])
+NORM_F = float(np.sqrt(F_WEIGHTS @ KERNEL(CENTRES, CENTRES) @ F_WEIGHTS))
+NORM_NOISE = float(np.sqrt(NOISE_WEIGHTS @ NOISE_KERNEL(CENTRES, CENTRES) @ NOISE_WEIGHTS))
+ROWS = [{"x": float(x)} for x in np.linspace(0.0, 1.0, 41)]
+ALPHA, DELTA, K = 2.0, 0.1, 4
+
+
+def f(x):
+    return float(KERNEL(np.array([[x]]), CENTRES)[0] @ F_WEIGHTS)
+
+
+def noise_var(x):
+    return float(NOISE_KERNEL(np.array([[x]]), CENTRES)[0] @ NOISE_WEIGHTS)
+
+
+GRID_NOISE = [noise_var(row["x"]) for row in ROWS]
+LOWEST, HIGHEST = min(GRID_NOISE), max(GRID_NOISE)
+NORMS = {"norm_f": NORM_F, "norm_noise": NORM_NOISE, "delta": DELTA}
+LIMITS = {"min_noise_var": LOWEST, "max_noise_var": HIGHEST}
+MV_BEST = max(f(row["x"]) - ALPHA * noise_var(row["x"]) for row in ROWS)
+
+BASE = {
+    "risk": MeanVariance(ALPHA),
+    "repeats": K,
+    "strategy": Rahbo(),
+    "n_initial": 3,
+    "kernel": KERNEL,
+    "beta": Lemma1Beta(NORM_F, DELTA),
+    "outputs": Raw(),
+    "refit": Refit(math.inf),
+    "seed": 3,
+}
+KNOWN = {**BASE, "noise": KnownNoise(lambda p: noise_var(p["x"]))}
+LEARNED = {
+    **BASE,
+    "noise": DirectNoise(NOISE_KERNEL, max_noise_var=HIGHEST, kurtosis=1.8),
+    "beta_noise": Lemma1Beta(NORM_NOISE, DELTA),
+    "max_noise_var": HIGHEST,
+}
+
+
+def finished(settings, rounds, seed=0):
+    """A run on the grid with uniform, so strictly sub-Gaussian, noise."""
+    rng = np.random.default_rng(seed)
+    opt = Optimizer(Candidates(ROWS), **settings)
+    for _ in range(BASE["n_initial"] + rounds):
+        s = opt.ask()
+        half_width = math.sqrt(3.0 * noise_var(s.params["x"]))
+        opt.tell(s, f(s.params["x"]) + rng.uniform(-half_width, half_width, s.repeats))
+    return opt
+
+
+def realised_regret(opt):
+    """R_T over the rounds that the strategy chose, k-weighted."""
+    chosen = [t.params["x"] for t in opt.trials if t.source == "strategy"]
+    return K * sum(MV_BEST - f(x) + ALPHA * noise_var(x) for x in chosen)
+
+
+@pytest.fixture(scope="module")
+def known():
+    return finished(KNOWN, 30)
+
+
+@pytest.fixture(scope="module")
+def learned():
+    return finished(LEARNED, 30)
+
+
+def earlier(opt, settings):
+    """The run as it stood before its last round."""
+    return Optimizer(Candidates(ROWS), **settings, trials=opt.trials[:-1])
+
+
+def all_rounds(opt):
+    return np.array([t.x for t in opt.trials])
+
+
+@pytest.mark.parametrize("lam", [0.5, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_bound_of_known_noise_holds(seed, lam):
+    opt = finished({**KNOWN, "lam": lam}, 20, seed)
+    bound = regret_bound(opt, NORM_F, None, DELTA, **LIMITS)
+    assert bound.rounds == 20
+    assert bound.probability == 1 - DELTA
+    assert 0.0 < realised_regret(opt) <= bound.corrected
+
+
+def test_bound_of_known_noise_from_its_parts(known):
+    bound = regret_bound(known, NORM_F, None, DELTA, **LIMITS)
+    X = all_rounds(known)
+    v = np.array([noise_var(t.params["x"]) for t in known.trials]) / K
+    # What the strategy's rounds add to the initial design.
+    gain = information_gain(KERNEL, X, v) - information_gain(KERNEL, X[:3], v[:3])
+    beta = math.sqrt(2 * math.log(10) + 2 * information_gain(KERNEL, X[:-1], v[:-1])) + NORM_F
+    expected = 2 * K * beta * math.sqrt(2 * 30 * gain / math.log(1 + K / HIGHEST))
+    assert bound.corrected == pytest.approx(expected, rel=1e-9)
+    assert bound.mean.beta.corrected == pytest.approx(earlier(known, KNOWN).model.beta, rel=1e-9)
+    assert bound.mean.beta.printed == pytest.approx(known.model.beta, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bound_of_learned_noise_holds(seed):
+    opt = finished(LEARNED, 20, seed)
+    bound = regret_bound(opt, **NORMS, **LIMITS)
+    assert bound.rounds == 20
+    assert bound.probability == pytest.approx(1 - 2 * DELTA)
+    assert 0.0 < realised_regret(opt) <= bound.corrected
+    # The print loses Step 2's factor; its beta counts one observation more.
+    assert bound.printed < bound.corrected
+
+
+def test_bound_of_learned_noise_is_above_every_width_of_the_run(learned):
+    bound = regret_bound(learned, **NORMS, **LIMITS)
+    assert bound.noise is not None
+    before = earlier(learned, LEARNED).model
+    assert bound.noise.beta.corrected == pytest.approx(before.beta_noise, rel=1e-9)
+    assert bound.mean.beta.corrected >= before.beta
+    R2 = HIGHEST**2 * (1.8 / K - (K - 3) / (K * (K - 1)))
+    assert bound.noise.noise_var == pytest.approx(R2, rel=1e-12)
+    assert bound.mean.noise_var == pytest.approx(HIGHEST / K, rel=1e-12)
+    X = all_rounds(learned)
+    Gamma = information_gain(NOISE_KERNEL, X, R2) - information_gain(NOISE_KERNEL, X[:3], R2)
+    assert bound.noise.gain == pytest.approx(Gamma, rel=1e-9)
+    assert bound.noise.prior_var == 0.25
+
+
+def test_step_2_holds_round_by_round(learned):
+    # The widths that the regret is bounded by, summed as the run went.
+    bound = regret_bound(learned, **NORMS, **LIMITS)
+    total = 0.0
+    for i, trial in enumerate(learned.trials):
+        if trial.source == "strategy":
+            run = Optimizer(Candidates(ROWS), **LEARNED, trials=learned.trials[:i])
+            b = run.model.belief(trial.x[None])
+            total += K * (b.f_upper - b.f_lower + ALPHA * (b.noise_upper - b.noise_lower))[0]
+    assert realised_regret(learned) <= total <= bound.corrected
+
+
+def test_gains_of_a_known_run_are_those_of_its_merged_model(known):
+    gains = run_gains(known, HIGHEST)
+    assert len(np.unique(all_rounds(known))) < len(known.trials)
+    assert gains.gamma == pytest.approx(known.model.mean.information_gain, rel=1e-9)
+    even = information_gain(KERNEL, all_rounds(known), HIGHEST / K)
+    assert gains.gamma_hat == pytest.approx(even, rel=1e-9)
+    assert gains.gamma_noise is None
+
+
+def test_gains_of_a_learned_run(learned):
+    gains = run_gains(learned, HIGHEST)
+    X = all_rounds(learned)
+    assert gains.gamma is None
+    assert gains.gamma_hat == pytest.approx(information_gain(KERNEL, X, HIGHEST / K), rel=1e-9)
+    R2 = HIGHEST**2 * (1.8 / K - (K - 3) / (K * (K - 1)))
+    assert gains.gamma_noise == pytest.approx(information_gain(NOISE_KERNEL, X, R2), rel=1e-9)
+
+
+def test_gain_does_not_depend_on_the_units_of_outputs():
+    settings = {**KNOWN, "outputs": Standardized(), "beta": 2.0}
+    opt = finished(settings, 2)
+    unit = opt.model.learned.scale**2
+    expected = information_gain(KERNEL, all_rounds(opt), HIGHEST / K / unit)
+    assert run_gains(opt, HIGHEST).gamma_hat == pytest.approx(expected, rel=1e-9)
+
+
+REFUSED = [
+    ({"noise": LogNoise(NOISE_KERNEL)}, "DirectNoise"),
+    ({"risk": MeanStd(1.0)}, "MeanVariance"),
+    ({"refit": Refit(1.1)}, "Refit"),
+    ({"outputs": Standardized()}, "Raw"),
+    ({"strategy": GPUCB()}, "Rahbo"),
+    ({"kernel": Matern52}, "fixed in advance"),
+    ({"noise": DirectNoise(max_noise_var=HIGHEST)}, "fixed in advance"),
+    ({"noise": DirectNoise(NOISE_KERNEL)}, "Assumption 2"),
+    ({"noise": DirectNoise(NOISE_KERNEL, max_noise_var=0.5 * HIGHEST)}, "Assumption 2"),
+    ({"max_noise_var": None}, "truncated"),
+    ({"beta": 2.0}, "beta=Lemma1Beta"),
+    ({"beta": Lemma1Beta(0.5 * NORM_F, DELTA)}, "norm >="),
+    ({"beta": Lemma1Beta(NORM_F, 2 * DELTA)}, "delta <="),
+    ({"beta_noise": 2.0}, "beta_noise=Lemma1Beta"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), REFUSED, ids=[m + str(i) for i, (_, m) in
+                                                              enumerate(REFUSED)])  # fmt: skip
+def test_runs_outside_the_theory_are_refused(change, message):
+    opt = finished({**LEARNED, **change}, 1)
+    with pytest.raises(SettingsError, match=message) as caught:
+        regret_bound(opt, **NORMS, **LIMITS)
+    assert isinstance(caught.value, RahboError)
+
+
+def test_exhausting_spaces_are_refused():
+    opt = Optimizer(Candidates(ROWS, revisit=False), **KNOWN)
+    with pytest.raises(SettingsError, match="revisit"):
+        regret_bound(opt, NORM_F, None, DELTA, **LIMITS)
+
+
+def test_learned_noise_needs_a_norm(learned):
+    with pytest.raises(SettingsError, match="norm_noise"):
+        regret_bound(learned, NORM_F, None, DELTA, **LIMITS)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"min_noise_var": LOWEST, "max_noise_var": 0.5 * HIGHEST},
+        {"min_noise_var": 0.99 * HIGHEST, "max_noise_var": HIGHEST},
+    ],
+)
+def test_known_noise_outside_its_limits_is_refused(known, limits):
+    with pytest.raises(SettingsError, match="must lie between"):
+        regret_bound(known, NORM_F, None, DELTA, **limits)
+
+
+def test_known_noise_cut_off_is_refused():
+    opt = finished({**KNOWN, "max_noise_var": 0.9 * HIGHEST}, 1)
+    with pytest.raises(SettingsError, match="cut known noise off"):
+        regret_bound(opt, NORM_F, None, DELTA, **LIMITS)
+
+
+def test_runs_without_chosen_rounds_are_refused():
+    with pytest.raises(NotReadyError, match="strategy chose"):
+        regret_bound(finished(KNOWN, 0), NORM_F, None, DELTA, **LIMITS)
+
+
+def test_rounds_without_all_their_repeats_are_refused():
+    opt = finished(KNOWN, 1)
+    s = opt.ask()
+    opt.tell(s, [0.1, 0.2])
+    opt.tell_failure(s, "beam trip")
+    with pytest.raises(DataError, match="4 values in every round"):
+        regret_bound(opt, NORM_F, None, DELTA, **LIMITS)
