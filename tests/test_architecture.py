@@ -22,6 +22,8 @@ ORDER = (
     "errors",
     "arrays",
     "quasinewton",
+    "parameters",
+    "candidates",
     "space",
     "observations",
     "risk",
@@ -30,6 +32,7 @@ ORDER = (
     "report",
     "ledger",
     "journal",
+    "settings",
     "optimizer",
     "loop",
     "theory",
@@ -47,7 +50,7 @@ INNER_ORDER = {
     "policy": ("design", "acquisition", "search", "repeats", "strategies"),
     "report": ("recommendation", "frontier", "diagnosis"),
 }
-SEES_ONLY = {"problems": {"errors", "space", "risk", "problems"}}
+SEES_ONLY = {"problems": {"errors", "arrays", "parameters", "candidates", "space", "risk", "problems"}}
 
 CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
 ADAPTER_LIBRARIES = {

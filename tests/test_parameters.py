@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from rahbo.errors import SpaceError
-from rahbo.parameters import Candidates, Categorical, Float, Int
+from rahbo.candidates import Candidates
+from rahbo.parameters import Categorical, Float, Int
 
 
 @pytest.mark.parametrize(

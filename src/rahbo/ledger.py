@@ -21,8 +21,8 @@ from rahbo.observations import Observations
 
 Source = Literal["design", "strategy", "user"]
 
-# Larger numbers overflow once squared and summed.
-LARGEST = 1e100
+# The fourth power of larger numbers, a variance of variances, overflows.
+LARGEST = 1e60
 
 
 @dataclass(frozen=True)
@@ -142,9 +142,7 @@ def _checked_value(value: object) -> float:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise DataError(
-            f"tell() needs numbers, got {value!r}. Convert it, or call tell_failure()."
-        )
+        raise DataError(f"tell() needs numbers, got {value!r}. Convert it, or call tell_failure().")
     number = float(value)
     if not math.isfinite(number):
         raise DataError(

@@ -15,10 +15,12 @@ from rahbo.errors import ExhaustedError, ObjectiveError, SettingsError
 from rahbo.ledger import LARGEST, Suggestion, Trial
 from rahbo.optimizer import Optimizer
 from rahbo.report.recommendation import Recommendation
+from rahbo.settings import Direction
 from rahbo.space import Candidates, Space
 
-# Failures in a row, with no value in between, after which the objective is taken to be broken.
+# An objective that fails this often in a row, and at this many points, is taken to be broken.
 MAX_FAILURES = 10
+MAX_FAILED_POINTS = 3
 
 Objective = Callable[..., float]
 Callback = Callable[[Optimizer], object]
@@ -81,7 +83,8 @@ def maximize(
             interrupted run, its rounds and evaluations count: it is brought to the same end.
 
     Raises:
-        ObjectiveError: Ten evaluations failed in a row, or one gave something that is no number.
+        ObjectiveError: Ten evaluations or more failed in a row, at three points or more, or one
+            gave something that is no number.
 
     >>> from random import Random
     >>> def objective(x, seed):
@@ -117,7 +120,7 @@ def minimize(
 
 
 def _run(
-    direction: str,
+    direction: Direction,
     objective: Objective,
     space: Mapping[str, Any] | Candidates | Space,
     rounds: int | None,
@@ -184,7 +187,7 @@ class _Evaluation:
         self._objective = objective
         self._optimizer = optimizer
         self._wants_seed = _check_signature(objective, optimizer.settings.space.names)
-        self._failures_in_a_row = 0
+        self._failed: list[int] = []
 
     def __call__(self, suggestion: Suggestion, repeat: int) -> None:
         arguments = dict(suggestion.params)
@@ -200,7 +203,7 @@ class _Evaluation:
         value = self._number(outcome, suggestion)
         if abs(value) <= LARGEST:
             self._optimizer.tell(suggestion, value, repeat=repeat)
-            self._failures_in_a_row = 0
+            self._failed.clear()
         else:
             self._fail(suggestion, repeat, f"returned {value!r}", None)
 
@@ -219,10 +222,11 @@ class _Evaluation:
         self, suggestion: Suggestion, repeat: int, reason: str, cause: Exception | None
     ) -> None:
         self._optimizer.tell_failure(suggestion, reason, repeat=repeat)
-        self._failures_in_a_row += 1
-        if self._failures_in_a_row == MAX_FAILURES:
+        self._failed.append(suggestion.id)
+        points = len(set(self._failed))
+        if len(self._failed) >= MAX_FAILURES and points >= MAX_FAILED_POINTS:
             raise ObjectiveError(
-                f"The objective failed {MAX_FAILURES} times in a row, last at "
+                f"The objective failed {len(self._failed)} times in a row, at {points} points, last at "
                 f"{suggestion.params}: {reason}. Correct it, or keep such points out with "
                 "valid=; the error's .optimizer holds what was measured.",
                 self._optimizer,

@@ -37,10 +37,14 @@ class Observations:
     sample_var: Array
 
     @classmethod
-    def from_rounds(cls, points: Sequence[Array], values: Sequence[Sequence[float]]) -> Observations:
+    def from_rounds(
+        cls, points: Sequence[Array], values: Sequence[Sequence[float]]
+    ) -> Observations:
         """Group the values of each round, ``points[i] (d,)``, by distinct point."""
         index: dict[bytes, int] = {}
-        rounds = np.array([index.setdefault(x.tobytes(), len(index)) for x in points], dtype=np.intp)
+        rounds = np.array(
+            [index.setdefault(x.tobytes(), len(index)) for x in points], dtype=np.intp
+        )
         first = np.unique(rounds, return_index=True)[1]
         X = np.array([points[i] for i in first], dtype=float)
         sizes = [len(v) for v in values]
@@ -61,4 +65,4 @@ class Observations:
 
     def repeats(self, i: int) -> Array:
         """Every value told at point ``i``."""
-        return self.values[self.point == i]
+        return np.asarray(self.values[self.point == i])

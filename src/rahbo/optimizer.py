@@ -38,7 +38,7 @@ from rahbo.policy.strategies import Rahbo, Situation, Strategy
 from rahbo.report import recommendation as report
 from rahbo.report.recommendation import Prediction, Recommendation, Rule
 from rahbo.risk import MeanVariance, RiskMeasure
-from rahbo.settings import Refit, Settings, make_settings
+from rahbo.settings import Direction, Refit, make_settings
 from rahbo.space import Candidates, Space
 
 Params = Mapping[str, Any]
@@ -88,7 +88,7 @@ class Optimizer:
         risk: RiskMeasure = MeanVariance(1.0),  # noqa: B008 - frozen
         repeats: int | Fixed = 5,
         strategy: Strategy = Rahbo(),  # noqa: B008 - frozen
-        direction: str = "maximize",
+        direction: Direction = "maximize",
         n_initial: int | None = None,
         kernel: type[Kernel] | Kernel = Matern52,
         noise: NoiseModel = LogNoise(),  # noqa: B008 - frozen
@@ -330,9 +330,17 @@ class Optimizer:
         return learned
 
     def _with_pending(self, model: MeanNoiseModel) -> MeanNoiseModel:
-        pending = self._missing()
+        """The model with what is under way, and what failed, taken to turn out as expected.
+
+        A point that gave nothing but failures teaches nothing; counted as tried, it is not
+        proposed again at once.
+        """
+        failed = [t for t in self._trials.values() if t.failures and not t.values]
+        pending = [*self._missing(), *(t for t in failed if not t.missing)]
         X = np.array([t.x for t in pending]).reshape(len(pending), self.settings.space.d)
-        return model.with_pending(X, np.array([len(t.missing) for t in pending], dtype=np.intp))
+        return model.with_pending(
+            X, np.array([len(t.missing) or t.n_requested for t in pending], dtype=np.intp)
+        )
 
     # -- reporting ---------------------------------------------------------------------------
 
@@ -407,4 +415,5 @@ def _one_blas_thread() -> AbstractContextManager[object]:
 
     The limit is process-wide, so it is set for one call and always taken back.
     """
-    return _controller().limit(limits=1, user_api="blas")
+    limit: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
+    return limit

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,8 +23,7 @@ import numpy as np
 from rahbo.arrays import Array
 from rahbo.errors import SpaceError
 
-_SMALLEST, _LARGEST, _LARGEST_INT = 1e-290, 1e290, 10**12
-_CHUNK = 2_000_000
+SMALLEST, LARGEST, _LARGEST_INT = 1e-290, 1e290, 10**12
 _SLACK = 1e-12
 # Correctly rounded powers, so that rounding 0.1 to 14 decimals gives the float 0.1 itself.
 _POWERS = np.array([float(f"1e{k}") for k in range(-300, 309)])
@@ -40,11 +39,12 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_sized(value: float) -> bool:
-    return value == 0 or _SMALLEST <= abs(value) <= _LARGEST
+def is_sized(value: float) -> bool:
+    """Whether a number is zero or of a size that survives squaring."""
+    return value == 0 or SMALLEST <= abs(value) <= LARGEST
 
 
-def _key(value: Any) -> tuple[bool, Any]:
+def key(value: Any) -> tuple[bool, Any]:
     """Identity of a choice: 1 and 1.0 are one, 1 and True are two."""
     value = plain(value)
     if not (value is None or isinstance(value, str | int | float)):
@@ -69,7 +69,9 @@ class Part(ABC):
     ``count`` is the number of values.
     """
 
-    count: float
+    @property
+    @abstractmethod
+    def count(self) -> float: ...
 
     @abstractmethod
     def labels(self, name: str) -> list[str]: ...
@@ -180,12 +182,14 @@ class _Numeric(Part):
 class Float(_Numeric):
     """A real number between ``low`` and ``high``, on a log scale if ``log``."""
 
-    count = math.inf
+    @property
+    def count(self) -> float:
+        return math.inf
 
     def _bound(self, end: str, value: Any) -> float:
-        if not is_number(value) or not _is_sized(value):
+        if not is_number(value) or not is_sized(value):
             raise SpaceError(
-                f"Float bounds must be finite, and 0 or between {_SMALLEST} and {_LARGEST} in size,"
+                f"Float bounds must be finite, and 0 or between {SMALLEST} and {LARGEST} in size,"
                 f" got {end}={value!r}. Pass numbers, or change units."
             )
         return float(value)
@@ -255,7 +259,7 @@ class Int(_Numeric):
         return codes[(codes >= self.low) & (codes <= self.high)]
 
 
-class _Listed(Part):
+class Listed(Part):
     """What has a table of unit columns ``(n, width)``, a row for each code."""
 
     @property
@@ -277,7 +281,7 @@ class _Listed(Part):
 
 
 @dataclass(frozen=True, repr=False)
-class Categorical(_Listed):
+class Categorical(Listed):
     """One of ``choices``, which have no order."""
 
     choices: Sequence[Any]
@@ -297,7 +301,7 @@ class Categorical(_Listed):
 
     @cached_property
     def _index(self) -> dict[tuple[bool, Any], int]:
-        return {_key(choice): i for i, choice in enumerate(self.choices)}
+        return {key(choice): i for i, choice in enumerate(self.choices)}
 
     @cached_property
     def _table(self) -> Array:
@@ -309,7 +313,7 @@ class Categorical(_Listed):
 
     def code(self, name: str, value: Any) -> float:
         try:
-            return self._index[_key(value)]
+            return self._index[key(value)]
         except (KeyError, SpaceError):
             raise SpaceError(
                 f"{name}={value!r} is not a choice of {self!r}. Pass one of them, or add it."
@@ -325,104 +329,6 @@ class Categorical(_Listed):
 
     def near(self, code: float) -> Array:
         return np.delete(self.all(), int(code))
-
-
-@dataclass(frozen=True, repr=False)
-class Candidates(_Listed):
-    """A list of the only points that can be evaluated, each a dict of the same names.
-
-    With ``revisit=False`` a row that has its repeats is not proposed again.
-    """
-
-    rows: Sequence[Mapping[str, Any]]
-    revisit: bool = True
-
-    def __post_init__(self) -> None:
-        if not all(isinstance(row, Mapping) for row in self.rows):
-            raise SpaceError("Candidates rows must be dicts. Pass a list of dicts.")
-        rows = tuple(dict(row) for row in self.rows)
-        if not rows or not rows[0]:
-            raise SpaceError("Candidates needs at least one row with at least one name. Add rows.")
-        for name in rows[0]:
-            check_name(name)
-        odd = next((row for row in rows if row.keys() != rows[0].keys()), None)
-        if odd is not None:
-            raise SpaceError(
-                f"Candidates rows must have the same names, got {list(rows[0])} in the first and"
-                f" {list(odd)} in another. Complete the rows."
-            )
-        object.__setattr__(self, "rows", rows)
-        found = [self._where[tuple(x)] for x in self._table.tolist()]
-        again = next((i for i, j in enumerate(found) if i != j), None)
-        if again is not None:
-            raise SpaceError(
-                f"Candidates rows must differ, but {rows[again]} cannot be told apart from"
-                f" {rows[found[again]]}. Drop one."
-            )
-
-    def __repr__(self) -> str:
-        return f"Candidates({len(self.rows)} rows)"
-
-    def _row_key(self, row: Mapping[str, Any]) -> tuple[tuple[bool, Any], ...]:
-        return tuple(_key(row[name]) for name in self.rows[0])
-
-    @cached_property
-    def _index(self) -> dict[tuple[tuple[bool, Any], ...], int]:
-        return {self._row_key(row): i for i, row in enumerate(self.rows)}
-
-    @cached_property
-    def _coded(self) -> tuple[list[str], Array]:
-        labels, blocks = zip(*(self._column(name) for name in self.rows[0]), strict=True)
-        return [label for group in labels for label in group], np.hstack(blocks)
-
-    def _column(self, name: str) -> tuple[list[str], Array]:
-        """Labels and unit columns ``(n, width)`` of one name."""
-        values = [plain(row[name]) for row in self.rows]
-        if all(is_number(v) for v in values):
-            if not all(_is_sized(v) for v in values):
-                raise SpaceError(
-                    f"Numbers in Candidates must be finite, and 0 or between {_SMALLEST} and"
-                    f" {_LARGEST} in size, got {name}={values!r}. Change units."
-                )
-            v = np.array(values, dtype=np.float64)
-            return [name], ((v - v.min()) / (np.ptp(v) or 1.0))[:, None]
-        levels = list({_key(v): v for v in values}.values())
-        if len(levels) == 1:
-            return [f"{name}={levels[0]}"], np.zeros((len(values), 1))
-        part = Categorical(levels)
-        return part.labels(name), part.units(np.array([part.code(name, v) for v in values]))
-
-    @property
-    def _table(self) -> Array:
-        return self._coded[1]
-
-    @cached_property
-    def _where(self) -> dict[tuple[float, ...], int]:
-        return {tuple(row): i for i, row in enumerate(self._table.tolist())}
-
-    def labels(self, name: str) -> list[str]:
-        return self._coded[0]
-
-    def code(self, name: str, value: Any) -> float:
-        try:
-            return self._index[self._row_key(value)]
-        except (KeyError, SpaceError):
-            raise SpaceError(f"{value} is not among the candidates. Pass a listed row.") from None
-
-    def codes(self, cols: Array) -> Array:
-        codes = np.array([self._where.get(tuple(row), -1) for row in cols.tolist()], dtype=float)
-        unknown = np.flatnonzero(codes < 0)
-        for chunk in np.array_split(unknown, 1 + unknown.size * self._table.size // _CHUNK):
-            gaps = cols[chunk, None, :] - self._table
-            codes[chunk] = np.einsum("mnd,mnd->mn", gaps, gaps).argmin(axis=1)
-        return codes
-
-    def value(self, cols: list[float]) -> dict[str, Any]:
-        known = self._where.get(tuple(cols))
-        return dict(self.rows[int(self.codes(np.array([cols]))[0]) if known is None else known])
-
-    def near(self, code: float) -> Array:
-        return np.empty(0)
 
 
 Parameter = Float | Int | Categorical

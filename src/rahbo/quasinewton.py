@@ -109,13 +109,17 @@ def _free(X: Array, G: Array, lower: Array, upper: Array) -> Mask:
 def _direction(B: Array, steepest: Array, free: Mask, scaled: Mask, max_step: float) -> Array:
     """Newton's direction on the free variables, steepest descent where it would ascend."""
     both = free[:, :, None] & free[:, None, :]
-    D = np.linalg.solve(np.where(both, B, np.eye(B.shape[1])), steepest[:, :, None])[:, :, 0]
+    reduced = np.where(both, B, np.eye(B.shape[1]))
+    # Rounding may leave B a little short of positive definite.
+    ridge = 1e-12 * np.abs(reduced).max(axis=(1, 2))
+    reduced += ridge[:, None, None] * np.eye(B.shape[1])
+    D = np.linalg.solve(reduced, steepest[:, :, None])[:, :, 0]
     descends = np.einsum("mi,mi->m", D, steepest) > 0
     D = np.where(descends[:, None], D, steepest)
     longest = np.abs(D).max(axis=1)
     # Without curvature the gradient's length says nothing about the distance to go.
     limit = np.where(scaled & descends, max_step, 0.2 * max_step)
-    return D * np.minimum(1.0, limit / longest)[:, None]
+    return np.asarray(D * np.minimum(1.0, limit / longest)[:, None])
 
 
 def _line_search(
@@ -126,7 +130,9 @@ def _line_search(
     accepted = np.zeros(len(X), dtype=bool)
     pending: Index = np.arange(len(X))
     step = np.ones(len(X))
-    for calls in range(1, MAX_HALVINGS + 1):
+    calls = 0
+    while pending.size and calls < MAX_HALVINGS:
+        calls += 1
         trial = np.clip(X[pending] + step[pending, None] * D[pending], lower, upper)
         f, g = objective(trial)
         slope = np.einsum("mi,mi->m", G[pending], trial - X[pending])
@@ -140,8 +146,6 @@ def _line_search(
             shrink = -0.5 * slope[~good] / excess
         pending = pending[~good]
         step[pending] *= np.where(np.isfinite(shrink), np.clip(shrink, 0.1, 0.5), 0.25)
-        if pending.size == 0:
-            break
     return X_new, F_new, G_new, accepted, calls
 
 
@@ -161,4 +165,6 @@ def _update_curvature(B: Array, scaled: Mask, rows: Index, S: Array, Y: Array) -
     bs = np.einsum("mij,mj->mi", b, S)
     gained = np.einsum("mi,mj->mij", Y, Y) / sy[:, None, None]
     lost = np.einsum("mi,mj->mij", bs, bs) / np.einsum("mi,mi->m", S, bs)[:, None, None]
-    B[rows] = b + gained - lost
+    updated = b + gained - lost
+    sound = np.isfinite(updated).all(axis=(1, 2))
+    B[rows[sound]] = updated[sound]

@@ -20,9 +20,10 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from rahbo.arrays import Array, Mask
 from rahbo.errors import DataError, SettingsError
 
 __all__ = [
@@ -33,8 +34,6 @@ __all__ = [
     "RiskMeasure",
     "check_monotone",
 ]
-
-Array = NDArray[np.float64]
 
 # The slope of sqrt(v) is infinite at v = 0, and an optimiser multiplies it by the slope of a
 # clipped variance, which is zero there: with the floor the product is 0, without it nan.
@@ -364,13 +363,13 @@ def _central(along: Callable[[Array], Array], h: Array) -> Array:
     return np.asarray((along(h) - along(-h)) / (2.0 * h))
 
 
-def _differs(claimed: Array, slope: Array, noise: Array) -> NDArray[np.bool_]:
+def _differs(claimed: Array, slope: Array, noise: Array) -> Mask:
     """Say where a claimed slope is further from the measured one than differencing explains."""
     size = np.maximum(np.abs(claimed), np.abs(slope))
     return np.asarray(np.abs(claimed - slope) > 1e-4 * size + noise)
 
 
-def _refuse_where(bad: NDArray[np.bool_], risk: RiskMeasure, why: str, f: Array, v: Array) -> None:
+def _refuse_where(bad: Mask, risk: RiskMeasure, why: str, f: Array, v: Array) -> None:
     """Raise for the first grid point marked bad."""
     if bad.any():
         at = tuple(np.argwhere(bad)[0])

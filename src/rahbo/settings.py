@@ -36,9 +36,7 @@ class Refit:
     growth: float = 1.1
 
     def __post_init__(self) -> None:
-        _require(
-            _is_number(self.growth) and self.growth >= 1, "Refit(growth)", ">= 1", self.growth
-        )
+        _require(_is_number(self.growth) and self.growth >= 1, "Refit(growth)", ">= 1", self.growth)
 
     def stages(self, first: int, n: int) -> list[int]:
         """Numbers of rounds, from ``first`` up to ``n``, at which to fit."""
@@ -90,7 +88,7 @@ def make_settings(
     risk: RiskMeasure,
     repeats: int | Fixed,
     strategy: Strategy,
-    direction: str,
+    direction: Direction,
     n_initial: int | None,
     kernel: type[Kernel] | Kernel,
     noise: NoiseModel,
@@ -110,13 +108,8 @@ def make_settings(
     _require_instance("noise", noise, NoiseModel, "LogNoise()")
     _require_instance("outputs", outputs, Outputs, "Standardized()")
     _require_instance("refit", refit, Refit, "Refit(1.1)")
-    if not (isinstance(kernel, Kernel) or (isinstance(kernel, type) and issubclass(kernel, Kernel))):
-        raise SettingsError(f"kernel must be a kernel or a kernel class, got {kernel!r}.")
-    if isinstance(kernel, Kernel) and kernel.d != where.d:
-        raise SettingsError(
-            f"{kernel!r} has {kernel.d} lengthscales, the space has {where.d} columns: "
-            f"{', '.join(where.columns)}."
-        )
+    _check_kernel(kernel, where)
+    _check_noise_bounds(min_noise_var, max_noise_var)
     if direction not in get_args(Direction):
         raise SettingsError(f"direction must be 'maximize' or 'minimize', got {direction!r}.")
     _require(_is_number(lam) and 0 < lam < np.inf, "lam", "a positive number", lam)
@@ -126,13 +119,6 @@ def make_settings(
     if seed is None:
         seed = secrets.randbits(31)
     _require(_is_whole(seed) and seed >= 0, "seed", "a whole number >= 0", seed)
-    for name, bound in (("min_noise_var", min_noise_var), ("max_noise_var", max_noise_var)):
-        ok = bound is None or (_is_number(bound) and 0 < bound < np.inf)
-        _require(ok, name, "a positive number or None", bound)
-    if min_noise_var is not None and max_noise_var is not None and min_noise_var > max_noise_var:
-        raise SettingsError(
-            f"min_noise_var={min_noise_var!r} is above max_noise_var={max_noise_var!r}."
-        )
     model = ModelSettings(
         kernel=kernel,
         noise=noise.bind(where),
@@ -172,6 +158,25 @@ def paper_preset(alpha: float = 1.0, repeats: int = 10, n_initial: int = 10) -> 
         "outputs": Raw(),
         "refit": Refit(np.inf),
     }
+
+
+def _check_kernel(kernel: object, space: Space) -> None:
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        return
+    _require_instance("kernel", kernel, Kernel, "Matern52 or Matern52([0.2], variance=1.0)")
+    if isinstance(kernel, Kernel) and kernel.d != space.d:
+        raise SettingsError(
+            f"{kernel!r} has {kernel.d} lengthscales, the space has {space.d} columns: "
+            f"{', '.join(space.columns)}."
+        )
+
+
+def _check_noise_bounds(lowest: float | None, highest: float | None) -> None:
+    for name, bound in (("min_noise_var", lowest), ("max_noise_var", highest)):
+        ok = bound is None or (_is_number(bound) and 0 < bound < np.inf)
+        _require(ok, name, "a positive number or None", bound)
+    if lowest is not None and highest is not None and lowest > highest:
+        raise SettingsError(f"min_noise_var={lowest!r} is above max_noise_var={highest!r}.")
 
 
 def _is_number(value: object) -> bool:

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rahbo.arrays import Array, Mask
+from rahbo.candidates import Candidates
 from rahbo.errors import SpaceError
 from rahbo.parameters import (
-    Candidates,
     Categorical,
     Float,
     Int,

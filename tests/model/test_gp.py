@@ -103,7 +103,11 @@ def test_information_gain_is_the_sum_over_rounds():
 
 def test_far_from_data_the_prior_returns():
     gp = GP.condition(
-        RBF([0.01], 3.0), np.zeros((1, 1)), np.array([5.0]), np.array([0.1]), lam=2.0,
+        RBF([0.01], 3.0),
+        np.zeros((1, 1)),
+        np.array([5.0]),
+        np.array([0.1]),
+        lam=2.0,
         prior_mean=1.0,
     )
     mu, sigma = gp.predict(np.ones((1, 1)))
@@ -123,8 +127,12 @@ def test_gradients_in_x(kind):
         plain_mu, plain_sigma = gp.predict(X_new)
         np.testing.assert_allclose(mu, plain_mu, rtol=1e-13)
         np.testing.assert_allclose(sigma, plain_sigma, rtol=1e-12)
-        close(d_mu, [slope_of(lambda x: gp.predict(x[None])[0][0], x) for x in X_new])  # noqa: B023
-        close(d_sigma, [slope_of(lambda x: gp.predict(x[None])[1][0], x) for x in X_new])  # noqa: B023
+        for part, gradient in enumerate((d_mu, d_sigma)):
+
+            def one(x, gp=gp, part=part):
+                return gp.predict(x[None])[part][0]
+
+            close(gradient, [slope_of(one, x) for x in X_new])
 
 
 # Pending points
@@ -139,12 +147,16 @@ def test_pending_points_equal_outputs_at_the_posterior_mean(kind, lam):
     gp = GP.condition(kernel, X, y, noise_var, lam=lam, prior_mean=0.2)
     mu, sigma = gp.predict(X_new)
     told = GP.condition(
-        kernel, np.vstack([X, pending]), np.append(y, gp.predict(pending)[0]),
-        np.append(noise_var, pending_var), lam=lam, prior_mean=0.2,
+        kernel,
+        np.vstack([X, pending]),
+        np.append(y, gp.predict(pending)[0]),
+        np.append(noise_var, pending_var),
+        lam=lam,
+        prior_mean=0.2,
     )
     told_mu, told_sigma = told.predict(X_new)
     found_mu, found_sigma = gp.with_pending(pending, pending_var).predict(X_new)
-    np.testing.assert_array_equal(found_mu, mu)
+    close(found_mu, mu, 1e-13)
     close(told_mu, mu, 1e-9)
     np.testing.assert_allclose(found_sigma, told_sigma, rtol=1e-8)
     assert np.all(found_sigma <= sigma * (1 + 1e-12))
@@ -226,8 +238,13 @@ def test_subset_is_the_evidence_of_those_rows():
     rng, evidence = evidence_of(RBF, PRIORS["weak"])
     rows, theta = np.array([1, 4, 9, 12]), rng.uniform(-1.0, 0.0, 4)
     direct = Evidence(
-        RBF, evidence.X[rows], evidence.y[rows], evidence.noise_var[rows],
-        evidence.noise_weights[rows], 1.0, PRIORS["weak"],
+        RBF,
+        evidence.X[rows],
+        evidence.y[rows],
+        evidence.noise_var[rows],
+        evidence.noise_weights[rows],
+        1.0,
+        PRIORS["weak"],
     )
     assert evidence.subset(rows)(theta)[0] == direct(theta)[0]
 
@@ -246,8 +263,7 @@ def best_of_scipy(evidence, *, starts=20, seed=0):
     bounds = [(math.log(0.01), math.log(100.0))] * d
     bounds.append((p.log_variance - math.log(1e4), p.log_variance + math.log(1e4)))
     if evidence.noise_weights is not None:
-        level = p.log_variance - math.log(10.0)
-        bounds.append((level - 16.0, level + 8.0))
+        bounds.append((p.log_noise - p.log_noise_reach, p.log_noise + p.log_noise_reach))
     rng = np.random.default_rng(seed)
     low, high = np.array(bounds).T
 
@@ -324,9 +340,7 @@ def test_warm_start_at_the_optimum_is_quick_and_no_worse(monkeypatch, seed, lear
 
 
 def test_warm_start_after_one_more_point_is_quick(monkeypatch):
-    _, evidence = evidence_of(
-        Matern52, Hyperprior.weak(3), learned_noise=False, seed=23, n=41, d=3
-    )
+    _, evidence = evidence_of(Matern52, Hyperprior.weak(3), learned_noise=False, seed=23, n=41, d=3)
     first = fit(evidence.subset(np.arange(40)))
     counted = Counted(monkeypatch)
     second = fit(evidence, first)
@@ -347,7 +361,7 @@ def test_a_given_kernel_is_kept_as_it_is(kind, learned_noise):
     assert again.kernel is kernel
     assert again.log_posterior >= found.log_posterior
     if learned_noise:
-        levels = np.linspace(-18.0, 5.0, 500)
+        levels = np.linspace(math.log(1e-6), math.log(1e4), 500)
         best = max(evidence(np.append(kernel.log_parameters, s))[0] for s in levels)
         assert found.log_posterior >= best - 0.05
 
@@ -371,7 +385,7 @@ def fit_and_predict(evidence):
     assert all(np.all(np.isfinite(part)) for part in parts)
     assert np.all(parts[1] > 0)
     assert math.isfinite(gp.log_likelihood)
-    assert np.all(np.isfinite(found.inverse_hessian))
+    assert np.all(np.isfinite(found.hessian))
     return gp, found
 
 
@@ -425,8 +439,9 @@ def test_near_duplicates_agree_with_merged_points(rng):
 def test_thirty_dimensions(kind, rng):
     X = rng.random((25, 30))
     y = X[:, 0] - X[:, 1] + 0.1 * rng.normal(size=25)
-    _, found = fit_and_predict(Evidence(kind, X, y, np.full(25, 0.01), None, 1.0,
-                                        Hyperprior.weak(30)))
+    _, found = fit_and_predict(
+        Evidence(kind, X, y, np.full(25, 0.01), None, 1.0, Hyperprior.weak(30))
+    )
     assert found.kernel.d == 30
 
 

@@ -63,9 +63,7 @@ def slope_of(function, x, h=1e-4):
 def observed():
     rng = np.random.default_rng(0)
     X = rng.random((15, 2))
-    values = [
-        3.0 * np.sin(4.0 * x.sum()) + 2.0 + (0.2 + x[0]) * rng.normal(size=4) for x in X
-    ]
+    values = [3.0 * np.sin(4.0 * x.sum()) + 2.0 + (0.2 + x[0]) * rng.normal(size=4) for x in X]
     return Observations.from_rounds(list(X), values)
 
 
@@ -74,8 +72,11 @@ DATA = observed()
 
 def model_of(noise, outputs=None, **settings):
     made = ModelSettings(
-        noise=noise, beta=ConstantBeta(BETA), beta_noise=ConstantBeta(BETA_NOISE),
-        outputs=outputs or Standardized(), **settings,
+        noise=noise,
+        beta=ConstantBeta(BETA),
+        beta_noise=ConstantBeta(BETA_NOISE),
+        outputs=outputs or Standardized(),
+        **settings,
     )
     return made.condition(DATA, made.learn(DATA))
 
@@ -109,8 +110,10 @@ def test_values_are_the_risk_of_the_bounds_in_user_units(noise, risk, outputs):
     mu, sigma = model.mean.predict(X_NEW)
     g, spread = model.noise.latent(X_NEW)
     for bound, z_f, z_noise in (
-        (optimistic, 1, -1), (pessimistic, -1, 1),
-        (optimistic_at_mean_noise, 1, 0), (pessimistic_at_mean_noise, -1, 0),
+        (optimistic, 1, -1),
+        (pessimistic, -1, 1),
+        (optimistic_at_mean_noise, 1, 0),
+        (pessimistic_at_mean_noise, -1, 0),
     ):
         latent = g + z_noise * BETA_NOISE * spread
         v = scale**2 * (np.exp(latent) if noise == "log" else latent)
@@ -127,11 +130,13 @@ def test_mean_variance_is_line_4_of_algorithm_1(models, noise):
     belief, scale = model.belief(X_NEW), model.learned.scale
     np.testing.assert_allclose(
         scale * optimistic(model, MeanVariance(alpha)).value(X_NEW),
-        scale * belief.f_upper - alpha * scale**2 * belief.noise_lower, rtol=1e-10,
+        scale * belief.f_upper - alpha * scale**2 * belief.noise_lower,
+        rtol=1e-10,
     )
     np.testing.assert_allclose(
         scale * pessimistic(model, MeanVariance(alpha)).value(X_NEW),
-        scale * belief.f_lower - alpha * scale**2 * belief.noise_upper, rtol=1e-10,
+        scale * belief.f_lower - alpha * scale**2 * belief.noise_upper,
+        rtol=1e-10,
     )
 
 
@@ -142,9 +147,7 @@ def test_bounds_are_ordered(models, noise, risk):
     X = np.random.default_rng(2).random((40, 2))
     best, good, bad, worst = (
         bound(model, risk).value(X)
-        for bound in (
-            optimistic, optimistic_at_mean_noise, pessimistic_at_mean_noise, pessimistic
-        )
+        for bound in (optimistic, optimistic_at_mean_noise, pessimistic_at_mean_noise, pessimistic)
     )
     assert np.all(best >= good)
     assert np.all(good > bad)

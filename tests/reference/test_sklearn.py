@@ -66,7 +66,8 @@ def test_kernel_values(kind):
 def test_lengthscales_mean_what_theirs_do(kind):
     X, y, noise_var, X_new, lengths, variance = problem(4, 20, 3)
     shape = {
-        RBF: sk.RBF(lengths), Matern32: sk.Matern(lengths, nu=1.5),
+        RBF: sk.RBF(lengths),
+        Matern32: sk.Matern(lengths, nu=1.5),
         Matern52: sk.Matern(lengths, nu=2.5),
     }[kind]
     peer = GaussianProcessRegressor(

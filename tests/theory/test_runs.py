@@ -1,6 +1,9 @@
 """Bounds of finished runs: they bound the regret realised, and refuse runs outside the theory."""
 
 import math
+import pkgutil
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -249,3 +252,21 @@ def test_rounds_without_all_their_repeats_are_refused():
     opt.tell_failure(s, "beam trip")
     with pytest.raises(DataError, match="4 values in every round"):
         regret_bound(opt, NORM_F, None, DELTA, **LIMITS)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "theory.md"
+
+
+def test_example_of_the_theory_page_runs(capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    exec(compile(block, str(PAGE), "exec"), {})
+    printed = capsys.readouterr().out
+    assert "with probability 0.90" in printed
+    assert "risk value" in printed
+
+
+def test_names_on_the_theory_page_exist():
+    names = set(re.findall(r"`(rahbo(?:\.\w+)+)`", PAGE.read_text("utf-8")))
+    assert len(names) > 30
+    for name in sorted(names):
+        assert pkgutil.resolve_name(name) is not None

@@ -1,0 +1,1 @@
+"""What we believe: kernels, Gaussian processes, the mean and the noise."""

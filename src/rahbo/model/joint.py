@@ -125,7 +125,9 @@ class ModelSettings:
             posterior = self.noise.condition(data, noise)
             noise_var = self._mean_noise(posterior, observations.X, observations.count, data)
         evidence = Evidence(self.kernel, observations.X, y, noise_var, weights, self.lam, prior)
-        return Learned(shift, scale, floor, fit(evidence, previous.mean if previous else None), noise)
+        return Learned(
+            shift, scale, floor, fit(evidence, previous.mean if previous else None), noise
+        )
 
     def condition(self, observations: Observations, learned: Learned) -> MeanNoiseModel:
         """Both posteriors given all data, at hyperparameters learned before."""

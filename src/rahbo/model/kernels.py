@@ -48,8 +48,10 @@ class Kernel(ABC):
         return f"{type(self).__name__}([{lengths}], variance={self.variance:.4g})"
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and np.array_equal(
-            self.log_parameters, other.log_parameters  # type: ignore[attr-defined]
+        return (
+            isinstance(other, Kernel)
+            and type(self) is type(other)
+            and np.array_equal(self.log_parameters, other.log_parameters)
         )
 
     def __hash__(self) -> int:
@@ -63,7 +65,7 @@ class Kernel(ABC):
     @property
     def log_parameters(self) -> Array:
         """Log lengthscales, then log variance, ``(d + 1,)``."""
-        return np.log(np.append(self.lengthscales, self.variance))
+        return np.asarray(np.log(np.append(self.lengthscales, self.variance)))
 
     @classmethod
     def from_log_parameters(cls, theta: Array) -> Self:

@@ -193,8 +193,9 @@ class LogNoise(NoiseModel):
     ) -> NoisePosterior:
         """The posterior of log rho^2."""
         g, error_var = self._targets(data)
-        return LogPosterior(_posterior(data.X, g, error_var, self.lam, hyperparameters),
-                            self._error_var)
+        return LogPosterior(
+            _posterior(data.X, g, error_var, self.lam, hyperparameters), self._error_var
+        )
 
     def _targets(self, data: SampleVariances) -> tuple[Array, Array]:
         half_nu = 0.5 * (data.count - 1)
@@ -338,7 +339,9 @@ class CubeNoise(NoiseModel):
         return KnownPosterior(internal)
 
 
-def sample_variance_var(noise_var: Array | float, count: Index | int, kurtosis: float = 3.0) -> Array:
+def sample_variance_var(
+    noise_var: Array | float, count: Index | int, kurtosis: float = 3.0
+) -> Array:
     """Variance of the sample variance of ``count`` repeats.
 
     Var[s^2] = mu_4 / k - (k - 3) rho^4 / (k (k - 1)),  mu_4 = kurtosis * rho^4    (A.2)

@@ -1,0 +1,1 @@
+"""What to try next: design, acquisition, search, strategies."""

@@ -62,7 +62,9 @@ class RiskBound(Acquisition):
         raw = noise.link(latent)
         f, v = mu + self.z_f * sigma, self._clip(raw)
         d_f = d_mu + self.z_f * d_sigma
-        d_v = np.where(v == raw, noise.link_slope(latent), 0.0)[:, None] * (d_g + self.z_noise * d_s)
+        d_v = np.where(v == raw, noise.link_slope(latent), 0.0)[:, None] * (
+            d_g + self.z_noise * d_s
+        )
         by_f, by_v = self.risk.gradient(f, v)
         return self.risk.value(f, v), by_f[:, None] * d_f + by_v[:, None] * d_v
 

@@ -62,7 +62,7 @@ def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator)
                 "Every candidate has its repeats and revisit=False forbids more. "
                 "Call recommend(), add candidates, or allow revisits."
             )
-        return X[int(np.argmax(values(acquisition, X)))]
+        return np.asarray(X[int(np.argmax(values(acquisition, X)))])
     X = _samples(domain, rng)
     F = values(acquisition, X)
     spread = float(np.max(F) - np.median(F)) or 1.0
@@ -82,7 +82,7 @@ def random_point(domain: Domain, rng: np.random.Generator) -> Array:
         X = domain.space.enumerate()
         X = X[domain.allowed(X)]
         if len(X):
-            return X[int(rng.integers(len(X)))]
+            return np.asarray(X[int(rng.integers(len(X)))])
         raise ExhaustedError("No legal point is left to propose.")
     raise SpaceError("No point that satisfies valid= was found among 4096 random ones.")
 

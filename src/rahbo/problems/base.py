@@ -16,17 +16,16 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter
 from scipy.optimize import minimize
 
+from rahbo.arrays import Array
 from rahbo.errors import DataError
 from rahbo.risk import RiskMeasure
 from rahbo.space import Float, Int, Space
 
 __all__ = ["Optimum", "Problem"]
 
-Array = NDArray[np.float64]
 
 _GRID_POINTS = 200_000
 _STARTS = 8

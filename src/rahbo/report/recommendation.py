@@ -116,8 +116,9 @@ def predict(
         scale * np.sqrt(np.maximum(v, floor)) for v in (b.noise_lower, b.noise_var, b.noise_upper)
     )
     centre = risk.value(shift + scale * b.mu, std_centre**2)
-    worst, best = (shift + scale * a.value(X) for a in (pessimistic(model, risk),
-                                                        optimistic(model, risk)))
+    worst, best = (
+        shift + scale * a.value(X) for a in (pessimistic(model, risk), optimistic(model, risk))
+    )
     return [
         Prediction(
             params[i],
@@ -163,8 +164,11 @@ def choose(
         s2 = observations.sample_var
         if np.all(np.isnan(s2)):
             return int(np.argmax(observations.mean))
-        return int(np.nanargmax(np.where(np.isnan(s2), np.nan, risk.value(observations.mean,
-                                                                          np.nan_to_num(s2)))))
+        return int(
+            np.nanargmax(
+                np.where(np.isnan(s2), np.nan, risk.value(observations.mean, np.nan_to_num(s2)))
+            )
+        )
     raise SettingsError(
         f"rule must be 'pessimistic', 'own_round', 'best_observed' or 'empirical', got {rule!r}."
     )

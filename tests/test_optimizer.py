@@ -1,0 +1,682 @@
+"""Ask, tell and report: bookkeeping, invariances, bad input, degenerate data."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+import rahbo
+from rahbo.errors import (
+    DataError,
+    ExhaustedError,
+    NotReadyError,
+    RahboError,
+    SettingsError,
+    SpaceError,
+)
+from rahbo.ledger import Suggestion
+from rahbo.model.joint import Raw
+from rahbo.model.kernels import Linear, Matern52
+from rahbo.model.noise import DirectNoise, KnownNoise
+from rahbo.policy.acquisition import optimistic
+from rahbo.policy.strategies import GPUCB, Rahbo, RahboUS, RandomSearch
+from rahbo.settings import Refit
+
+SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
+
+
+def bump(params, rng, k=3, scale=1.0, shift=0.0):
+    """k noisy values of a bump whose right half is noisy."""
+    x, y = list(params.values())[:2]
+    f = np.exp(-8 * ((x - 0.3) ** 2 + (y - 0.6) ** 2))
+    values = f + (0.05 + 0.3 * x) * rng.standard_normal(k)
+    return [float(shift + scale * v) for v in values]
+
+
+def data_of(n, seed=0, k=3, **kwargs):
+    rng = np.random.default_rng(seed)
+    points = [dict(zip(SQUARE, map(float, rng.random(2)), strict=True)) for _ in range(n)]
+    return [(p, bump(p, rng, k, **kwargs)) for p in points]
+
+
+def run(rounds, seed=0, space=SQUARE, evaluate=bump, **settings):
+    opt = rahbo.Optimizer(space, seed=seed, repeats=3, **settings)
+    for _ in range(rounds):
+        s = opt.ask()
+        opt.tell(s, evaluate(s.params, np.random.default_rng([7, s.id])))
+    return opt
+
+
+def column(params):
+    return np.array(list(params.values()), dtype=float)
+
+
+# -- asking and telling --------------------------------------------------------------------------
+
+
+def test_suggestions_have_ids_repeats_and_params_in_user_units():
+    opt = rahbo.Optimizer({"a": (5.0, 6.0), "b": rahbo.Int(2, 9)}, repeats=4, seed=1)
+    first, second = opt.ask(), opt.ask()
+    assert (first.id, second.id) == (0, 1)
+    assert first.repeats == 4
+    assert first.indices == (0, 1, 2, 3)
+    assert 5.0 <= first.params["a"] <= 6.0
+    assert isinstance(first.params["b"], int)
+
+
+def test_values_may_come_in_any_portion_and_order():
+    whole = run(8)
+    rng_of = {t.id: np.random.default_rng([7, t.id]) for t in whole.trials}
+    pieces = rahbo.Optimizer(SQUARE, seed=0, repeats=3)
+    for _ in range(8):
+        s = pieces.ask()
+        values = bump(s.params, rng_of[s.id])
+        pieces.tell(s, values[2], repeat=2)
+        assert pieces.open[0].indices == (0, 1)
+        pieces.tell(s.id, values[:1])
+        pieces.tell(s.params, values[1])
+        assert pieces.open == ()
+    np.testing.assert_array_equal(pieces.observations.values, whole.observations.values)
+    assert pieces.ask().params == whole.ask().params
+
+
+def test_a_repeat_told_twice_counts_once_and_another_value_is_an_error():
+    opt = rahbo.Optimizer(SQUARE, repeats=3, seed=0)
+    s = opt.ask()
+    opt.tell(s, 1.5, repeat=2)
+    opt.tell(s, 1.5, repeat=2)
+    assert opt.n_evaluations == 1
+    with pytest.raises(DataError, match=r"Repeat 2 of suggestion 0 was told as 1\.5 and now as"):
+        opt.tell(s, 1.6, repeat=2)
+    opt.tell(s, [1.0, 2.0])
+    assert opt.trials[0].values == {2: 1.5, 0: 1.0, 1: 2.0}
+    assert opt.open == ()
+
+
+def test_more_values_than_asked_for_are_welcome():
+    opt = rahbo.Optimizer(SQUARE, repeats=2, seed=0)
+    s = opt.ask()
+    opt.tell(s, [1.0, 2.0, 3.0])
+    opt.tell(s, 4.0)
+    assert opt.recommend().n_evaluations == 4
+
+
+def test_points_never_asked_for_are_data_and_repeats_of_them_merge():
+    opt = rahbo.Optimizer(SQUARE, seed=0)
+    opt.tell({"x": 0.5, "y": 0.25}, [1.0, 2.0])
+    opt.tell({"y": 0.25, "x": 0.5}, 6.0)
+    assert opt.observations.n == 1
+    assert opt.observations.count.tolist() == [3]
+    assert opt.observations.mean.tolist() == [3.0]
+    assert opt.recommend().params == {"x": 0.5, "y": 0.25}
+
+
+def test_past_results_replace_the_initial_design():
+    opt = rahbo.Optimizer(SQUARE, seed=0, n_initial=5, data=data_of(5))
+    opt.ask()
+    assert opt.trials[-1].source == "strategy"
+    fewer = rahbo.Optimizer(SQUARE, seed=0, n_initial=5, data=data_of(3))
+    sources = []
+    for _ in range(3):
+        s = fewer.ask()
+        fewer.tell(s, [1.0, 2.0])
+        sources.append(fewer.trials[-1].source)
+    assert sources == ["design", "design", "strategy"]
+
+
+def test_failures_settle_repeats_and_keep_values():
+    opt = rahbo.Optimizer(SQUARE, repeats=3, seed=0)
+    s = opt.ask()
+    opt.tell(s, 1.0)
+    opt.tell_failure(s, "beam trip", repeat=2)
+    assert opt.open[0].indices == (1,)
+    opt.tell_failure(s, "beam trip")
+    assert opt.open == ()
+    assert opt.observations.values.tolist() == [1.0]
+    assert opt.trials[0].failures == {2: "beam trip", 1: "beam trip"}
+    assert opt.n_evaluations == 3
+
+
+def test_a_failed_repeat_that_succeeds_after_all_is_a_value():
+    opt = rahbo.Optimizer(SQUARE, repeats=1, seed=0)
+    s = opt.ask()
+    opt.tell_failure(s, "timeout", repeat=0)
+    opt.tell(s, 2.0, repeat=0)
+    assert opt.trials[0].failures == {}
+    assert opt.observations.values.tolist() == [2.0]
+
+
+def test_a_run_in_which_everything_fails_goes_on():
+    opt = rahbo.Optimizer(SQUARE, repeats=2, seed=0, n_initial=3)
+    seen = set()
+    for _ in range(10):
+        s = opt.ask()
+        seen.add(tuple(s.params.values()))
+        opt.tell_failure(s, "no beam")
+    assert len(seen) == 10
+    with pytest.raises(NotReadyError, match="Nothing has been told"):
+        opt.recommend()
+
+
+def test_cancelled_suggestions_are_no_longer_waited_for():
+    opt = rahbo.Optimizer(SQUARE, repeats=2, seed=0)
+    s = opt.ask()
+    opt.tell(s, 1.0)
+    opt.cancel(s)
+    assert opt.open == ()
+    assert opt.observations.values.tolist() == [1.0]
+    with pytest.raises(DataError, match="No open suggestion"):
+        opt.cancel({"x": 0.5, "y": 0.5})
+
+
+def test_a_batch_spreads_out_and_is_respected():
+    opt = run(10)
+    batch = opt.ask(4)
+    assert [s.id for s in batch] == [10, 11, 12, 13]
+    assert len(opt.open) == 4
+    points = np.array([column(s.params) for s in batch])
+    gaps = [np.abs(a - b).max() for a, b in itertools.combinations(points, 2)]
+    assert min(gaps) > 1e-3
+    alone = run(10).ask()
+    assert batch[0].params == alone.params
+
+
+def test_pending_points_narrow_the_bands_and_leave_the_mean():
+    opt = run(10)
+    model = opt.model
+    x = np.array([[0.9, 0.1]])
+    pending = model.with_pending(x, np.array([3]))
+    before, after = model.belief(x), pending.belief(x)
+    assert after.sigma < 0.9 * before.sigma
+    assert after.noise_upper - after.noise_lower < before.noise_upper - before.noise_lower
+    np.testing.assert_allclose(after.mu, before.mu, rtol=1e-12)
+
+
+# -- determinism ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", [Rahbo(), RahboUS(3), GPUCB(), RandomSearch()])
+def test_the_same_seed_gives_the_same_run(strategy):
+    a, b = (run(14, strategy=strategy) for _ in range(2))
+    assert [t.params for t in a.trials] == [t.params for t in b.trials]
+    assert a.recommend() == b.recommend()
+    other = run(14, seed=1, strategy=strategy)
+    assert [t.params for t in a.trials] != [t.params for t in other.trials]
+
+
+@pytest.mark.parametrize("preset", [{}, rahbo.paper_preset(repeats=3)])
+@pytest.mark.parametrize("half", [3, 9, 17])
+def test_a_run_rebuilt_half_way_continues_bit_for_bit(preset, half):
+    settings = {key: value for key, value in preset.items() if key != "repeats"}
+    whole = run(24, **settings)
+    opt = run(half, **settings)
+    opt.ask()
+    rebuilt = rahbo.Optimizer(SQUARE, seed=0, repeats=3, trials=opt.trials, **settings)
+    assert rebuilt.open == opt.open
+    for _ in range(24 - half):
+        s = rebuilt.ask()
+        rebuilt.tell(s, bump(s.params, np.random.default_rng([7, s.id])))
+    for a, b in zip(whole.trials, rebuilt.trials, strict=True):
+        assert (a.params, a.values, a.own_bound) == (b.params, b.values, b.own_bound)
+    assert whole.recommend() == rebuilt.recommend()
+
+
+def test_looking_does_not_change_the_run():
+    quiet, curious = run(12), rahbo.Optimizer(SQUARE, seed=0, repeats=3)
+    for _ in range(12):
+        s = curious.ask()
+        curious.tell(s, bump(s.params, np.random.default_rng([7, s.id])))
+        curious.recommend()
+        curious.predict(s.params)
+    assert [t.params for t in quiet.trials] == [t.params for t in curious.trials]
+
+
+def test_late_values_of_an_early_suggestion_count_as_if_they_had_come_in_time():
+    in_time, late = (rahbo.Optimizer(SQUARE, seed=0, repeats=3, data=data_of(8)) for _ in range(2))
+    for opt in (in_time, late):
+        for _ in range(4):
+            s = opt.ask()
+            opt.tell(s, 0.5, repeat=0)
+            if opt is in_time:
+                opt.tell(s, [0.6, 0.7])
+    for trial in late.trials[8:]:
+        late.tell(trial.id, [0.6, 0.7])
+    if [t.params for t in in_time.trials] == [t.params for t in late.trials]:
+        assert in_time.recommend() == late.recommend()
+    rebuilt = rahbo.Optimizer(SQUARE, seed=0, repeats=3, trials=late.trials)
+    assert rebuilt.recommend() == late.recommend()
+    assert rebuilt.ask().params == late.ask().params
+
+
+def test_trials_with_gaps_are_refused():
+    opt = run(3)
+    with pytest.raises(DataError, match="numbered from 0"):
+        rahbo.Optimizer(SQUARE, trials=opt.trials[1:])
+
+
+# -- invariances ---------------------------------------------------------------------------------
+
+
+def test_rahbo_without_risk_aversion_is_gpucb():
+    for seed in range(3):
+        a = run(16, seed=seed, risk=rahbo.MeanVariance(0.0))
+        b = run(16, seed=seed, strategy=GPUCB())
+        assert [t.params for t in a.trials] == [t.params for t in b.trials]
+        assert a.recommend().params == b.recommend().params
+
+
+def ask_once(data, alpha=1.0, space=SQUARE, **settings):
+    opt = rahbo.Optimizer(
+        space, seed=3, risk=rahbo.MeanVariance(alpha), n_initial=5, data=data, **settings
+    )
+    return opt, opt.ask()
+
+
+@pytest.mark.parametrize("exponent", [-40, -3, 1, 10, 40])
+@pytest.mark.parametrize("n", [6, 25])
+def test_scaling_outputs_by_a_power_of_two_gives_the_same_proposal(exponent, n):
+    c = 2.0**exponent
+    _, plain = ask_once(data_of(n))
+    _, scaled = ask_once(data_of(n, scale=c), alpha=1.0 / c)
+    assert scaled.params == plain.params
+
+
+def assert_equivalent(opt, x, y):
+    """Within 1e-4 of the cube, or of equal acquisition value to 1e-8."""
+    if np.abs(x - y).max() <= 1e-4:
+        return
+    acquisition = optimistic(opt.model, opt.settings.risk)
+    a, b = acquisition.value(np.array([x, y]))
+    assert abs(a - b) <= 1e-8
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(3.7, 0.0), (1.0, 100.0), (1e6, -1e7), (1e-5, 2.0)])
+@pytest.mark.parametrize("seed", range(5))
+def test_other_scales_and_shifts_give_an_equivalent_proposal(scale, shift, seed):
+    opt, plain = ask_once(data_of(20, seed))
+    _, other = ask_once(data_of(20, seed, scale=scale, shift=shift), alpha=1.0 / scale)
+    assert_equivalent(opt, column(plain.params), column(other.params))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_renamed_and_rescaled_inputs_give_an_equivalent_proposal(seed):
+    data = data_of(20, seed)
+    opt, plain = ask_once(data)
+    renamed = [({"u": p["x"], "v": p["y"]}, v) for p, v in data]
+    _, other = ask_once(renamed, space={"u": (0.0, 1.0), "v": (0.0, 1.0)})
+    assert list(other.params.values()) == list(plain.params.values())
+    rescaled = [({"x": -5 + 15 * p["x"], "y": 1e3 * p["y"]}, v) for p, v in data]
+    _, other = ask_once(rescaled, space={"x": (-5.0, 10.0), "y": (0.0, 1000.0)})
+    x = column(other.params)
+    assert_equivalent(opt, column(plain.params), np.array([(x[0] + 5) / 15, x[1] / 1e3]))
+
+
+def test_minimising_is_maximising_the_negative():
+    data = data_of(15)
+    up = rahbo.Optimizer(SQUARE, seed=0, data=data)
+    down = rahbo.Optimizer(
+        SQUARE, seed=0, direction="minimize", data=[(p, [-v for v in vs]) for p, vs in data]
+    )
+    assert up.ask().params == down.ask().params
+    a, b = up.recommend(), down.recommend()
+    assert a.params == b.params
+    assert a == b.negated()
+    assert b.mean_interval.lower < b.mean < b.mean_interval.upper
+    assert b.risk_interval.lower < b.risk < b.risk_interval.upper
+    assert b.risk == pytest.approx(b.mean + b.noise_std**2)
+
+
+# -- reporting -----------------------------------------------------------------------------------
+
+
+def test_recommendation_rules_by_hand():
+    data = [
+        ({"x": 0.1, "y": 0.1}, [1.0, 1.1, 0.9]),
+        ({"x": 0.5, "y": 0.5}, [5.0, -3.0, 2.5]),
+        ({"x": 0.9, "y": 0.9}, [1.3, 1.2, 1.4]),
+    ]
+    opt = rahbo.Optimizer(SQUARE, seed=0, n_initial=3, data=data, repeats=3)
+    lucky, steady = data[1][0], data[2][0]
+    assert opt.recommend(rule="best_observed").params == lucky
+    assert opt.recommend(rule="empirical").params == steady
+    assert opt.recommend().params == steady
+    neutral = opt.recommend(rule="empirical", risk=rahbo.MeanVariance(0.0))
+    assert neutral.params == lucky
+    with pytest.raises(NotReadyError, match="own_round"):
+        opt.recommend(rule="own_round")
+    with pytest.raises(SettingsError, match="rule must be"):
+        opt.recommend(rule="luckiest")
+
+
+def test_own_round_rule_takes_the_largest_bound_at_the_time_of_asking():
+    opt = run(20)
+    best = max((t for t in opt.trials if t.own_bound is not None), key=lambda t: t.own_bound)
+    assert opt.recommend(rule="own_round").params == best.params
+    assert all(t.own_bound is None for t in opt.trials if t.source == "design")
+
+
+def test_own_bound_is_the_pessimistic_bound_before_the_answer():
+    opt = run(12)
+    before = opt.model
+    s = opt.ask()
+    b = before.belief(opt.settings.space.encode(s.params)[None])
+    scale, shift = before.learned.scale, before.learned.shift
+    expected = shift + scale * b.f_lower[0] - scale**2 * b.noise_upper[0]
+    assert opt.trials[-1].own_bound == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_pessimistic_recommendation_maximises_the_bound_over_evaluated_points():
+    opt = run(20)
+    X = opt.observations.X
+    b, units = opt.model.belief(X), opt.model.learned
+    bound = units.shift + units.scale * b.f_lower - units.scale**2 * b.noise_upper
+    best = opt.recommend()
+    assert best.params == opt.settings.space.decode(X[np.argmax(bound)])
+    assert best.risk_interval.lower == pytest.approx(bound.max())
+
+
+def test_prediction_in_user_units_agrees_with_the_model():
+    opt = run(15)
+    p = {"x": 0.4, "y": 0.7}
+    one, several = opt.predict(p), opt.predict([p, {"x": 0.1, "y": 0.2}])
+    assert several[0].mean == pytest.approx(one.mean, rel=1e-12)
+    assert len(several) == 2
+    mu, sigma = opt.model.mean.predict(np.array([[0.4, 0.7]]))
+    units = opt.model.learned
+    assert one.mean == pytest.approx(units.shift + units.scale * mu[0])
+    width = one.mean_interval.upper - one.mean_interval.lower
+    assert width == pytest.approx(4 * units.scale * sigma[0])
+    assert one.risk == pytest.approx(one.mean - one.noise_std**2)
+    assert "mean" in str(one)
+
+
+def test_each_strategy_reports_by_its_own_bound():
+    data = data_of(15)
+    for strategy, bound in [
+        (Rahbo(), lambda b, s: b.f_lower - s * b.noise_upper),
+        (RahboUS(), lambda b, s: b.f_lower - s * b.noise_var),
+        (GPUCB(), lambda b, s: b.f_lower),
+    ]:
+        opt = rahbo.Optimizer(SQUARE, seed=0, data=data, strategy=strategy)
+        values = bound(opt.model.belief(opt.observations.X), opt.model.learned.scale)
+        expected = opt.settings.space.decode(opt.observations.X[np.argmax(values)])
+        assert opt.recommend().params == expected
+
+
+# -- spaces --------------------------------------------------------------------------------------
+
+
+def test_candidates_are_exhausted_only_without_revisits():
+    rows = [{"a": i, "kind": "xy"[i % 2]} for i in range(6)]
+    opt = rahbo.Optimizer(rahbo.Candidates(rows, revisit=False), seed=0, repeats=2, n_initial=3)
+    asked = []
+    for _ in range(6):
+        s = opt.ask()
+        asked.append(s.params["a"])
+        opt.tell(s, [float(s.params["a"]), 1.0 + s.params["a"]])
+    assert sorted(asked) == list(range(6))
+    with pytest.raises(ExhaustedError, match="revisit=False"):
+        opt.ask()
+    assert opt.recommend().params == rows[5]
+    opt.tell(rows[5], 5.5)
+    free = rahbo.Optimizer(rahbo.Candidates(rows), seed=0, repeats=2, n_initial=3)
+    for _ in range(12):
+        s = free.ask()
+        free.tell(s, [float(s.params["a"]), 1.0 + s.params["a"]])
+
+
+def test_constraints_between_parameters_are_kept():
+    def valid(params):
+        return params["x"] + params["y"] <= 0.5
+
+    opt = run(15, valid=valid)
+    assert all(valid(t.params) for t in opt.trials)
+    assert any(t.source == "strategy" for t in opt.trials)
+    # The unconstrained bump sits at (0.3, 0.6); the best legal point is on the border.
+    assert sum(opt.recommend().params.values()) > 0.35
+
+
+def test_mixed_spaces_run():
+    space = {
+        "lr": rahbo.Float(1e-4, 1e-1, log=True),
+        "depth": rahbo.Int(1, 15),
+        "criterion": rahbo.Categorical(["gini", "entropy", "log_loss"]),
+    }
+
+    def evaluate(params, rng):
+        value = -((np.log10(params["lr"]) + 2) ** 2) - 0.02 * (params["depth"] - 9) ** 2
+        value += params["criterion"] == "entropy"
+        return [float(value + 0.1 * rng.standard_normal()) for _ in range(3)]
+
+    opt = run(35, space=space, evaluate=evaluate)
+    best = opt.recommend().params
+    assert best["criterion"] == "entropy"
+    assert 5 <= best["depth"] <= 13
+    assert 1e-3 < best["lr"] < 1e-1
+
+
+def test_known_noise_is_used_as_it_is():
+    opt = run(12, noise=KnownNoise(lambda p: (0.05 + 0.3 * p["x"]) ** 2))
+    record = opt.predict({"x": 0.5, "y": 0.5})
+    assert record.noise_std == pytest.approx(0.2)
+    assert record.noise_std_interval == pytest.approx((0.2, 0.2))
+
+
+def test_fixed_kernels_are_taken_as_they_are():
+    kernel = Matern52([0.2, 0.3], 2.0)
+    noise = DirectNoise(kernel=Matern52([0.5, 0.5], 0.1), max_noise_var=0.2)
+    opt = run(14, kernel=kernel, noise=noise, outputs=Raw(), refit=Refit(np.inf))
+    assert opt.model.mean.kernel == kernel
+    assert opt.model.noise.gp.kernel == noise.kernel
+    with pytest.raises(SettingsError, match="1 lengthscales, the space has 2 columns: x, y"):
+        rahbo.Optimizer(SQUARE, kernel=Matern52([0.2]))
+
+
+# -- bad input -----------------------------------------------------------------------------------
+
+
+BAD_VALUES = [
+    (float("nan"), "nan"),
+    (float("inf"), "inf"),
+    ([1.0, float("-inf")], "-inf"),
+    ([], "no values"),
+    ("12", "'12'"),
+    ([1.0, "a"], "'a'"),
+    (None, "None"),
+    (True, "True"),
+    ([1.0, [2.0]], "2.0"),
+    ({"a": 1}, "'a'"),
+    (1e200, "1e\\+200"),
+]
+
+
+@pytest.mark.parametrize(("values", "culprit"), BAD_VALUES)
+def test_bad_values_are_named_and_lose_nothing(values, culprit):
+    opt = run(7)
+    s = opt.ask()
+    before = opt.trials
+    with pytest.raises(DataError, match=culprit):
+        opt.tell(s, values)
+    assert opt.trials == before
+    opt.tell(s, [0.1, 0.2, 0.3])
+    opt.ask()
+
+
+@pytest.mark.parametrize(
+    ("params", "culprit"),
+    [
+        ({"x": 0.5}, "y"),
+        ({"x": 0.5, "y": 0.5, "z": 1.0}, "z"),
+        ({"x": 12.0, "y": 0.5}, r"x=12\.0 is outside Float\(0\.0, 1\.0\)"),
+        ({"x": float("nan"), "y": 0.5}, "x=nan"),
+        ({"x": "a", "y": 0.5}, "x='a'"),
+        ({}, "missing"),
+    ],
+)
+def test_bad_params_are_named_and_lose_nothing(params, culprit):
+    opt = run(3)
+    for call in (lambda: opt.tell(params, 1.0), lambda: opt.predict(params)):
+        with pytest.raises(SpaceError, match=culprit):
+            call()
+    assert len(opt.trials) == 3
+    opt.ask()
+
+
+@pytest.mark.parametrize("who", [99, -1, "0", None, 1.5, True, Suggestion(50, {}, (0,))])
+def test_unknown_suggestions_are_refused(who):
+    opt = run(2)
+    with pytest.raises(DataError, match=r"unknown here|Expected a suggestion"):
+        opt.tell(who, 1.0)
+
+
+@pytest.mark.parametrize("repeat", [-1, 1.5, "0", True])
+def test_bad_repeat_indices_are_refused(repeat):
+    opt = rahbo.Optimizer(SQUARE, seed=0)
+    s = opt.ask()
+    with pytest.raises(DataError, match="repeat must be"):
+        opt.tell(s, 1.0, repeat=repeat)
+    with pytest.raises(DataError, match="needs one value"):
+        opt.tell(s, [1.0, 2.0], repeat=0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "culprit"),
+    [
+        ({"repeats": 0}, "repeats"),
+        ({"repeats": 2.5}, "repeats"),
+        ({"repeats": True}, "repeats"),
+        ({"direction": "up"}, "direction"),
+        ({"risk": 1.0}, "risk"),
+        ({"strategy": "rahbo"}, "strategy"),
+        ({"noise": None}, "noise"),
+        ({"kernel": "rbf"}, "kernel"),
+        ({"beta": -1.0}, "beta"),
+        ({"beta": "2"}, "beta"),
+        ({"beta_noise": float("nan")}, "beta"),
+        ({"lam": 0.0}, "lam"),
+        ({"outputs": "raw"}, "outputs"),
+        ({"n_initial": 0}, "n_initial"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 1.5}, "seed"),
+        ({"min_noise_var": 0.0}, "min_noise_var"),
+        ({"min_noise_var": 2.0, "max_noise_var": 1.0}, "max_noise_var"),
+        ({"refit": 1.1}, "refit"),
+    ],
+)
+def test_bad_settings_are_named(settings, culprit):
+    with pytest.raises(SettingsError, match=culprit):
+        rahbo.Optimizer(SQUARE, **settings)
+
+
+def test_bad_risk_and_bounds_are_named():
+    with pytest.raises(SettingsError, match="alpha"):
+        rahbo.MeanVariance(-1.0)
+    with pytest.raises(SpaceError, match="reversed"):
+        rahbo.Optimizer({"x": (1.0, 0.0)})
+    with pytest.raises(SpaceError, match="low < high"):
+        rahbo.Optimizer({"x": (1.0, 1.0)})
+    with pytest.raises(SpaceError, match="log"):
+        rahbo.Optimizer({"x": rahbo.Float(0.0, 1.0, log=True)})
+    with pytest.raises(SpaceError):
+        rahbo.Optimizer({})
+    with pytest.raises(SettingsError, match=r"ask\(n\)"):
+        rahbo.Optimizer(SQUARE).ask(0)
+
+
+def test_a_predicate_that_nothing_satisfies_is_reported():
+    opt = rahbo.Optimizer(SQUARE, valid=lambda p: False, seed=0)
+    with pytest.raises(SpaceError, match="valid="):
+        opt.ask()
+    assert opt.trials == ()
+
+
+def test_errors_are_of_one_family():
+    assert issubclass(SpaceError, RahboError)
+    assert issubclass(SpaceError, ValueError)
+
+
+# -- degenerate but legal data -------------------------------------------------------------------
+
+
+def exercise(opt, evaluate, rounds=4):
+    for _ in range(rounds):
+        s = opt.ask()
+        opt.tell(s, evaluate(s.params))
+    record = opt.recommend()
+    numbers = [record.mean, record.noise_std, record.risk, *record.mean_interval]
+    assert np.all(np.isfinite([*numbers, *record.noise_std_interval, *record.risk_interval]))
+    json.dumps(record.params)
+
+
+PRESETS = [{}, rahbo.paper_preset(repeats=3)]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(
+    "evaluate",
+    [
+        lambda p: [1.0, 1.0, 1.0],
+        lambda p: [0.0, 0.0],
+        lambda p: [p["x"], p["x"]],
+        lambda p: [p["x"]],
+        lambda p: [1e12 + p["x"], 1e12 - p["x"]],
+        lambda p: [1e12 * p["x"], 1e12 * p["y"], 3e12],
+        lambda p: [1e-12 * p["x"], 1e-12 * p["y"], 3e-12],
+        lambda p: [float(p["x"] > 0.5)] * 3,
+        lambda p: [1e50 * p["x"], -1e50],
+    ],
+    ids=["equal", "zero", "no noise", "one repeat", "offset", "1e12", "1e-12", "steps", "1e50"],
+)
+def test_degenerate_outputs(preset, evaluate):
+    settings = {**preset, "n_initial": 4}
+    exercise(rahbo.Optimizer(SQUARE, seed=0, **settings), evaluate, rounds=9)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_single_point(preset):
+    settings = {**preset, "n_initial": 1}
+    for values in ([1.0], [1.0, 2.0]):
+        opt = rahbo.Optimizer(SQUARE, seed=0, **settings)
+        opt.tell({"x": 0.5, "y": 0.5}, values)
+        assert opt.recommend().n_evaluations == len(values)
+        exercise(opt, lambda p: [p["x"], p["y"]])
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_near_duplicates(preset):
+    rng = np.random.default_rng(0)
+    close = [({"x": 0.5 + 1e-9 * i, "y": 0.5}, list(rng.standard_normal(3))) for i in range(20)]
+    opt = rahbo.Optimizer(SQUARE, seed=0, **{**preset, "n_initial": 5}, data=close)
+    exercise(opt, lambda p: [p["x"], p["y"], 0.3])
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_thirty_dimensions(preset):
+    space = {f"x{i}": (0.0, 1.0) for i in range(30)}
+    opt = rahbo.Optimizer(space, seed=0, **{**preset, "n_initial": 10})
+    exercise(opt, lambda p: [p["x0"], p["x1"], p["x2"]], rounds=13)
+
+
+def test_other_kernels_and_risk_measures_run():
+    for risk in (rahbo.MeanStd(1.0), rahbo.Quantile(0.1), rahbo.ExpectedShortfall(0.1)):
+        for noise in (DirectNoise(), KnownNoise(lambda p: 0.01 + p["x"])):
+            run(9, risk=risk, noise=noise)
+    run(9, kernel=Linear)
+
+
+def test_unequal_counts():
+    rng = np.random.default_rng(1)
+    data = [(p, bump(p, rng, k=1 + i % 6)) for i, (p, _) in enumerate(data_of(20))]
+    for preset in PRESETS:
+        opt = rahbo.Optimizer(SQUARE, seed=0, **preset, data=data)
+        exercise(opt, lambda p: [p["x"], p["y"], 0.3])
+
+
+def test_blas_threads_are_given_back():
+    from threadpoolctl import threadpool_info
+
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    opt = run(8)
+    opt.recommend()
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
