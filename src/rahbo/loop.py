@@ -226,8 +226,8 @@ class _Evaluation:
         points = len(set(self._failed))
         if len(self._failed) >= MAX_FAILURES and points >= MAX_FAILED_POINTS:
             raise ObjectiveError(
-                f"The objective failed {len(self._failed)} times in a row, at {points} points, last at "
-                f"{suggestion.params}: {reason}. Correct it, or keep such points out with "
+                f"The objective failed {len(self._failed)} times in a row at {points} points, last "
+                f"at {suggestion.params}: {reason}. Correct it, or keep such points out with "
                 "valid=; the error's .optimizer holds what was measured.",
                 self._optimizer,
             ) from cause

@@ -10,6 +10,7 @@ has m = 0). The prior is f ~ GP(m, kappa / lam), the noise N(0, Sigma), and
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,8 @@ from rahbo.arrays import Array, Index
 from rahbo.errors import NumericalError
 from rahbo.model.kernels import Kernel
 from rahbo.quasinewton import minimize
+
+logger = logging.getLogger(__name__)
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 # Posterior variances below this share of the prior variance are rounding errors.
@@ -284,7 +287,7 @@ class Evidence:
         return value, -precision * offset
 
 
-# A first fit of many points is prepared on this many of them: same optimum, a fraction of the cost.
+# A first fit of many points is prepared on some of them: same optimum, a fraction of the cost.
 SUBSET = 128
 
 
@@ -298,9 +301,10 @@ def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperpar
     """
     n = len(evidence.y)
     if previous is None and n > 2 * SUBSET:
-        previous = fit(evidence.subset(np.linspace(0, n - 1, SUBSET).astype(np.intp)))
+        some = np.linspace(0, n - 1, max(SUBSET, n // 3)).astype(np.intp)
+        previous = fit(evidence.subset(some))
         # Information grows with the number of points, and with it the curvature.
-        previous = replace(previous, hessian=previous.hessian * (n / SUBSET))
+        previous = replace(previous, hessian=previous.hessian * (n / len(some)))
     starts, lower, upper = _search_box(evidence)
     curvature = None
     if previous is not None and previous.theta.size == lower.size:
@@ -310,7 +314,10 @@ def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperpar
     def negative(thetas: Array) -> tuple[Array, Array]:
         values, gradients = np.empty(len(thetas)), np.empty(thetas.shape)
         for i, theta in enumerate(thetas):
-            values[i], gradients[i], prior_means[theta.tobytes()] = evidence(theta)
+            try:
+                values[i], gradients[i], prior_means[theta.tobytes()] = evidence(theta)
+            except NumericalError:
+                values[i], gradients[i] = -np.inf, 0.0
         return -values, -gradients
 
     if curvature is None:
@@ -326,13 +333,16 @@ def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperpar
         hessian=curvature,
         max_step=1.0,
         gradient_tolerance=0.02,
-        value_tolerance=1e-4,
+        # A thousandth of a nat is nothing, and costs a cubic number of operations to gain.
+        value_tolerance=2e-4 * max(1.0, n / SUBSET) ** 2,
     )
     best = int(np.argmin(found.value))
     theta = found.x[best]
+    if not np.isfinite(found.value[best]):
+        logger.warning("No hyperparameters fit %d points; taking those of the prior.", n)
     return Hyperparameters(
         kernel=evidence.kernel_at(theta),
-        prior_mean=prior_means[theta.tobytes()],
+        prior_mean=prior_means.get(theta.tobytes(), evidence.prior.mean),
         noise_scale=math.exp(theta[-1]) if evidence.noise_weights is not None else 0.0,
         log_posterior=-float(found.value[best]),
         theta=theta,
@@ -373,7 +383,7 @@ def cholesky(K: Array, diagonal: Array, size: float | None = None) -> Array:
         A = K.copy()
         A.flat[:: n + 1] += jitter * scale
         chol, failed = lapack.dpotrf(A.T, lower=1)
-    if failed != 0:
+    if failed != 0 or not np.isfinite(chol.diagonal()).all():
         raise NumericalError(
             f"The covariance matrix of {n} points is not positive definite even with jitter. "
             "Check the data for extreme scales, or raise min_noise_var."
