@@ -21,6 +21,7 @@ ROOT = ""
 ORDER = (
     "errors",
     "arrays",
+    "threads",
     "quasinewton",
     "parameters",
     "candidates",
@@ -50,7 +51,9 @@ INNER_ORDER = {
     "policy": ("design", "acquisition", "search", "repeats", "strategies"),
     "report": ("recommendation", "frontier", "diagnosis"),
 }
-SEES_ONLY = {"problems": {"errors", "arrays", "parameters", "candidates", "space", "risk", "problems"}}
+SEES_ONLY = {
+    "problems": {"errors", "arrays", "parameters", "candidates", "space", "risk", "problems"}
+}
 
 CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
 ADAPTER_LIBRARIES = {

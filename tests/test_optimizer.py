@@ -112,6 +112,27 @@ def test_points_never_asked_for_are_data_and_repeats_of_them_merge():
     assert opt.recommend().params == {"x": 0.5, "y": 0.25}
 
 
+def test_a_repeat_of_a_point_never_asked_for_counts_once():
+    opt = rahbo.Optimizer(SQUARE, seed=0)
+    p = {"x": 0.5, "y": 0.25}
+    opt.tell(p, 6.0, repeat=2)
+    opt.tell(p, 6.0, repeat=2)
+    opt.tell(p, 5.0, repeat=0)
+    assert opt.open == ()
+    assert opt.observations.values.tolist() == [5.0, 6.0]
+    with pytest.raises(DataError, match="Repeat 2 of suggestion 0"):
+        opt.tell(p, 7.0, repeat=2)
+
+
+def test_failures_of_points_never_asked_for_are_kept():
+    opt = rahbo.Optimizer(SQUARE, seed=0, n_initial=2, data=data_of(4))
+    opt.tell_failure({"x": 0.5, "y": 0.25}, "broke")
+    opt.tell_failure({"x": 0.5, "y": 0.75}, "broke", repeat=3)
+    assert [t.failures for t in opt.trials[4:]] == [{0: "broke"}, {3: "broke"}]
+    assert opt.open == ()
+    assert opt.ask().id == 6
+
+
 def test_past_results_replace_the_initial_design():
     opt = rahbo.Optimizer(SQUARE, seed=0, n_initial=5, data=data_of(5))
     opt.ask()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rahbo.errors import SpaceError
 from rahbo.candidates import Candidates
+from rahbo.errors import SpaceError
 from rahbo.parameters import Categorical, Float, Int
 
 

@@ -7,13 +7,10 @@ The border between minimising and maximising is crossed here: inside, values are
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import cache
 from typing import Any, overload
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from rahbo.arrays import Array
 from rahbo.errors import DataError, NotReadyError, SettingsError
@@ -40,6 +37,7 @@ from rahbo.report.recommendation import Prediction, Recommendation, Rule
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.settings import Direction, Refit, make_settings
 from rahbo.space import Candidates, Space
+from rahbo.threads import one_blas_thread
 
 Params = Mapping[str, Any]
 
@@ -142,7 +140,7 @@ class Optimizer:
     def _ask_one(self) -> Suggestion:
         waiting = next((s for s in self.open if s.id not in self._handed_out), None)
         if waiting is None:
-            with _one_blas_thread():
+            with one_blas_thread():
                 waiting = self._propose().suggestion
         self._handed_out.add(waiting.id)
         return waiting
@@ -175,12 +173,8 @@ class Optimizer:
         x = next(fresh, None)
         return random_point(domain, rng) if x is None else x
 
-    def _open(
-        self, x: Array, source: Source, *, n_requested: int | None = None,
-        params: Params | None = None, own_bound: float | None = None,
-    ) -> Trial:  # fmt: skip
-        params = dict(self.settings.space.decode(x) if params is None else params)
-        repeats = self.settings.repeats.n_repeats if n_requested is None else n_requested
+    def _open(self, x: Array, source: Source, own_bound: float | None = None) -> Trial:
+        params, repeats = self.settings.space.decode(x), self.settings.repeats.n_repeats
         trial = Trial(len(self._trials), params, x, repeats, source, own_bound=own_bound)
         self._trials[trial.id] = trial
         self._unsettled.add(trial.id)
@@ -217,12 +211,11 @@ class Optimizer:
         checked = checked_values(values)
         if repeat is not None and len(checked) != 1:
             raise DataError(f"tell(repeat={repeat!r}) needs one value, got {len(checked)}.")
-        index = None if repeat is None else checked_repeat(repeat)
-        trial = self._trial(suggestion, n_new=len(checked))
-        if index is None:
+        trial = self._trial(suggestion, repeat)
+        if repeat is None:
             self._update(trial.with_values(checked))
         else:
-            self._update(trial.with_value(index, checked[0]))
+            self._update(trial.with_value(checked_repeat(repeat), checked[0]))
 
     def tell_failure(self, suggestion: Suggestion | int | Params, reason: str = "", *,
                      repeat: int | None = None) -> None:  # fmt: skip
@@ -230,25 +223,33 @@ class Optimizer:
 
         Values already told stay.
         """
-        index = None if repeat is None else checked_repeat(repeat)
-        trial = self._trial(suggestion, n_new=1)
-        lost = trial.missing if index is None else (index,)
+        trial = self._trial(suggestion, repeat)
+        if repeat is not None:
+            lost: tuple[int, ...] = (checked_repeat(repeat),)
+        else:
+            lost = (0,) if trial.id not in self._trials else trial.missing
         self._update(trial.with_failures(lost, str(reason)))
 
     def cancel(self, suggestion: Suggestion | int | Params) -> None:
         """Drop what is outstanding of a suggestion; it is no longer waited for."""
-        self._update(replace(self._trial(suggestion, n_new=None), cancelled=True))
+        trial = self._trial(suggestion)
+        if trial.id not in self._trials:
+            raise DataError(f"No open suggestion has the parameters {trial.params!r}.")
+        self._update(replace(trial, cancelled=True))
 
-    def _trial(self, suggestion: Suggestion | int | Params, n_new: int | None) -> Trial:
-        """The trial meant; parameters that are under no suggestion open a new one."""
+    def _trial(self, suggestion: Suggestion | int | Params, repeat: object = None) -> Trial:
+        """The trial meant: that of a suggestion, or of parameters.
+
+        Parameters mean the oldest open suggestion that has them; with a repeat index, which names
+        one evaluation, the latest trial that has them; else a new trial, not yet recorded.
+        """
         if isinstance(suggestion, Mapping):
             x = self.settings.space.encode(suggestion)
-            for trial in self._missing():
+            known: Iterable[Trial] = reversed(self._trials.values()) if repeat is not None else ()
+            for trial in (*self._missing(), *known):
                 if np.array_equal(trial.x, x):
                     return trial
-            if n_new is None:
-                raise DataError(f"No open suggestion has the parameters {dict(suggestion)!r}.")
-            return Trial(len(self._trials), dict(suggestion), x, n_new, "user")
+            return Trial(len(self._trials), dict(suggestion), x, 0, "user")
         number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
             raise DataError(f"Expected a suggestion, its id or parameters, got {suggestion!r}.")
@@ -296,7 +297,7 @@ class Optimizer:
     @property
     def model(self) -> MeanNoiseModel:
         """Both posteriors given all data, in the sense of maximisation."""
-        with _one_blas_thread():
+        with one_blas_thread():
             return self._model()[1]
 
     def _valued(self) -> list[Trial]:
@@ -339,7 +340,7 @@ class Optimizer:
         pending = [*self._missing(), *(t for t in failed if not t.missing)]
         X = np.array([t.x for t in pending]).reshape(len(pending), self.settings.space.d)
         return model.with_pending(
-            X, np.array([len(t.missing) or t.n_requested for t in pending], dtype=np.intp)
+            X, np.array([len(t.missing) or len(t.failures) for t in pending], dtype=np.intp)
         )
 
     # -- reporting ---------------------------------------------------------------------------
@@ -356,7 +357,7 @@ class Optimizer:
                 whatever the strategy.
         """
         settings = self.settings
-        with _one_blas_thread():
+        with one_blas_thread():
             observations, model = self._model()
             bound = settings.strategy.report_bound(model, settings.risk)
             if risk is not None:
@@ -392,7 +393,7 @@ class Optimizer:
         """What is believed of a point, or of each of several points."""
         several = [params] if isinstance(params, Mapping) else list(params)
         X = np.array([self.settings.space.encode(p) for p in several])
-        with _one_blas_thread():
+        with one_blas_thread():
             model = self._model()[1]
             records = report.predict(model, self.settings.risk, X, [dict(p) for p in several])
         if self.settings.sign < 0:
@@ -403,17 +404,3 @@ class Optimizer:
 def _in_user_units(bound: RiskBound, X: Array) -> Array:
     units = bound.model.learned
     return np.asarray(units.shift + units.scale * bound.value(X))
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def _one_blas_thread() -> AbstractContextManager[object]:
-    """Small matrices on many threads lose most of their time waiting for each other.
-
-    The limit is process-wide, so it is set for one call and always taken back.
-    """
-    limit: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
-    return limit
