@@ -143,6 +143,8 @@ def _checked_value(value: object) -> float:
         value = value.item()
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise DataError(f"tell() needs numbers, got {value!r}. Convert it, or call tell_failure().")
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise DataError(f"tell() got a whole number beyond {LARGEST:g}. Tell it in other units.")
     number = float(value)
     if not math.isfinite(number):
         raise DataError(

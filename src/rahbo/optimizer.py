@@ -152,7 +152,11 @@ class Optimizer:
         rng = np.random.default_rng([settings.seed, 1, asked])
         under_way = {t.x.tobytes() for t in [*self._valued(), *self._missing()]}
         if len(under_way) < settings.n_initial or not self._valued():
-            return self._open(self._design_point(domain, rng), "design")
+            x = self._design_point()
+            if x is None and not self._valued():
+                x = random_point(domain, rng)
+            if x is not None:
+                return self._open(x, "design")
         observations, model = self._model()
         situation = Situation(
             model=self._with_pending(model),
@@ -165,13 +169,11 @@ class Optimizer:
         bound = _in_user_units(settings.strategy.report_bound(model, settings.risk), x[None])
         return self._open(x, "strategy", own_bound=float(bound[0]))
 
-    def _design_point(self, domain: Domain, rng: np.random.Generator) -> Array:
-        """The first point of the initial design that no trial has had yet."""
+    def _design_point(self) -> Array | None:
+        """The first point of the initial design that no trial has had yet; None if all had."""
         seen = {t.x.tobytes() for t in self._trials.values()}
         design = initial_design(self.settings.space, len(self._trials) + 1, self.settings.seed)
-        fresh = (x for x in design if x.tobytes() not in seen)
-        x = next(fresh, None)
-        return random_point(domain, rng) if x is None else x
+        return next((x for x in design if x.tobytes() not in seen), None)
 
     def _open(self, x: Array, source: Source, own_bound: float | None = None) -> Trial:
         params, repeats = self.settings.space.decode(x), self.settings.repeats.n_repeats

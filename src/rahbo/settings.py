@@ -42,7 +42,7 @@ class Refit:
         """Numbers of rounds, from ``first`` up to ``n``, at which to fit."""
         stages = [first]
         while np.isfinite(self.growth):
-            following = max(stages[-1] + 1, int(stages[-1] * self.growth))
+            following = max(stages[-1] + 1, int(min(stages[-1] * self.growth, n + 1)))
             if following > n:
                 break
             stages.append(following)
@@ -180,7 +180,9 @@ def _check_noise_bounds(lowest: float | None, highest: float | None) -> None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) < 10**300
+    return isinstance(value, float | np.integer | np.floating)
 
 
 def _is_whole(value: object) -> bool:

@@ -15,8 +15,8 @@ MAX_TRIES = 1 << 15
 def initial_design(space: Space, n: int, seed: int) -> Array:
     """The first ``n`` distinct valid points of a scrambled Sobol sequence, ``(n, d)``.
 
-    A longer design of the same seed begins with a shorter one. A finite space that has fewer
-    points gives all it has.
+    A longer design of the same seed begins with a shorter one. A space that has fewer points
+    gives all that were found.
     """
     # scipy.stats takes longer to import than all of this package.
     from scipy.stats import qmc
@@ -26,26 +26,23 @@ def initial_design(space: Space, n: int, seed: int) -> Array:
     while True:
         sobol = qmc.Sobol(space.n_uniform, scramble=True, rng=np.random.default_rng([seed, 0]))
         X = space.from_uniform(sobol.random(tries))
-        X = np.array([space.canonical(x) for x in X])
         X = X[np.sort(np.unique(X, axis=0, return_index=True)[1])]
         X = X[space.is_valid(X)]
-        if len(X) >= wanted:
-            return X[:wanted]
-        if tries >= MAX_TRIES:
-            return _last_resort(space, X, wanted)
+        if len(X) < wanted and space.size <= tries:
+            X = _complete(space, X)
+        if len(X) >= wanted or tries >= MAX_TRIES or space.size <= tries:
+            break
         tries *= 2
-
-
-def _last_resort(space: Space, found: Array, wanted: int) -> Array:
-    """Enumerate a finite space; otherwise make do with what was found, if anything."""
-    if np.isfinite(space.size) and space.size <= MAX_TRIES:
-        every = space.enumerate()
-        known = {x.tobytes() for x in found}
-        rest = [x for x in every if x.tobytes() not in known]
-        found = np.vstack([found, *rest])[:wanted] if rest else found
-    if len(found) == 0:
+    if len(X) == 0:
         raise SpaceError(
-            f"None of {MAX_TRIES} points spread over the space satisfies valid=. "
+            f"None of {tries} points spread over the space satisfies valid=. "
             "Check the predicate, or choose bounds in which it holds more often."
         )
-    return found
+    return np.array([space.canonical(x) for x in X[:wanted]])
+
+
+def _complete(space: Space, found: Array) -> Array:
+    """All legal points of a small finite space, those already found first."""
+    known = {x.tobytes() for x in found}
+    rest = [x for x in space.enumerate() if x.tobytes() not in known]
+    return np.vstack([found, *rest]) if rest else found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from rahbo.errors import SettingsError
 
 
@@ -15,8 +17,9 @@ class Fixed:
 
     def __post_init__(self) -> None:
         k = self.n_repeats
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
             raise SettingsError(f"repeats must be a whole number >= 1, got {k!r}.")
+        object.__setattr__(self, "n_repeats", int(k))
 
 
 def as_repeats(repeats: int | Fixed) -> Fixed:

@@ -18,14 +18,17 @@ from rahbo.policy.acquisition import Acquisition
 from rahbo.quasinewton import minimize
 from rahbo.space import Candidates, Space
 
-ENUMERATE = 2000  # finite spaces up to this size are searched exhaustively
-SAMPLES = 384  # uniform samples of a larger space
+ENUMERATE = 4096  # finite spaces up to this size are searched exhaustively
+SAMPLES = 320  # uniform samples of a larger space
+CORNERS = 128  # samples with about half of their parameters at a bound
 KNOWN = 64  # known points, the best ones, among the samples
 AROUND = 16  # further samples around each of the best known points
 STARTS = 6  # samples that climb
 SCOUTING = 8  # iterations after which only the leaders go on
 LEADERS = 2  # how many those are
-CLIMBERS = 3  # of these, how many also move in discrete parameters
+SUMMIT = 100  # iterations of the leaders at most
+CLIMBERS = 4  # neighbours that climb before they are compared
+MOVES = 30  # moves in discrete parameters at most
 CHUNK = 1024  # points evaluated at once, which bounds the memory of a large list
 
 
@@ -63,11 +66,20 @@ def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator)
                 "Call recommend(), add candidates, or allow revisits."
             )
         return np.asarray(X[int(np.argmax(values(acquisition, X)))])
-    X = _samples(domain, rng)
+    # Moves in discrete parameters are coarse, so more of them are needed.
+    effort = 1 if space.continuous.all() else 2
+    X = _samples(domain, rng, effort)
     F = values(acquisition, X)
     spread = float(np.max(F) - np.median(F)) or 1.0
-    best = _spaced_best(X, F)
-    X, F = _climb(acquisition, domain, X[best], F[best], spread)
+    best = _spaced_best(X, F, effort * STARTS)
+    climb = _Climb(acquisition, domain, spread)
+    X, F = climb.continuous(X[best], F[best], SCOUTING)
+    # What is behind after the first steps rarely catches up.
+    lead = np.argsort(-F, kind="stable")[: effort * LEADERS]
+    X, F = climb.discrete(X[lead], F[lead])
+    X, F = climb.continuous(X, F, SUMMIT)
+    if space.valid is not None:
+        X, F = climb.along_borders(X, F, rng)
     return _prefer_known(acquisition, domain, X, F, spread)
 
 
@@ -95,91 +107,107 @@ def values(acquisition: Acquisition, X: Array) -> Array:
     return np.concatenate([acquisition.value(piece) for piece in pieces])
 
 
-def _samples(domain: Domain, rng: np.random.Generator) -> Array:
-    """Uniform points, the best known points and points around them; legal, ``(m, d)``."""
+def _samples(domain: Domain, rng: np.random.Generator, effort: int) -> Array:
+    """Uniform points, points at the bounds, known points and points around them, ``(m, d)``."""
     space, known = domain.space, domain.known[:KNOWN]
-    X = space.from_uniform(rng.random((SAMPLES, space.n_uniform)))
+    U = rng.random((effort * (SAMPLES + CORNERS), space.n_uniform))
+    # Far from the data lie the corners, and there an optimistic bound is often largest.
+    at_bound = rng.random(U.shape) < 0.5
+    at_bound[: effort * SAMPLES] = False
+    U[at_bound] = np.round(U[at_bound])
     centres = np.repeat(known[:4], AROUND, axis=0)
     spread = np.tile(np.geomspace(0.003, 0.3, AROUND), len(centres) // AROUND)
     near = space.snap(np.clip(centres + spread[:, None] * rng.standard_normal(centres.shape), 0, 1))
-    X = np.vstack([X, near, known])
+    X = np.vstack([space.from_uniform(U), near, known])
     X = X[domain.allowed(X)]
     return X if len(X) else random_point(domain, rng)[None]
 
 
-def _spaced_best(X: Array, F: Array) -> Index:
-    """Indices of the best points, none close to a better one."""
-    order = np.argsort(-F, kind="stable")
+def _spaced_best(X: Array, F: Array, n: int) -> Index:
+    """Indices of the ``n`` best points, as far as possible none close to a better one."""
+    order = np.argsort(-F, kind="stable")[: 20 * n]
     chosen: list[int] = []
-    for radius in (0.1, 0.0):
-        for i in order[: 20 * STARTS]:
-            if len(chosen) == STARTS:
+    for radius in (0.3, 0.1, 0.0):
+        for i in order:
+            if len(chosen) == n:
                 break
-            gaps = np.abs(X[chosen] - X[i]).max(axis=1, initial=0.0) if chosen else np.array([1.0])
-            if i not in chosen and gaps.min() > radius:
+            gaps = np.abs(X[chosen] - X[i]).max(axis=1)
+            if i not in chosen and gaps.min(initial=np.inf) > radius:
                 chosen.append(int(i))
     return np.array(chosen, dtype=np.intp)
 
 
-def _climb(
-    acquisition: Acquisition, domain: Domain, X: Array, F: Array, spread: float
-) -> tuple[Array, Array]:
-    """Alternate gradient steps in continuous columns and moves in discrete parameters."""
-    space = domain.space
-    X, F = _climb_continuous(acquisition, domain, X, F, spread)
-    if space.continuous.all():
+@dataclass(frozen=True, eq=False)
+class _Climb:
+    """Ways uphill from points ``X (m, d)`` of values ``F (m,)``; never downhill, always legal.
+
+    Attributes:
+        acquisition: What to climb.
+        domain: Where.
+        spread: The size of a typical difference, the unit of all tolerances.
+    """
+
+    acquisition: Acquisition
+    domain: Domain
+    spread: float
+
+    def continuous(self, X: Array, F: Array, iterations: int) -> tuple[Array, Array]:
+        """Along the gradient in the continuous columns, all points at once."""
+        fixed = ~self.domain.space.continuous
+        if fixed.all() or len(X) == 0:
+            return X, F
+
+        def descend(points: Array) -> tuple[Array, Array]:
+            value, gradient = self.acquisition.value_and_gradient(points)
+            gradient[:, fixed] = 0.0
+            if self.domain.space.valid is not None:
+                value = np.where(self.domain.allowed(points), value, -np.inf)
+            return -value / self.spread, -gradient / self.spread
+
+        found = minimize(
+            descend,
+            X,
+            np.zeros(X.shape[1]),
+            np.ones(X.shape[1]),
+            max_step=0.25,
+            max_iterations=iterations,
+            gradient_tolerance=1e-6,
+            value_tolerance=1e-10,
+        )
+        value = -found.value * self.spread
+        better = (value > F) & self.domain.allowed(found.x)
+        return np.where(better[:, None], found.x, X), np.where(better, value, F)
+
+    def discrete(self, X: Array, F: Array) -> tuple[Array, Array]:
+        """To neighbours in one discrete parameter, each after a climb of its own."""
+        X, F = X.copy(), F.copy()
+        moves = 0 if self.domain.space.continuous.all() else MOVES
+        for i in range(len(X)):
+            for _ in range(moves):
+                near = self.domain.space.neighbours(X[i])
+                near = near[self.domain.allowed(near)]
+                value = values(self.acquisition, near) if len(near) else np.empty(0)
+                # Another category may need other continuous values before it shows its worth.
+                few = np.argsort(-value, kind="stable")[:CLIMBERS]
+                near, value = self.continuous(near[few], value[few], SCOUTING)
+                if len(value) == 0 or value.max() <= F[i] + 1e-9 * self.spread:
+                    break
+                X[i], F[i] = near[int(np.argmax(value))], value.max()
         return X, F
-    top = np.argsort(-F, kind="stable")[:CLIMBERS]
-    X, F = X[top], F[top]
-    for i in range(len(X)):
-        for _ in range(30):
-            near = space.neighbours(X[i])
-            near = near[domain.allowed(near)]
-            if len(near) == 0:
-                break
-            value = values(acquisition, near)
-            # A better category may need other continuous values first, so a few climb before
-            # they are compared.
-            few = np.argsort(-value, kind="stable")[:CLIMBERS]
-            X_few, F_few = _climb_continuous(acquisition, domain, near[few], value[few], spread)
-            j = int(np.argmax(F_few))
-            if F_few[j] <= F[i] + 1e-9 * spread:
-                break
-            X[i], F[i] = X_few[j], F_few[j]
-    return X, F
 
-
-def _climb_continuous(
-    acquisition: Acquisition, domain: Domain, X: Array, F: Array, spread: float
-) -> tuple[Array, Array]:
-    """Maximise over the continuous columns; a climb that ends at a forbidden point is undone."""
-    if not domain.space.continuous.any():
-        return X, F
-    fixed = ~domain.space.continuous
-
-    def descend(points: Array) -> tuple[Array, Array]:
-        value, gradient = acquisition.value_and_gradient(points)
-        gradient[:, fixed] = 0.0
-        return -value / spread, -gradient / spread
-
-    lower, upper = np.zeros(X.shape[1]), np.ones(X.shape[1])
-    found = minimize(descend, X, lower, upper, max_step=0.25, max_iterations=SCOUTING)
-    # What is behind after the first steps rarely catches up.
-    lead = np.argsort(found.value, kind="stable")[:LEADERS]
-    found = minimize(
-        descend,
-        found.x[lead],
-        lower,
-        upper,
-        hessian=found.hessian[lead],
-        max_step=0.25,
-        gradient_tolerance=1e-6,
-        value_tolerance=1e-10,
-    )
-    X, F = X[lead], F[lead]
-    value = -found.value * spread
-    better = (value > F) & domain.allowed(found.x)
-    return np.where(better[:, None], found.x, X), np.where(better, value, F)
+    def along_borders(self, X: Array, F: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+        """By small random steps from the best point: gradients end where `valid` does."""
+        best = int(np.argmax(F))
+        x, f = X[best], F[best]
+        for radius in np.geomspace(0.1, 1e-6, 24):
+            steps = radius * rng.standard_normal((32, len(x))) * self.domain.space.continuous
+            near = np.clip(x + steps, 0.0, 1.0)
+            near = near[self.domain.allowed(near)]
+            if len(near):
+                value = self.acquisition.value(near)
+                if value.max() > f:
+                    x, f = near[int(np.argmax(value))], value.max()
+        return x[None], np.array([f])
 
 
 def _prefer_known(

@@ -81,10 +81,9 @@ class RahboUS(Strategy):
     learning_rounds: int = 10
 
     def __post_init__(self) -> None:
-        if not isinstance(self.learning_rounds, int) or self.learning_rounds < 0:
-            raise SettingsError(
-                f"learning_rounds must be a whole number >= 0, got {self.learning_rounds!r}."
-            )
+        n = self.learning_rounds
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise SettingsError(f"learning_rounds must be a whole number >= 0, got {n!r}.")
 
     def propose(self, situation: Situation) -> Array:
         """Sample the most uncertain noise, then maximise the bound at its mean."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.ndimage import maximum_filter
@@ -118,8 +118,13 @@ class Problem(ABC):
         """
         # A measure that cannot be hashed is still a measure: it is searched for each time.
         hashable = getattr(risk, "__hash__", None) is not None
-        row, value = (_kept_search if hashable else _search)(self, risk)
-        return Optimum(self.row_to_params(row), value)
+        kept = self._optima.get(risk) if hashable else None
+        if kept is None:
+            row, value = _search(self, risk)
+            kept = Optimum(self.row_to_params(row), value)
+            if hashable:
+                self._optima[risk] = kept
+        return replace(kept, params=dict(kept.params))
 
     def regret(self, params: Mapping[str, object], risk: RiskMeasure) -> float:
         """Return how much worse a point is than the optimum under a risk measure.
@@ -130,6 +135,10 @@ class Problem(ABC):
         """
         X = self.params_to_row(params)[None]
         return self.optimum(risk).value - float(self.risk_value(X, risk)[0])
+
+    @cached_property
+    def _optima(self) -> dict[RiskMeasure, Optimum]:
+        return {}
 
     @cached_property
     def _checked_space(self) -> Space:
@@ -152,9 +161,6 @@ def _search(problem: Problem, risk: RiskMeasure) -> tuple[Array, float]:
         if value > best_value:
             best, best_value = row, value
     return best, best_value
-
-
-_kept_search = lru_cache(maxsize=256)(_search)
 
 
 def _axis(kind: Float | Int, n: int) -> Array:

@@ -1,0 +1,214 @@
+"""Each strategy proposes by its own bound and reports by its own bound."""
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, kstest
+
+import rahbo
+from rahbo.errors import SettingsError
+from rahbo.policy.search import Domain
+from rahbo.policy.strategies import GPUCB, Rahbo, RahboUS, RandomSearch, Situation
+from rahbo.space import Candidates, Categorical, Int, Space
+
+LINE = {"x": (0.0, 1.0)}
+GRID = np.linspace(0.0, 1.0, 4001)[:, None]
+LEARNING = 3
+
+
+def told(seed, risk, preset=()):
+    """A run on a line whose right half is noisy, after 8 to 15 points."""
+    rng = np.random.default_rng([1, seed])
+    data = []
+    for x in rng.random(8 + seed):
+        f = np.sin(7 * x + seed) + 0.5 * np.cos(17 * x)
+        data.append(({"x": float(x)}, list(f + (0.05 + 0.6 * x**2) * rng.standard_normal(4))))
+    settings = {**dict(preset), "risk": risk}
+    return rahbo.Optimizer(LINE, seed=seed, data=data, **settings)
+
+
+def situation(opt, rounds=0, seed=0, risk=None):
+    data = opt.observations
+    known = data.X[np.argsort(-data.mean, kind="stable")]
+    return Situation(
+        model=opt.model,
+        risk=risk or opt.settings.risk,
+        domain=Domain(opt.settings.space, known, frozenset()),
+        round=rounds,
+        rng=np.random.default_rng(seed),
+    )
+
+
+def user_units(opt, X):
+    """Bounds of f and of the noise variance in the user's units."""
+    b, units = opt.model.belief(X), opt.model.learned
+    f = {key: units.shift + units.scale * getattr(b, key) for key in ("f_lower", "f_upper")}
+    noise = ("noise_var", "noise_lower", "noise_upper")
+    return f | {key: units.scale**2 * getattr(b, key) for key in noise}
+
+
+def assert_maximises(x, bound):
+    """The bound at the proposal is the largest on the grid, to a thousandth of its spread."""
+    on_grid, here = bound(GRID), bound(x[None])[0]
+    assert x.shape == (1,)
+    assert here >= on_grid.max() - 1e-3 * np.ptp(on_grid)
+
+
+PRESETS = {"default": {}, "paper": rahbo.paper_preset()}
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 5.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_rahbo_maximises_ucb_f_less_alpha_lcb_var(seed, alpha, preset):
+    opt = told(seed, rahbo.MeanVariance(alpha), preset)
+
+    def bound(X):
+        b = user_units(opt, X)
+        return b["f_upper"] - alpha * b["noise_lower"]
+
+    assert_maximises(Rahbo().propose(situation(opt)), bound)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rahbo_maximises_the_optimistic_mean_less_std(seed):
+    opt = told(seed, rahbo.MeanStd(1.5))
+
+    def bound(X):
+        b = user_units(opt, X)
+        return b["f_upper"] - 1.5 * np.sqrt(b["noise_lower"])
+
+    assert_maximises(Rahbo().propose(situation(opt)), bound)
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+@pytest.mark.parametrize("seed", range(3))
+def test_rahbo_us_learns_the_noise_then_trusts_its_mean(seed, preset):
+    opt = told(seed, rahbo.MeanVariance(3.0), preset)
+
+    def uncertainty(X):
+        return opt.model.noise.latent(X)[1]
+
+    def bound(X):
+        b = user_units(opt, X)
+        return b["f_upper"] - 3.0 * b["noise_var"]
+
+    strategy = RahboUS(learning_rounds=LEARNING)
+    for rounds in range(LEARNING):
+        assert_maximises(strategy.propose(situation(opt, rounds)), uncertainty)
+    for rounds in (LEARNING, LEARNING + 20):
+        assert_maximises(strategy.propose(situation(opt, rounds)), bound)
+    assert_maximises(RahboUS(0).propose(situation(opt, 0)), bound)
+
+
+def test_rahbo_us_counts_rounds_after_the_initial_design():
+    opt = rahbo.Optimizer(LINE, strategy=RahboUS(2), n_initial=4, repeats=3, seed=0)
+    rng = np.random.default_rng(0)
+    for i in range(9):
+        if i >= 4:
+            model, scale = opt.model, opt.model.learned.scale
+        s = opt.ask()
+        if i >= 4:
+            x = np.array([[s.params["x"]]])
+
+            def uncertainty(X, model=model):
+                return model.noise.latent(X)[1]
+
+            def bound(X, model=model, scale=scale):
+                b = model.belief(X)
+                return b.f_upper - scale * b.noise_var
+
+            assert_maximises(x[0], uncertainty if i < 6 else bound)
+        f = np.sin(6 * s.params["x"])
+        opt.tell(s, list(f + (0.1 + 0.3 * s.params["x"]) * rng.standard_normal(3)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_gpucb_maximises_ucb_f_whatever_the_risk(seed):
+    opt = told(seed, rahbo.MeanVariance(1.0))
+    risks = [rahbo.MeanVariance(0.0), rahbo.MeanVariance(50.0), rahbo.Quantile(0.01)]
+    proposals = [GPUCB().propose(situation(opt, risk=risk)) for risk in risks]
+    assert_maximises(proposals[0], lambda X: user_units(opt, X)["f_upper"])
+    assert len({x.tobytes() for x in proposals}) == 1
+
+
+def test_more_aversion_never_proposes_a_noisier_bound_and_sometimes_a_quieter_one():
+    quieter = 0
+    for seed in range(6):
+        opt = told(seed, rahbo.MeanVariance(1.0))
+        X = np.array(
+            [
+                Rahbo().propose(situation(opt, risk=rahbo.MeanVariance(alpha)))
+                for alpha in (0.0, 1.0, 50.0)
+            ]
+        )
+        noise = opt.model.belief(X).noise_lower
+        assert np.all(np.diff(noise) <= 1e-3 * noise.max())
+        quieter += noise[-1] < 0.9 * noise[0]
+    assert quieter >= 2
+
+
+# -- random search -------------------------------------------------------------------------------
+
+
+def draws(space, n, seed=0):
+    opt = told(0, rahbo.MeanVariance(1.0))
+    rng = np.random.default_rng(seed)
+    where = Domain(space, np.empty((0, space.d)), frozenset())
+    one = Situation(opt.model, opt.settings.risk, where, 0, rng)
+    return [space.decode(RandomSearch().propose(one)) for _ in range(n)]
+
+
+def test_random_search_is_uniform_on_the_cube():
+    points = draws(Space.of({"x": (0.0, 1.0), "lr": rahbo.Float(1e-4, 1.0, log=True)}), 500)
+    x = np.array([p["x"] for p in points])
+    u = 1.0 + np.log10([p["lr"] for p in points]) / 4.0
+    assert kstest(x, "uniform").pvalue > 0.01
+    assert kstest(u, "uniform").pvalue > 0.01
+    assert abs(np.corrcoef(x, u)[0, 1]) < 0.12
+
+
+def test_random_search_gives_every_discrete_point_the_same_chance():
+    points = draws(Space.of({"i": Int(1, 4), "c": Categorical(list("abc"))}), 1200)
+    counts = {(i, c): 0 for i in range(1, 5) for c in "abc"}
+    for p in points:
+        counts[p["i"], p["c"]] += 1
+    assert chisquare(list(counts.values())).pvalue > 0.01
+    rows = draws(Space.of(Candidates([{"a": float(i * i)} for i in range(6)])), 600)
+    tally = [rows.count({"a": float(i * i)}) for i in range(6)]
+    assert chisquare(tally).pvalue > 0.01
+
+
+# -- reports -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+@pytest.mark.parametrize(
+    ("strategy", "formula"),
+    [
+        (Rahbo(), lambda b: b["f_lower"] - 2.5 * b["noise_upper"]),
+        (RahboUS(), lambda b: b["f_lower"] - 2.5 * b["noise_var"]),
+        (GPUCB(), lambda b: b["f_lower"]),
+        (RandomSearch(), lambda b: b["f_lower"] - 2.5 * b["noise_upper"]),
+    ],
+    ids=lambda case: type(case).__name__,
+)
+def test_report_bounds_by_hand(strategy, formula, preset):
+    opt = told(3, rahbo.MeanVariance(2.5), preset)
+    bound = strategy.report_bound(opt.model, opt.settings.risk)
+    units = opt.model.learned
+    reported = units.shift + units.scale * bound.value(GRID[::40])
+    np.testing.assert_allclose(reported, formula(user_units(opt, GRID[::40])), rtol=1e-9)
+
+
+# -- settings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bad", [-1, 1.5, "3", None, True])
+def test_bad_learning_rounds_are_named(bad):
+    with pytest.raises(SettingsError, match="learning_rounds must be a whole number >= 0"):
+        RahboUS(bad)
+
+
+def test_strategies_are_values():
+    assert RahboUS() == RahboUS(learning_rounds=10)
+    assert len({Rahbo(), Rahbo(), GPUCB(), RandomSearch(), RahboUS(1), RahboUS(2)}) == 5

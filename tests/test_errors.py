@@ -1,0 +1,64 @@
+"""The family of errors: one base, and the builtin that each kind also is."""
+
+import inspect
+import pickle
+
+import pytest
+
+from rahbo import errors
+from rahbo.errors import ObjectiveError, RahboError
+
+KINDS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
+
+
+def test_the_family_is_complete():
+    assert {kind.__name__ for kind in KINDS} == {
+        "RahboError",
+        "SpaceError",
+        "DataError",
+        "SettingsError",
+        "ExhaustedError",
+        "NotReadyError",
+        "NumericalError",
+        "ObjectiveError",
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_except_clause_catches_every_kind(kind):
+    with pytest.raises(RahboError, match="what came"):
+        raise kind("what came")
+    assert kind.__doc__
+
+
+@pytest.mark.parametrize("name", ["SpaceError", "DataError", "SettingsError"])
+def test_bad_values_of_the_user_are_value_errors(name):
+    assert issubclass(getattr(errors, name), ValueError)
+
+
+@pytest.mark.parametrize(
+    "name", ["ExhaustedError", "NotReadyError", "NumericalError", "ObjectiveError"]
+)
+def test_what_no_other_value_would_mend_is_a_runtime_error(name):
+    kind = getattr(errors, name)
+    assert issubclass(kind, RuntimeError)
+    assert not issubclass(kind, ValueError)
+
+
+def test_an_objective_error_carries_the_run():
+    run = {"measured": [1.0, 2.0]}
+    assert ObjectiveError("gave None", run).optimizer is run
+    assert ObjectiveError("gave None").optimizer is None
+    assert str(ObjectiveError("gave None", run)) == "gave None"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_survive_the_way_back_from_a_worker_process(kind):
+    back = pickle.loads(pickle.dumps(kind("what came")))
+    assert type(back) is kind
+    assert str(back) == "what came"
+
+
+def test_the_run_survives_the_way_back_too():
+    back = pickle.loads(pickle.dumps(ObjectiveError("gave None", [1.0])))
+    assert back.optimizer == [1.0]

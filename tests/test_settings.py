@@ -1,0 +1,203 @@
+"""Settings: the refit schedule, the paper's preset to the letter, defaults filled in."""
+
+import dataclasses
+import inspect
+import itertools
+
+import numpy as np
+import pytest
+
+import rahbo
+from rahbo.errors import SettingsError
+from rahbo.model.confidence import ConstantBeta
+from rahbo.model.joint import Raw, Standardized
+from rahbo.model.kernels import RBF, Matern52
+from rahbo.model.noise import CubeNoise, DirectNoise, KnownNoise, LogNoise
+from rahbo.policy.repeats import Fixed
+from rahbo.policy.strategies import Rahbo
+from rahbo.settings import Refit, make_settings, paper_preset
+
+LINE = {"x": (0.0, 1.0)}
+
+
+def defaults():
+    """What `Optimizer` passes on when nothing is set."""
+    own = {"self", "space", "data", "trials"}
+    signature = inspect.signature(rahbo.Optimizer.__init__).parameters
+    return {name: p.default for name, p in signature.items() if name not in own}
+
+
+def made(space=LINE, **settings):
+    return make_settings(space, **{**defaults(), **settings})
+
+
+# -- Refit ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("growth", [1.0, 1.01, 1.1, 1.5, 2.0, 10.0])
+@pytest.mark.parametrize("first", [1, 5, 10, 33])
+def test_stages_grow_by_the_factor_and_by_one_at_least(growth, first):
+    n = 400
+    stages = Refit(growth).stages(first, n)
+    assert stages[0] == first
+    assert stages[-1] <= n
+    for a, b in itertools.pairwise(stages):
+        assert b > a
+        # Rounded down, so never later than the factor says unless by the one round at least.
+        assert b == a + 1 or b / a <= growth < (b + 1) / a
+    last = stages[-1]
+    assert max(last + 1, int(last * growth)) > n
+
+
+@pytest.mark.parametrize("growth", [1.0, 1.1, 1.7, np.inf])
+def test_stages_are_a_prefix_of_later_ones(growth):
+    longest = Refit(growth).stages(6, 200)
+    for n in range(6, 200):
+        assert Refit(growth).stages(6, n) == [s for s in longest if s <= n]
+
+
+def test_factor_one_refits_every_round_and_infinity_never_again():
+    assert Refit(1.0).stages(3, 8) == [3, 4, 5, 6, 7, 8]
+    assert Refit(np.inf).stages(3, 1000) == [3]
+
+
+def test_the_default_schedule_refits_a_number_of_times_that_grows_like_the_logarithm():
+    hundred, thousand = (len(Refit().stages(10, n)) for n in (100, 1000))
+    assert thousand - hundred == pytest.approx(np.log(10) / np.log(1.1), abs=2)
+
+
+def test_a_huge_finite_factor_never_refits():
+    assert Refit(1e308).stages(10, 1000) == [10]
+
+
+@pytest.mark.parametrize("growth", [0.99, -1.0, float("nan"), "2", None, True])
+def test_bad_factors_are_named(growth):
+    with pytest.raises(SettingsError, match=r"Refit\(growth\) must be >= 1"):
+        Refit(growth)
+
+
+# -- the paper's preset --------------------------------------------------------------------------
+
+
+def test_paper_preset_to_the_letter():
+    assert paper_preset(alpha=2.0, repeats=7, n_initial=4) == {
+        "risk": rahbo.MeanVariance(2.0),
+        "repeats": Fixed(7),
+        "strategy": Rahbo(),
+        "n_initial": 4,
+        "kernel": Matern52,
+        "noise": DirectNoise(),
+        "beta": 2.0,
+        "beta_noise": 2.0,
+        "lam": 1.0,
+        "outputs": Raw(),
+        "refit": Refit(np.inf),
+    }
+
+
+def test_paper_preset_without_arguments():
+    preset = paper_preset()
+    assert preset["risk"] == rahbo.MeanVariance(1.0)
+    assert preset["repeats"] == Fixed(10)
+    assert preset["n_initial"] == 10
+
+
+def test_an_optimizer_of_the_preset_is_the_paper_throughout():
+    settings = rahbo.Optimizer(LINE, **paper_preset(), seed=0).settings
+    model = settings.model
+    assert (model.beta, model.beta_noise) == (ConstantBeta(2.0), ConstantBeta(2.0))
+    assert (model.min_noise_var, model.max_noise_var) == (None, None)
+    assert model.noise == DirectNoise(kernel=Matern52, max_noise_var=None, lam=1.0)
+    assert model.lam == 1.0
+    assert settings.refit.stages(10, 500) == [10]
+    assert settings.direction == "maximize"
+
+
+def test_the_preset_keeps_the_hyperparameters_of_the_initial_design():
+    opt = rahbo.Optimizer(LINE, **paper_preset(repeats=2, n_initial=4), seed=0)
+    rng = np.random.default_rng(0)
+    learned = []
+    for _ in range(8):
+        s = opt.ask()
+        opt.tell(s, list(np.sin(6 * s.params["x"]) + 0.1 * rng.standard_normal(2)))
+        learned.append(opt.model.learned)
+    assert len({id(fit) for fit in learned[3:]}) == 1
+    assert (learned[-1].shift, learned[-1].scale) == (0.0, 1.0)
+    assert learned[-1].mean.prior_mean == 0.0
+
+
+# -- defaults ------------------------------------------------------------------------------------
+
+
+def test_defaults():
+    settings = made()
+    assert settings.risk == rahbo.MeanVariance(1.0)
+    assert settings.repeats == Fixed(5)
+    assert settings.strategy == Rahbo()
+    assert settings.direction == "maximize"
+    assert settings.refit == Refit(1.1)
+    model = settings.model
+    assert (model.kernel, model.noise, model.outputs) == (Matern52, LogNoise(), Standardized())
+    assert (model.beta, model.beta_noise, model.lam) == (ConstantBeta(2.0), ConstantBeta(2.0), 1.0)
+    assert (model.min_noise_var, model.max_noise_var) == (None, None)
+
+
+@pytest.mark.parametrize(("d", "expected"), [(1, 6), (2, 6), (3, 8), (10, 22)])
+def test_the_initial_design_grows_with_the_columns(d, expected):
+    assert made({f"x{i}": (0.0, 1.0) for i in range(d)}).n_initial == expected
+
+
+def test_columns_count_for_the_initial_design_not_names():
+    assert made({"c": rahbo.Categorical(list("abcd")), "x": (0.0, 1.0)}).n_initial == 2 * 5 + 2
+
+
+def test_the_initial_design_is_no_larger_than_the_space():
+    assert made({"i": rahbo.Int(0, 3)}).n_initial == 4
+    assert made({"i": rahbo.Int(0, 3)}, n_initial=50).n_initial == 4
+    assert made(n_initial=50).n_initial == 50
+
+
+def test_a_seed_is_drawn_and_kept():
+    drawn = {made(seed=None).seed for _ in range(20)}
+    assert len(drawn) > 1
+    assert all(isinstance(seed, int) and seed >= 0 for seed in drawn)
+    assert made(seed=np.int64(5)).seed == 5
+
+
+def test_the_sign_makes_larger_better():
+    assert made().sign == 1.0
+    assert made(direction="minimize").sign == -1.0
+
+
+def test_shorthand_becomes_records():
+    settings = made(repeats=3, beta=1.5, beta_noise=ConstantBeta(0.5), lam=2)
+    assert settings.repeats == Fixed(3)
+    assert settings.model.beta == ConstantBeta(1.5)
+    assert settings.model.beta_noise == ConstantBeta(0.5)
+    assert type(settings.model.lam) is float
+
+
+def test_known_noise_in_user_units_is_bound_to_the_space():
+    settings = made({"x": (0.0, 10.0)}, noise=KnownNoise(lambda p: 1.0 + p["x"]))
+    noise = settings.model.noise
+    assert isinstance(noise, CubeNoise)
+    assert noise.function(np.array([[0.0], [0.5], [1.0]])) == pytest.approx([1.0, 6.0, 11.0])
+
+
+def test_kernels_are_taken_as_classes_or_as_they_are():
+    fixed = RBF([0.2], 1.0)
+    assert made(kernel=RBF).model.kernel is RBF
+    assert made(kernel=fixed).model.kernel is fixed
+
+
+def test_equal_noise_bounds_are_legal_and_infinite_ones_are_not():
+    model = made(min_noise_var=0.3, max_noise_var=0.3).model
+    assert (model.min_noise_var, model.max_noise_var) == (0.3, 0.3)
+    for name in ("min_noise_var", "max_noise_var"):
+        with pytest.raises(SettingsError, match=f"{name} must be a positive number or None"):
+            made(**{name: np.inf})
+
+
+def test_settings_are_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made().seed = 1
