@@ -1,0 +1,1 @@
+"""The paper's experiments: specification, runner, records, metrics."""

@@ -1,0 +1,93 @@
+"""From records to curves: regrets by round and by evaluation, with their spread over seeds.
+
+Notation: ``(seeds, T)`` arrays, the rounds after the initial design. Records hold the true mean
+and noise variance, so one run gives the regret for any risk measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rahbo.arrays import Array
+from rahbo.experiments.records import Record, Store
+from rahbo.experiments.spec import Case, problem_named
+from rahbo.report.recommendation import Rule
+from rahbo.risk import MeanVariance, RiskMeasure
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Several runs that differ in their seed alone.
+
+    Attributes:
+        case: Any of them.
+        records: One list of rounds a run, the initial design included.
+    """
+
+    case: Case
+    records: Sequence[Sequence[Record]]
+
+    @classmethod
+    def load(cls, store: Store, cases: Sequence[Case]) -> Runs:
+        """The runs of cases that differ in their seed alone."""
+        return cls(cases[0], [store.read(case) for case in cases])
+
+    def tried(self, quantity: str) -> Array:
+        """``"f"`` or ``"noise_var"`` at the points tried, ``(seeds, T)``."""
+        n = self.case.n_initial
+        return np.array([[r["tried"][quantity] for r in run[n:]] for run in self.records])
+
+    def reported(self, quantity: str, rule: Rule = "pessimistic") -> Array:
+        """``"f"`` or ``"noise_var"`` at the point reported after each round, ``(seeds, T)``."""
+        n = self.case.n_initial
+        return np.array([[r["reported"][rule][quantity] for r in run[n:]] for run in self.records])
+
+    def cumulative_regret(self, risk: RiskMeasure) -> Array:
+        """Cumulative regret by round, ``(seeds, T)``.
+
+        R_T = sum_t [MV(x*) - MV(x_t)]    (eq. 3)
+        """
+        value = risk.value(self.tried("f"), self.tried("noise_var"))
+        return np.cumsum(self._best(risk) - value, axis=1)
+
+    def cumulative_regret_by_evaluation(self, risk: RiskMeasure) -> Array:
+        """The same counted once for every evaluation, as in the proof of Theorem 1.
+
+        R_T = sum_t k [MV(x*) - MV(x_t)]
+        """
+        return self.case.repeats * self.cumulative_regret(risk)
+
+    def simple_regret(self, risk: RiskMeasure, rule: Rule = "pessimistic") -> Array:
+        """Regret of the point reported after each round (eq. 4), ``(seeds, T)``."""
+        value = risk.value(self.reported("f", rule), self.reported("noise_var", rule))
+        return np.asarray(self._best(risk) - value)
+
+    def suboptimality(self, rule: Rule = "pessimistic") -> Array:
+        """f(x*) - f at the reported point, x* the optimum of f, ``(seeds, T)``."""
+        return np.asarray(self._best(MeanVariance(0.0)) - self.reported("f", rule))
+
+    def evaluations(self) -> Array:
+        """Single evaluations after each round, initial design included, ``(T,)``."""
+        n = self.case.n_initial
+        return np.array([r["evaluations"] for r in self.records[0][n:]], dtype=float)
+
+    def _best(self, risk: RiskMeasure) -> float:
+        return problem_named(self.case.problem).optimum(risk).value
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """A mean over seeds and twice its standard error, each ``(T,)`` or a number."""
+
+    mean: Array
+    two_se: Array
+
+    @classmethod
+    def over_seeds(cls, curves: Array) -> Band:
+        """Of ``(seeds, …)``; the error of a single seed is unknown, NaN."""
+        n = len(curves)
+        spread = np.std(curves, axis=0, ddof=1) if n > 1 else np.full(curves.shape[1:], np.nan)
+        return cls(np.mean(curves, axis=0), 2.0 * spread / np.sqrt(n))

@@ -1,0 +1,82 @@
+"""Records on disk: one JSON line a round, one file a case, complete or absent.
+
+A file is written beside its place and renamed into it once it is whole, so a run that is killed
+leaves nothing half done, and started again it repeats no finished case.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rahbo.errors import DataError
+from rahbo.experiments.spec import Case
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Store:
+    """The records of cases, in a folder."""
+
+    folder: Path
+
+    def path(self, case: Case) -> Path:
+        """Where the records of a case are."""
+        return self.folder / f"{case.key}.jsonl"
+
+    def missing(self, cases: Sequence[Case]) -> list[Case]:
+        """The cases that have no records yet."""
+        return [case for case in cases if not self.path(case).exists()]
+
+    def write(self, case: Case, rounds: Sequence[Record]) -> None:
+        """Keep the records of a case, stamped with what made them."""
+        path = self.path(case)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stamp = {"version": _version(), "commit": _commit(), **asdict(case)}
+        part = path.with_suffix(f".part{os.getpid()}")
+        with part.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps({**stamp, **record}) + "\n" for record in rounds)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+
+    def read(self, case: Case) -> list[Record]:
+        """The records of a case, in order of rounds."""
+        path = self.path(case)
+        try:
+            lines = path.read_text("utf-8").splitlines()
+            records = [json.loads(line) for line in lines]
+        except (OSError, ValueError) as error:
+            raise DataError(f"Cannot read the records in {path}: {error}.") from error
+        if len(records) != case.n_rounds:
+            raise DataError(
+                f"{path} has {len(records)} rounds instead of {case.n_rounds}. "
+                "Delete it and run the experiment again."
+            )
+        return records
+
+
+def _version() -> str:
+    try:
+        return version("rahbo")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+@cache
+def _commit() -> str:
+    """The commit of the checkout that the package runs from, if it does."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return done.stdout.strip()
