@@ -5,6 +5,8 @@ the regret of a point is exact.
 """
 
 from rahbo.problems.base import Optimum, Problem
+from rahbo.problems.fel import euxfel, fel
+from rahbo.problems.forest import forest
 from rahbo.problems.synthetic import branin, sine
 
-__all__ = ["Optimum", "Problem", "branin", "sine"]
+__all__ = ["Optimum", "Problem", "branin", "euxfel", "fel", "forest", "sine"]
