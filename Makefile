@@ -34,7 +34,7 @@ bench: .venv/.bench  ## Run the benchmarks (BENCH=bench/import_time.py to choose
 	@for script in $(BENCH); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
 
 clean:  ## Remove everything that these targets made
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv rahbo-demo.png build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:

@@ -21,6 +21,7 @@ ROOT = ""
 ORDER = (
     "errors",
     "arrays",
+    "checks",
     "threads",
     "quasinewton",
     "parameters",
@@ -52,7 +53,16 @@ INNER_ORDER = {
     "report": ("recommendation", "frontier", "diagnosis"),
 }
 SEES_ONLY = {
-    "problems": {"errors", "arrays", "parameters", "candidates", "space", "risk", "problems"}
+    "problems": {
+        "errors",
+        "arrays",
+        "checks",
+        "parameters",
+        "candidates",
+        "space",
+        "risk",
+        "problems",
+    }
 }
 
 CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}

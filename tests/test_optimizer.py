@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rahbo
+import rahbo.model.noise
 from rahbo.errors import (
     DataError,
     ExhaustedError,
@@ -180,6 +181,21 @@ def test_a_run_in_which_everything_fails_goes_on():
         opt.recommend()
 
 
+def test_proposals_turn_away_from_where_everything_fails():
+    opt = rahbo.Optimizer({"x": (0.0, 11.0)}, repeats=2, seed=0, n_initial=6)
+    rng = np.random.default_rng(0)
+    late_failures = 0
+    for _ in range(30):
+        s = opt.ask()
+        if s.params["x"] >= 10.0:
+            opt.tell_failure(s, "broke")
+            late_failures += s.id >= 15
+        else:
+            opt.tell(s, s.params["x"] + 0.1 * rng.standard_normal(2))
+    assert late_failures <= 5
+    assert 8.0 < opt.recommend().params["x"] < 10.0
+
+
 def test_cancelled_suggestions_are_no_longer_waited_for():
     opt = rahbo.Optimizer(SQUARE, repeats=2, seed=0)
     s = opt.ask()
@@ -268,6 +284,55 @@ def test_late_values_of_an_early_suggestion_count_as_if_they_had_come_in_time():
     rebuilt = rahbo.Optimizer(SQUARE, seed=0, repeats=3, trials=late.trials)
     assert rebuilt.recommend() == late.recommend()
     assert rebuilt.ask().params == late.ask().params
+
+
+def test_past_results_are_not_counted_twice_when_a_run_goes_on():
+    settings = {"seed": 0, "repeats": 3, "data": data_of(5)}
+    first = rahbo.Optimizer(SQUARE, **settings)
+    first.tell(first.ask(), [0.1, 0.2, 0.3])
+    again = rahbo.Optimizer(SQUARE, **settings, trials=first.trials)
+    assert again.n_evaluations == first.n_evaluations
+    assert again.ask().params == first.ask().params
+
+
+def test_suggestions_of_another_optimizer_are_refused():
+    a, b = (rahbo.Optimizer(SQUARE, seed=seed) for seed in (0, 1))
+    stranger = a.ask()
+    b.ask()
+    with pytest.raises(DataError, match="another optimizer"):
+        b.tell(stranger, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "culprit"),
+    [
+        ({"data": None}, "data="),
+        ({"data": {"x": 0.5}}, "data="),
+        ({"data": [{"x": 0.5, "y": 1.0}]}, "data="),
+        ({"data": [(0.5, 1.0)]}, "data="),
+        ({"trials": [1, 2]}, "trials="),
+    ],
+)
+def test_bad_past_results_are_named(settings, culprit):
+    with pytest.raises(DataError, match=culprit):
+        rahbo.Optimizer(SQUARE, **settings)
+
+
+def test_trials_of_another_space_are_refused():
+    with pytest.raises(DataError, match="another space"):
+        rahbo.Optimizer({"x": (0.0, 1.0)}, trials=run(2).trials)
+
+
+def test_no_points_have_no_predictions():
+    assert run(3).predict([]) == []
+
+
+def test_few_valid_points_are_no_reason_to_stay_in_the_design():
+    opt = rahbo.Optimizer({"a": rahbo.Int(0, 9)}, valid=lambda p: p["a"] < 3, n_initial=6, seed=0)
+    for _ in range(6):
+        s = opt.ask()
+        opt.tell(s, [1.0, 2.0])
+    assert [t.source for t in opt.trials] == ["design"] * 3 + ["strategy"] * 3
 
 
 def test_trials_with_gaps_are_refused():
@@ -425,6 +490,46 @@ def test_each_strategy_reports_by_its_own_bound():
         assert opt.recommend().params == expected
 
 
+def test_another_risk_measure_suits_only_rules_that_ask_for_one():
+    opt = run(10)
+    for rule in ("own_round", "best_observed"):
+        with pytest.raises(SettingsError, match=rule):
+            opt.recommend(rule=rule, risk=rahbo.MeanVariance(2.0))
+    with pytest.raises(SettingsError, match="RiskMeasure"):
+        opt.recommend(risk=1.0)
+
+
+def test_a_point_that_the_constraint_forbids_is_not_recommended():
+    data = [({"x": 0.9, "y": 0.5}, [10.0, 10.1, 10.2]), ({"x": 0.2, "y": 0.5}, [1.0, 1.1, 0.9])]
+    opt = rahbo.Optimizer(SQUARE, valid=lambda p: p["x"] < 0.5, seed=0, data=data)
+    for rule in ("pessimistic", "best_observed", "empirical"):
+        assert opt.recommend(rule=rule).params == data[1][0]
+    only = rahbo.Optimizer(SQUARE, valid=lambda p: p["x"] < 0.5, seed=0, data=data[:1])
+    with pytest.raises(NotReadyError, match="satisfies valid="):
+        only.recommend()
+
+
+@pytest.mark.parametrize("min_noise_var", [None, 1.0])
+@pytest.mark.parametrize("risk", [rahbo.MeanVariance(1.0), rahbo.MeanStd(1.0)])
+def test_every_interval_holds_its_centre(min_noise_var, risk):
+    for noise in (DirectNoise(), rahbo.model.noise.LogNoise()):
+        opt = run(12, min_noise_var=min_noise_var, risk=risk, noise=noise)
+        for p in ({"x": 0.1, "y": 0.9}, {"x": 0.9, "y": 0.1}):
+            record = opt.predict(p)
+            assert record.risk_interval.lower <= record.risk <= record.risk_interval.upper
+            assert record.mean_interval.lower <= record.mean <= record.mean_interval.upper
+
+
+def test_yes_no_outcomes_have_noise_though_their_repeats_tie():
+    def flip(params, rng):
+        return [float(rng.random() < 0.05 + 0.9 * params["x"]) for _ in range(5)]
+
+    opt = run(24, evaluate=flip, space={"x": (0.0, 1.0)})
+    noise_std = opt.predict({"x": 0.5}).noise_std
+    assert 0.2 < noise_std < 1.0
+    assert opt.recommend().params["x"] > 0.8
+
+
 # -- spaces --------------------------------------------------------------------------------------
 
 
@@ -482,6 +587,25 @@ def test_known_noise_is_used_as_it_is():
     record = opt.predict({"x": 0.5, "y": 0.5})
     assert record.noise_std == pytest.approx(0.2)
     assert record.noise_std_interval == pytest.approx((0.2, 0.2))
+    assert run(8, noise=KnownNoise(0.04)).predict({"x": 0.1, "y": 0.5}).noise_std == pytest.approx(
+        0.2
+    )
+    with pytest.raises(DataError, match="known noise variance"):
+        run(8, noise=KnownNoise(lambda p: None))
+    with pytest.raises(SettingsError, match="KnownNoise needs"):
+        run(1, noise=KnownNoise(None))
+
+
+def test_known_noise_of_candidates_and_a_constraint():
+    rows = [{"a": i} for i in range(10)]
+    noise = KnownNoise([0.1 * i for i in range(10)])
+    opt = rahbo.Optimizer(
+        rahbo.Candidates(rows), valid=lambda p: p["a"] < 7, noise=noise, seed=0, n_initial=2
+    )
+    for _ in range(4):
+        s = opt.ask()
+        opt.tell(s, [1.0, 2.0])
+    assert opt.predict({"a": 4}).noise_std == pytest.approx(0.4**0.5)
 
 
 def test_fixed_kernels_are_taken_as_they_are():

@@ -37,9 +37,10 @@ class Candidates(Listed):
     revisit: bool = True
 
     def __post_init__(self) -> None:
-        if not all(isinstance(row, Mapping) for row in self.rows):
+        given = tuple(self.rows)
+        if not all(isinstance(row, Mapping) for row in given):
             raise SpaceError("Candidates rows must be dicts. Pass a list of dicts.")
-        rows = tuple(dict(row) for row in self.rows)
+        rows = tuple(dict(row) for row in given)
         if not rows or not rows[0]:
             raise SpaceError("Candidates needs at least one row with at least one name. Add rows.")
         for name in rows[0]:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rahbo.arrays import Array
+from rahbo.checks import is_whole
 from rahbo.errors import DataError
 from rahbo.observations import Observations
 
@@ -118,6 +119,54 @@ def observations_of(trials: Iterable[Trial], sign: float) -> Observations:
     return Observations.from_rounds([t.x for t in ordered], values)
 
 
+def own_bounds(trials: Sequence[Trial], observations: Observations) -> Array:
+    """The largest bound each point had when it was chosen, ``(n,)``; NaN if it never was.
+
+    Args:
+        trials: The trials behind the observations, one a round.
+        observations: Their data.
+    """
+    own = np.full(observations.n, np.nan)
+    for trial, point in zip(trials, observations.rounds, strict=True):
+        if trial.own_bound is not None:
+            own[point] = np.fmax(own[point], trial.own_bound)
+    return own
+
+
+def provided_points(trials: Iterable[Trial], n_repeats: int) -> set[bytes]:
+    """Points that have, or are about to get, ``n_repeats`` values."""
+    total: dict[bytes, int] = {}
+    for trial in trials:
+        key = trial.x.tobytes()
+        total[key] = total.get(key, 0) + len(trial.values) + len(trial.missing)
+    return {key for key, count in total.items() if count >= n_repeats}
+
+
+def checked_trials(trials: Iterable[Trial], d: int) -> dict[int, Trial]:
+    """The trials of a run by id, all there and of a space with ``d`` columns."""
+    listed = list(trials)
+    if not all(isinstance(trial, Trial) for trial in listed):
+        raise DataError(f"trials= needs the trials of a run, optimizer.trials, got {trials!r}.")
+    by_id = {trial.id: trial for trial in sorted(listed, key=lambda trial: trial.id)}
+    if list(by_id) != list(range(len(listed))):
+        raise DataError("trials= must be all trials of a run, numbered from 0 without gaps.")
+    if any(trial.x.shape != (d,) for trial in listed):
+        raise DataError("trials= are of another space than this one.")
+    return by_id
+
+
+def checked_data(data: object) -> list[tuple[Mapping[str, Any], object]]:
+    """Past results as a list of pairs of parameters and values."""
+    problem = "data= needs pairs of parameters and values, such as [({'x': 0.5}, [1.2, 1.3])]"
+    if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
+        raise DataError(f"{problem}, got {data!r}.")
+    pairs = list(data)
+    for pair in pairs:
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], Mapping)):
+            raise DataError(f"{problem}, got {pair!r} among them.")
+    return [(pair[0], pair[1]) for pair in pairs]
+
+
 def checked_values(values: object) -> list[float]:
     """A number or a sequence of numbers as a list of finite floats."""
     if isinstance(values, (str, bytes, Mapping)):
@@ -133,9 +182,9 @@ def checked_values(values: object) -> list[float]:
 
 def checked_repeat(repeat: object) -> int:
     """A repeat index."""
-    if isinstance(repeat, bool) or not isinstance(repeat, (int, np.integer)) or repeat < 0:
-        raise DataError(f"repeat must be a whole number >= 0, got {repeat!r}.")
-    return int(repeat)
+    if isinstance(repeat, int | np.integer) and is_whole(repeat) and repeat >= 0:
+        return int(repeat)
+    raise DataError(f"repeat must be a whole number >= 0, got {repeat!r}.")
 
 
 def _checked_value(value: object) -> float:

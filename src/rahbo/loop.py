@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rahbo.checks import is_number, is_whole
 from rahbo.errors import ExhaustedError, ObjectiveError, SettingsError
 from rahbo.ledger import LARGEST, Suggestion, Trial
 from rahbo.optimizer import Optimizer
@@ -162,7 +164,7 @@ def _check_budget(direction: str, rounds: int | None, evaluations: int | None) -
             f"evaluations={evaluations!r}. Pass one of them."
         )
     name, budget = ("rounds", rounds) if evaluations is None else ("evaluations", evaluations)
-    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
+    if budget is None or not is_whole(budget) or budget < 1:
         raise SettingsError(f"{name} must be a whole number >= 1, got {budget!r}.")
 
 
@@ -187,7 +189,7 @@ class _Evaluation:
         self._objective = objective
         self._optimizer = optimizer
         self._wants_seed = _check_signature(objective, optimizer.settings.space.names)
-        self._failed: list[int] = []
+        self._failed: list[tuple[object, ...]] = []
 
     def __call__(self, suggestion: Suggestion, repeat: int) -> None:
         arguments = dict(suggestion.params)
@@ -210,6 +212,8 @@ class _Evaluation:
     def _number(self, outcome: object, suggestion: Suggestion) -> float:
         if isinstance(outcome, np.ndarray) and outcome.ndim == 0:
             outcome = outcome.item()
+        if is_whole(outcome) and not is_number(outcome):
+            return math.inf
         if isinstance(outcome, bool | np.bool_) or not isinstance(outcome, Real):
             raise ObjectiveError(
                 f"The objective must return one number, got {outcome!r} at {suggestion.params}. "
@@ -222,7 +226,7 @@ class _Evaluation:
         self, suggestion: Suggestion, repeat: int, reason: str, cause: Exception | None
     ) -> None:
         self._optimizer.tell_failure(suggestion, reason, repeat=repeat)
-        self._failed.append(suggestion.id)
+        self._failed.append(tuple(suggestion.params.values()))
         points = len(set(self._failed))
         if len(self._failed) >= MAX_FAILURES and points >= MAX_FAILED_POINTS:
             raise ObjectiveError(
@@ -253,7 +257,8 @@ def _check_signature(objective: Objective, names: tuple[str, ...]) -> bool:
     except (TypeError, ValueError):
         # Some functions written in C do not say what they take.
         return False
-    seed = signature.parameters.get("seed")
+    bound = objective.keywords if isinstance(objective, functools.partial) else {}
+    seed = None if "seed" in bound else signature.parameters.get("seed")
     by_keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     wants_seed = "seed" not in names and seed is not None and seed.kind in by_keyword
     try:

@@ -13,14 +13,19 @@ from typing import Any, overload
 import numpy as np
 
 from rahbo.arrays import Array
+from rahbo.checks import is_whole
 from rahbo.errors import DataError, NotReadyError, SettingsError
 from rahbo.ledger import (
     Source,
     Suggestion,
     Trial,
+    checked_data,
     checked_repeat,
+    checked_trials,
     checked_values,
     observations_of,
+    own_bounds,
+    provided_points,
 )
 from rahbo.model.confidence import Confidence
 from rahbo.model.joint import Learned, MeanNoiseModel, Outputs, Standardized
@@ -59,7 +64,7 @@ class Optimizer:
         noise: The model of the noise variance.
         beta: Width of the confidence band of the mean, in standard deviations.
         beta_noise: Width of the band of the noise variance.
-        lam: The regulariser lambda.
+        lam: The regulariser lambda of the mean GP; the noise model has its own.
         outputs: ``Standardized()`` or the paper's ``Raw()``.
         min_noise_var: A lower bound of the noise variance, if known.
         max_noise_var: An upper bound of the noise variance, if known (eq. 16).
@@ -67,7 +72,8 @@ class Optimizer:
         seed: Of every random choice; drawn if None, and kept in ``settings.seed``.
         data: Past results, pairs of parameters and values.
         trials: The trials of an earlier run with the same settings and seed: this run goes on
-            exactly where that one stopped.
+            exactly where that one stopped. They hold its past results too, so ``data`` is then
+            left aside.
 
     >>> opt = Optimizer({"x": (0.0, 2.0)}, repeats=3, seed=0)
     >>> suggestion = opt.ask()
@@ -107,14 +113,12 @@ class Optimizer:
             beta_noise=beta_noise, lam=lam, outputs=outputs, min_noise_var=min_noise_var,
             max_noise_var=max_noise_var, refit=refit, seed=seed,
         )  # fmt: skip
-        self._trials: dict[int, Trial] = {t.id: t for t in sorted(trials, key=lambda t: t.id)}
+        self._trials = checked_trials(trials, self.settings.space.d)
         self._unsettled = {t.id for t in self._trials.values() if t.missing}
         self._handed_out: set[int] = set()
         self._learned: dict[tuple[int, int], tuple[int, Learned]] = {}
         self._current: tuple[Observations, MeanNoiseModel] | None = None
-        if list(self._trials) != list(range(len(self._trials))):
-            raise DataError("trials= must be all trials of a run, numbered from 0 without gaps.")
-        for params, told in data:
+        for params, told in () if self._trials else checked_data(data):
             self.tell(params, told)
 
     # -- asking ------------------------------------------------------------------------------
@@ -133,7 +137,7 @@ class Optimizer:
         """
         if n is None:
             return self._ask_one()
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        if not is_whole(n) or n < 1:
             raise SettingsError(f"ask(n) needs a whole number >= 1, got {n!r}.")
         return [self._ask_one() for _ in range(n)]
 
@@ -159,9 +163,9 @@ class Optimizer:
                 return self._open(x, "design")
         observations, model = self._model()
         situation = Situation(
-            model=self._with_pending(model),
+            model=self._model_for_asking(),
             risk=settings.risk,
-            domain=replace(domain, known=self._best_first(observations)),
+            domain=replace(domain, known=observations.best_first()),
             round=sum(t.source == "strategy" for t in self._trials.values()),
             rng=rng,
         )
@@ -172,7 +176,7 @@ class Optimizer:
     def _design_point(self) -> Array | None:
         """The first point of the initial design that no trial has had yet; None if all had."""
         seen = {t.x.tobytes() for t in self._trials.values()}
-        design = initial_design(self.settings.space, len(self._trials) + 1, self.settings.seed)
+        design = initial_design(self.settings.space, len(seen) + 1, self.settings.seed)
         return next((x for x in design if x.tobytes() not in seen), None)
 
     def _open(self, x: Array, source: Source, own_bound: float | None = None) -> Trial:
@@ -184,19 +188,9 @@ class Optimizer:
 
     def _domain(self) -> Domain:
         """Where to look; without revisits, not where points have or get their repeats."""
-        space = self.settings.space
-        excluded: set[bytes] = set()
-        if not space.revisit:
-            wanted = self.settings.repeats.n_repeats
-            total: dict[bytes, int] = {}
-            for t in self._trials.values():
-                key = t.x.tobytes()
-                total[key] = total.get(key, 0) + len(t.values) + len(t.missing)
-            excluded = {key for key, count in total.items() if count >= wanted}
+        space, wanted = self.settings.space, self.settings.repeats.n_repeats
+        excluded = set() if space.revisit else provided_points(self._trials.values(), wanted)
         return Domain(space, np.empty((0, space.d)), excluded)
-
-    def _best_first(self, observations: Observations) -> Array:
-        return observations.X[np.argsort(-observations.mean, kind="stable")]
 
     # -- telling -----------------------------------------------------------------------------
 
@@ -247,20 +241,27 @@ class Optimizer:
         """
         if isinstance(suggestion, Mapping):
             x = self.settings.space.encode(suggestion)
-            known: Iterable[Trial] = reversed(self._trials.values()) if repeat is not None else ()
-            for trial in (*self._missing(), *known):
+            named: Iterable[Trial] = reversed(self._trials.values()) if repeat is not None else ()
+            for trial in (*self._missing(), *named):
                 if np.array_equal(trial.x, x):
                     return trial
             return Trial(len(self._trials), dict(suggestion), x, 0, "user")
         number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
-        if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+        if not is_whole(number):
             raise DataError(f"Expected a suggestion, its id or parameters, got {suggestion!r}.")
-        if int(number) not in self._trials:
+        known = self._trials.get(int(number))
+        if known is None:
             raise DataError(
-                f"Suggestion {number} is unknown here: ids 0 to {len(self._trials) - 1} exist. "
+                f"Suggestion {number} is unknown here, where {len(self._trials)} were opened. "
                 "Pass the parameters to tell a point that was never asked for."
             )
-        return self._trials[int(number)]
+        if isinstance(suggestion, Suggestion) and suggestion.params != known.params:
+            raise DataError(
+                f"Suggestion {number} has the parameters {known.params!r} here, not "
+                f"{suggestion.params!r}: it comes from another optimizer. Tell it there, or pass "
+                "the parameters."
+            )
+        return known
 
     def _update(self, trial: Trial) -> None:
         self._trials[trial.id] = trial
@@ -332,18 +333,20 @@ class Optimizer:
             raise NotReadyError("Nothing has been told yet. Call ask() and tell() first.")
         return learned
 
-    def _with_pending(self, model: MeanNoiseModel) -> MeanNoiseModel:
-        """The model with what is under way, and what failed, taken to turn out as expected.
+    def _model_for_asking(self) -> MeanNoiseModel:
+        """The model that also knows what failed and what is under way.
 
-        A point that gave nothing but failures teaches nothing; counted as tried, it is not
-        proposed again at once.
+        A point that gave nothing but failures counts as one value as bad as the worst mean, which
+        turns proposals away from its neighbourhood; a point under way as its expected values.
         """
-        failed = [t for t in self._trials.values() if t.failures and not t.values]
-        pending = [*self._missing(), *(t for t in failed if not t.missing)]
+        observations, model = self._model()
+        failed = [t.x for t in self._trials.values() if t.failures and not t.values]
+        if failed:
+            observations = observations.with_values(failed, float(observations.mean.min()))
+            model = self.settings.model.condition(observations, model.learned)
+        pending = self._missing()
         X = np.array([t.x for t in pending]).reshape(len(pending), self.settings.space.d)
-        return model.with_pending(
-            X, np.array([len(t.missing) or len(t.failures) for t in pending], dtype=np.intp)
-        )
+        return model.with_pending(X, np.array([len(t.missing) for t in pending], dtype=np.intp))
 
     # -- reporting ---------------------------------------------------------------------------
 
@@ -355,10 +358,11 @@ class Optimizer:
             rule: ``"pessimistic"``, the largest lower bound now; ``"own_round"``, the largest
                 lower bound at the time a point was chosen (Corollary 1.1); ``"best_observed"``,
                 the best sample mean; ``"empirical"``, the best risk of sample mean and variance.
-            risk: Another risk measure than the run's; with it, the pessimistic bound decides
-                whatever the strategy.
+            risk: Another risk measure than the run's, for the rules ``"pessimistic"`` and
+                ``"empirical"``. The pessimistic bound then decides whatever the strategy.
         """
         settings = self.settings
+        report.check_rule(rule, risk)
         with one_blas_thread():
             observations, model = self._model()
             bound = settings.strategy.report_bound(model, settings.risk)
@@ -368,22 +372,15 @@ class Optimizer:
             i = report.choose(
                 rule,
                 observations,
-                values(bound, observations.X),
-                self._own_bounds(observations),
-                risk,
+                bound=values(bound, observations.X),
+                own_bound=own_bounds(self._valued(), observations),
+                risk=risk,
+                legal=settings.space.is_valid(observations.X),
             )
             params = settings.space.decode(observations.X[i])
             prediction = report.predict(model, risk, observations.X[i : i + 1], [params])[0]
         record = report.recommendation(prediction, rule, observations, i)
         return record if settings.sign > 0 else record.negated()
-
-    def _own_bounds(self, observations: Observations) -> Array:
-        """The largest bound each point had when it was chosen; NaN if never, ``(n,)``."""
-        own = np.full(observations.n, np.nan)
-        for trial, point in zip(self._valued(), observations.rounds, strict=True):
-            if trial.own_bound is not None:
-                own[point] = np.fmax(own[point], trial.own_bound)
-        return own
 
     @overload
     def predict(self, params: Params) -> Prediction: ...
@@ -395,6 +392,8 @@ class Optimizer:
         """What is believed of a point, or of each of several points."""
         several = [params] if isinstance(params, Mapping) else list(params)
         X = np.array([self.settings.space.encode(p) for p in several])
+        if not several:
+            return []
         with one_blas_thread():
             model = self._model()[1]
             records = report.predict(model, self.settings.risk, X, [dict(p) for p in several])

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from rahbo.checks import is_number, is_whole
 from rahbo.errors import SettingsError
 from rahbo.model.confidence import Confidence, as_confidence
 from rahbo.model.joint import ModelSettings, Outputs, Raw
@@ -36,7 +37,7 @@ class Refit:
     growth: float = 1.1
 
     def __post_init__(self) -> None:
-        _require(_is_number(self.growth) and self.growth >= 1, "Refit(growth)", ">= 1", self.growth)
+        _require(is_number(self.growth) and self.growth >= 1, "Refit(growth)", ">= 1", self.growth)
 
     def stages(self, first: int, n: int) -> list[int]:
         """Numbers of rounds, from ``first`` up to ``n``, at which to fit."""
@@ -112,13 +113,13 @@ def make_settings(
     _check_noise_bounds(min_noise_var, max_noise_var)
     if direction not in get_args(Direction):
         raise SettingsError(f"direction must be 'maximize' or 'minimize', got {direction!r}.")
-    _require(_is_number(lam) and 0 < lam < np.inf, "lam", "a positive number", lam)
+    _require(is_number(lam) and 0 < lam < np.inf, "lam", "a positive number", lam)
     if n_initial is None:
         n_initial = max(6, 2 * where.d + 2)
-    _require(_is_whole(n_initial) and n_initial >= 1, "n_initial", "a whole number >= 1", n_initial)
+    _require(is_whole(n_initial) and n_initial >= 1, "n_initial", "a whole number >= 1", n_initial)
     if seed is None:
         seed = secrets.randbits(31)
-    _require(_is_whole(seed) and seed >= 0, "seed", "a whole number >= 0", seed)
+    _require(is_whole(seed) and seed >= 0, "seed", "a whole number >= 0", seed)
     model = ModelSettings(
         kernel=kernel,
         noise=noise.bind(where),
@@ -138,9 +139,10 @@ def make_settings(
 def paper_preset(alpha: float = 1.0, repeats: int = 10, n_initial: int = 10) -> dict[str, Any]:
     """Settings of the paper's experiments, for `Optimizer` and `maximize`.
 
-    Algorithm 1 with k repeats; a zero-mean GP on s^2 with one learned noise level; raw outputs
-    under a zero-mean GP; Matérn 5/2 kernels; hyperparameters by marginal likelihood on the
-    initial design, then fixed; beta = beta_noise = 2, lambda = 1; no truncation of Sigma_hat.
+    Algorithm 1 with k repeats; a zero-mean GP on s^2 with one learned noise level (bounded, see
+    `DirectNoise`); raw outputs under a zero-mean GP; Matérn 5/2 kernels; hyperparameters by
+    marginal likelihood on the initial design, then fixed; beta = beta_noise = 2, lambda = 1; no
+    truncation of Sigma_hat.
 
     >>> sorted(paper_preset(alpha=2.0))[:4]
     ['beta', 'beta_noise', 'kernel', 'lam']
@@ -173,20 +175,10 @@ def _check_kernel(kernel: object, space: Space) -> None:
 
 def _check_noise_bounds(lowest: float | None, highest: float | None) -> None:
     for name, bound in (("min_noise_var", lowest), ("max_noise_var", highest)):
-        ok = bound is None or (_is_number(bound) and 0 < bound < np.inf)
+        ok = bound is None or (is_number(bound) and 0 < bound < np.inf)
         _require(ok, name, "a positive number or None", bound)
     if lowest is not None and highest is not None and lowest > highest:
         raise SettingsError(f"min_noise_var={lowest!r} is above max_noise_var={highest!r}.")
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, int):
-        return not isinstance(value, bool) and abs(value) < 10**300
-    return isinstance(value, float | np.integer | np.floating)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _require(condition: bool, name: str, what: str, got: object) -> None:

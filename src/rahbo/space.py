@@ -195,6 +195,10 @@ class Space:
 
     def enumerate(self) -> Array:
         """All legal points ``(n, d)`` that satisfy ``valid``, the last parameter fastest."""
+        return self._listed.copy()
+
+    @cached_property
+    def _listed(self) -> Array:
         if self.size > _MAX_LISTED:
             raise SpaceError(
                 f"Only a space of at most {_MAX_LISTED} points can be listed, this has {self.size}."

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from threading import Lock
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
+
+_lock = Lock()
+_inside: list[Any] = []
 
 
 @cache
@@ -13,10 +19,20 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[object]:
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
     """A context in which BLAS runs on one thread.
 
-    The limit is process-wide, so it holds for one call and is always taken back.
+    The limit is process-wide: the first thread to enter sets it, the last to leave takes it back.
     """
-    limit: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
-    return limit
+    with _lock:
+        limit = None if _inside else _controller().limit(limits=1, user_api="blas")
+        _inside.append(limit)
+    try:
+        yield
+    finally:
+        with _lock:
+            # The one limit that was set leaves last, whichever thread set it.
+            limit = _inside.pop() if len(_inside) == 1 else _inside.pop(_inside.index(None))
+            if limit is not None:
+                limit.restore_original_limits()

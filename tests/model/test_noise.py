@@ -145,9 +145,18 @@ def test_log_noise_with_unequal_counts():
     assert np.all(np.diff(error_var[[0, 1, 3]]) < 0)
 
 
-def test_log_noise_floors_a_sample_variance_of_zero():
-    zero, _ = targets([3, 3], [0.0, 1.0])
-    tiny, _ = targets([3, 3], [1e-12, 1.0])
+def test_a_tie_counts_as_a_small_share_of_the_pooled_variance():
+    tie, _ = targets([3, 3], [0.0, 1.0])
+    # Two degrees of freedom each: pooled 1/2, of which a tie gets 0.3 / 2.
+    share, _ = targets([3, 3], [0.075, 1.0])
+    np.testing.assert_allclose(tie, share, rtol=1e-12)
+    quiet, _ = targets([3, 3], [1e-5, 1.0])
+    assert quiet[0] < tie[0] - 5
+
+
+def test_no_noise_at_all_is_the_floor():
+    zero, _ = targets([3, 3], [0.0, 0.0])
+    tiny, _ = targets([3, 3], [1e-12, 1e-12])
     assert np.all(np.isfinite(zero))
     np.testing.assert_array_equal(zero, tiny)
 

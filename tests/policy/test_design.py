@@ -93,7 +93,7 @@ def test_a_rare_condition_gives_what_was_found(few_tries):
 
 @pytest.mark.parametrize("spec", [{"x": (0.0, 1.0)}, {"i": Int(0, 9)}, {"i": Int(0, 10**9)}])
 def test_nothing_valid_is_reported(few_tries, spec):
-    with pytest.raises(SpaceError, match="None of .* satisfies valid="):
+    with pytest.raises(SpaceError, match=r"None of .* satisfies valid="):
         initial_design(Space.of(spec, lambda p: False), 5, 0)
 
 

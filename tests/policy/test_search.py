@@ -439,7 +439,7 @@ def test_the_last_legal_point_of_a_finite_space_is_found_by_listing_it():
 
 def test_no_legal_point_is_reported():
     none = Space.of({"i": Int(0, 5)}, lambda p: False)
-    with pytest.raises(ExhaustedError, match="No legal point"):
+    with pytest.raises(SpaceError, match="No point of the space satisfies valid="):
         random_point(domain(none), rng_of(0))
     nowhere = Space.of(cube(2), lambda p: False)
     for call in (

@@ -10,6 +10,7 @@ from rahbo.report.recommendation import (
     Interval,
     Prediction,
     Recommendation,
+    check_rule,
     choose,
     predict,
     recommendation,
@@ -32,8 +33,15 @@ DATA = Observations.from_rounds(
 NONE = np.full(4, np.nan)
 
 
-def chosen(rule, bound=(0.0, 0.0, 0.0, 0.0), own=NONE, alpha=1.0, data=DATA):
-    return choose(rule, data, np.array(bound), np.array(own), rahbo.MeanVariance(alpha))
+def chosen(rule, bound=(0.0, 0.0, 0.0, 0.0), own=NONE, risk=None, data=DATA, legal=True):
+    return choose(
+        rule,
+        data,
+        bound=np.array(bound)[: data.n],
+        own_bound=np.array(own)[: data.n],
+        risk=risk or rahbo.MeanVariance(1.0),
+        legal=np.broadcast_to(legal, data.n),
+    )
 
 
 # -- rules ---------------------------------------------------------------------------------------
@@ -49,7 +57,7 @@ def test_own_round_takes_the_largest_bound_then_and_skips_points_never_asked():
 
 
 def test_own_round_needs_a_point_of_the_strategy():
-    with pytest.raises(NotReadyError, match=r"own_round.*use rule='pessimistic'"):
+    with pytest.raises(NotReadyError, match=r"own_round.*chosen by the strategy"):
         chosen("own_round")
 
 
@@ -63,7 +71,7 @@ def test_best_observed_takes_the_largest_sample_mean():
 def test_empirical_takes_the_largest_risk_of_the_samples(alpha, expected):
     # 2 - alpha, 3 - 9 alpha, not counted, 5 - 16 alpha: the first passes the last at 0.2, and
     # the second is never the best.
-    assert chosen("empirical", alpha=alpha) == expected
+    assert chosen("empirical", risk=rahbo.MeanVariance(alpha)) == expected
 
 
 def test_empirical_counts_a_single_value_only_among_single_values():
@@ -76,13 +84,28 @@ def test_empirical_counts_a_single_value_only_among_single_values():
 def test_empirical_uses_the_risk_measure_it_is_given():
     # 2 - 1, 3 - 3 and 5 - 4 at kappa = 1; then the noisy one falls behind.
     for kappa, expected in [(0.9, 3), (1.1, 0)]:
-        assert choose("empirical", DATA, NONE, NONE, rahbo.MeanStd(kappa)) == expected
+        assert chosen("empirical", risk=rahbo.MeanStd(kappa)) == expected
+
+
+def test_points_that_are_not_legal_are_passed_over():
+    bound = (-3.0, -1.0, -2.0, -9.0)
+    assert chosen("pessimistic", bound=bound, legal=(True, False, True, True)) == 2
+    assert chosen("best_observed", legal=(True, True, True, False)) == 1
+    with pytest.raises(NotReadyError, match="satisfies valid="):
+        chosen("pessimistic", bound=bound, legal=False)
 
 
 @pytest.mark.parametrize("rule", ["luckiest", "", None])
 def test_other_rules_are_named(rule):
-    with pytest.raises(SettingsError, match="rule must be 'pessimistic', 'own_round'"):
-        chosen(rule)
+    with pytest.raises(SettingsError, match="rule must be one of pessimistic, own_round"):
+        check_rule(rule, None)
+
+
+@pytest.mark.parametrize("rule", ["own_round", "best_observed"])
+def test_rules_that_need_no_risk_measure_take_none(rule):
+    check_rule(rule, None)
+    with pytest.raises(SettingsError, match=rule):
+        check_rule(rule, rahbo.MeanVariance(1.0))
 
 
 # -- records -------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rahbo.checks import is_number
 from rahbo.errors import SettingsError
 from rahbo.model.gp import GP
 
@@ -84,7 +85,7 @@ def as_confidence(beta: float | Confidence, name: str = "beta") -> Confidence:
     """A number means a constant width."""
     if isinstance(beta, Confidence):
         return beta
-    if isinstance(beta, bool) or not isinstance(beta, (int, float)):
+    if not is_number(beta):
         raise SettingsError(
             f"{name} must be a number or a Confidence such as Lemma1Beta, got {beta!r}."
         )

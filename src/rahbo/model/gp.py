@@ -339,7 +339,8 @@ def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperpar
     best = int(np.argmin(found.value))
     theta = found.x[best]
     if not np.isfinite(found.value[best]):
-        logger.warning("No hyperparameters fit %d points; taking those of the prior.", n)
+        logger.warning("No hyperparameters fit %d points; taking the centre of the prior.", n)
+        theta = _search_box(evidence)[0][1]
     return Hyperparameters(
         kernel=evidence.kernel_at(theta),
         prior_mean=prior_means.get(theta.tobytes(), evidence.prior.mean),

@@ -17,10 +17,15 @@ import numpy as np
 from scipy.special import polygamma, psi
 
 from rahbo.arrays import Array, Index
+from rahbo.checks import is_number
 from rahbo.errors import DataError, SettingsError
 from rahbo.model.gp import GP, Evidence, Hyperparameters, Hyperprior, fit
 from rahbo.model.kernels import Kernel, Matern52
 from rahbo.space import Space
+
+# Sample variances below this share of the pooled one come from ties, not from quiet points.
+TIED = 1e-6
+TIED_SHARE = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +204,7 @@ class LogNoise(NoiseModel):
 
     def _targets(self, data: SampleVariances) -> tuple[Array, Array]:
         half_nu = 0.5 * (data.count - 1)
-        g = np.log(np.maximum(data.s2, data.floor)) - psi(half_nu) + np.log(half_nu)
+        g = np.log(np.maximum(_untied(data), data.floor)) - psi(half_nu) + np.log(half_nu)
         return g, self._error_var(data.count)
 
     @staticmethod
@@ -209,11 +214,12 @@ class LogNoise(NoiseModel):
 
 @dataclass(frozen=True)
 class DirectNoise(NoiseModel):
-    """The paper's GP on s^2 (eq. 12 to 15): zero prior mean, plain marginal likelihood.
+    """The paper's GP on s^2 (eq. 12 to 15): zero prior mean, marginal likelihood.
 
     The noise of s^2 is `sample_variance_var` at the upper bound of rho^2 where that is given, as
     in the paper's analysis. Without it one level is learned from the data, as in the paper's
-    experiments, and scaled by 1 / (count - 1) where counts differ.
+    experiments, within a factor of ten of what Gaussian outcomes would give, and scaled by
+    1 / (count - 1) where counts differ.
 
     Attributes:
         kernel: A kernel class, learned from data, or a kernel, taken as it is.
@@ -277,18 +283,28 @@ class KnownNoise(NoiseModel):
     """A noise variance known in advance (Section 3.2, eq. 9).
 
     Attributes:
-        noise_var: A function of the parameters (a dict in user units), or, for a list of
-            candidates, one variance a row in the order of the rows.
+        noise_var: A function of the parameters (a dict in user units), a number if the noise is
+            the same everywhere, or, for a list of candidates, one variance a row in the order of
+            the rows.
     """
 
-    noise_var: Callable[[dict[str, object]], float] | Sequence[float]
+    noise_var: Callable[[dict[str, object]], float] | float | Sequence[float]
 
     def bind(self, space: Space) -> NoiseModel:
         """The model on the unit cube."""
         if callable(self.noise_var):
             function = self.noise_var
-            return CubeNoise(lambda X: np.array([float(function(space.decode(x))) for x in X]))
-        rows = space.enumerate() if np.isfinite(space.size) else np.empty((0, space.d))
+            return CubeNoise(lambda X: np.array([_known(function, space.decode(x)) for x in X]))
+        if is_number(self.noise_var):
+            constant = float(self.noise_var)  # type: ignore[arg-type]
+            return CubeNoise(lambda X: np.full(len(X), constant))
+        finite = np.isfinite(space.size)
+        rows = replace(space, valid=None).enumerate() if finite else np.empty((0, space.d))
+        if not isinstance(self.noise_var, Sequence | np.ndarray):
+            raise SettingsError(
+                "KnownNoise needs a function of the parameters, a number, or one variance a "
+                f"candidate, got {self.noise_var!r}."
+            )
         if len(rows) != len(self.noise_var):
             raise SettingsError(
                 f"KnownNoise got {len(self.noise_var)} variances for {len(rows)} candidates. "
@@ -337,6 +353,28 @@ class CubeNoise(NoiseModel):
             return np.maximum(v / data.unit, data.floor)
 
         return KnownPosterior(internal)
+
+
+def _untied(data: SampleVariances) -> Array:
+    """Sample variances with those of tied repeats replaced by a small one, ``(n,)``.
+
+    Repeats that agree to the last digit come from rounded or yes-no outcomes, whose noise is not
+    zero. Its logarithm would be an outlier of many standard deviations, so a tie counts as the
+    share TIED_SHARE / nu of the pooled variance. Without any noise there is nothing to share.
+    """
+    nu = data.count - 1
+    pooled = float(np.average(data.s2, weights=nu))
+    return np.where(data.s2 > TIED * pooled, data.s2, TIED_SHARE * pooled / nu)
+
+
+def _known(function: Callable[[dict[str, object]], float], params: dict[str, object]) -> float:
+    try:
+        return float(function(params))
+    except Exception as error:
+        raise DataError(
+            f"The known noise variance must be a number at every point, but {function!r} gave "
+            f"{error!r} at {params!r}."
+        ) from error
 
 
 def sample_variance_var(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rahbo.arrays import Array
+from rahbo.checks import is_whole
 from rahbo.errors import SettingsError, SpaceError
 from rahbo.optimizer import Optimizer
 from rahbo.space import Float, Int
@@ -83,7 +84,7 @@ def fit_1d(optimizer: Optimizer, *, n: int = 301) -> Fit1D:
         NotReadyError: Nothing has been told yet.
     """
     name, parameter = _only_parameter(optimizer)
-    if isinstance(n, bool) or not isinstance(n, int) or n < 2:
+    if not is_whole(n) or n < 2:
         raise SettingsError(f"fit_1d(n) needs a whole number >= 2, got {n!r}.")
     x = _grid(parameter, n)
     beliefs = optimizer.predict([{name: value} for value in x.tolist()])

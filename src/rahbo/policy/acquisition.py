@@ -101,13 +101,21 @@ def pessimistic(model: MeanNoiseModel, risk: RiskMeasure) -> RiskBound:
     return _bound(model, risk, -model.beta, model.beta_noise)
 
 
+def central(model: MeanNoiseModel, risk: RiskMeasure) -> RiskBound:
+    """R(mu, centre of rho^2), between the two."""
+    return _bound(model, risk, 0.0, 0.0)
+
+
 def optimistic_at_mean_noise(model: MeanNoiseModel, risk: RiskMeasure) -> RiskBound:
-    """R(ucb_f, mean of rho^2), the second stage of RAHBO-US."""
+    """R(ucb_f, centre of rho^2), the second stage of RAHBO-US.
+
+    The centre is the posterior mean under `DirectNoise` and the median under `LogNoise`.
+    """
     return _bound(model, risk, model.beta, 0.0)
 
 
 def pessimistic_at_mean_noise(model: MeanNoiseModel, risk: RiskMeasure) -> RiskBound:
-    """R(lcb_f, mean of rho^2), by which RAHBO-US reports."""
+    """R(lcb_f, centre of rho^2), by which RAHBO-US reports."""
     return _bound(model, risk, -model.beta, 0.0)
 
 

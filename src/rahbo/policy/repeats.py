@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from rahbo.checks import is_whole
 from rahbo.errors import SettingsError
 
 
@@ -17,7 +16,7 @@ class Fixed:
 
     def __post_init__(self) -> None:
         k = self.n_repeats
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        if not is_whole(k) or k < 1:
             raise SettingsError(f"repeats must be a whole number >= 1, got {k!r}.")
         object.__setattr__(self, "n_repeats", int(k))
 

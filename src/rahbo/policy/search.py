@@ -48,23 +48,32 @@ class Domain:
 
     def allowed(self, X: Array) -> Mask:
         """Which rows of ``X (m, d)`` may be proposed."""
-        mask = self.space.is_valid(X)
-        if self.excluded:
-            mask &= np.array([x.tobytes() not in self.excluded for x in X], dtype=bool)
-        return mask
+        return self.space.is_valid(X) & self._included(X)
+
+    def listed(self) -> Array:
+        """Every point of a finite space that may be proposed, ``(m, d)``."""
+        X = self.space.enumerate()
+        if len(X) == 0:
+            raise SpaceError("No point of the space satisfies valid=. Check the predicate.")
+        X = X[self._included(X)]
+        if len(X) == 0:
+            raise ExhaustedError(
+                "Every candidate has its repeats and revisit=False forbids more. "
+                "Call recommend(), add candidates, or allow revisits."
+            )
+        return X
+
+    def _included(self, X: Array) -> Mask:
+        if not self.excluded:
+            return np.ones(len(X), dtype=bool)
+        return np.array([x.tobytes() not in self.excluded for x in X], dtype=bool)
 
 
 def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator) -> Array:
     """The legal point ``(d,)`` with the largest acquisition value found."""
     space = domain.space
     if space.size <= ENUMERATE or isinstance(space.spec, Candidates):
-        X = space.enumerate()
-        X = X[domain.allowed(X)]
-        if len(X) == 0:
-            raise ExhaustedError(
-                "Every candidate has its repeats and revisit=False forbids more. "
-                "Call recommend(), add candidates, or allow revisits."
-            )
+        X = domain.listed()
         return np.asarray(X[int(np.argmax(values(acquisition, X)))])
     # Moves in discrete parameters are coarse, so more of them are needed.
     effort = 1 if space.continuous.all() else 2
@@ -91,11 +100,8 @@ def random_point(domain: Domain, rng: np.random.Generator) -> Array:
         if len(X):
             return domain.space.canonical(X[0])
     if np.isfinite(domain.space.size):
-        X = domain.space.enumerate()
-        X = X[domain.allowed(X)]
-        if len(X):
-            return np.asarray(X[int(rng.integers(len(X)))])
-        raise ExhaustedError("No legal point is left to propose.")
+        X = domain.listed()
+        return np.asarray(X[int(rng.integers(len(X)))])
     raise SpaceError("No point that satisfies valid= was found among 4096 random ones.")
 
 

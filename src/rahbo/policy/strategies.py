@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rahbo.arrays import Array
+from rahbo.checks import is_whole
 from rahbo.errors import SettingsError
 from rahbo.model.joint import MeanNoiseModel
 from rahbo.policy import acquisition as acq
@@ -82,7 +83,7 @@ class RahboUS(Strategy):
 
     def __post_init__(self) -> None:
         n = self.learning_rounds
-        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        if not is_whole(n) or n < 0:
             raise SettingsError(f"learning_rounds must be a whole number >= 0, got {n!r}.")
 
     def propose(self, situation: Situation) -> Array:

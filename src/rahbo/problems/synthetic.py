@@ -10,16 +10,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from rahbo.arrays import Array
 from rahbo.errors import SettingsError
 from rahbo.problems.base import Problem
 from rahbo.space import Float
 
 __all__ = ["branin", "sine"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

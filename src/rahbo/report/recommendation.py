@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from rahbo.arrays import Array
+from rahbo.arrays import Array, Mask
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model.joint import MeanNoiseModel
 from rahbo.observations import Observations
-from rahbo.policy.acquisition import optimistic, pessimistic
+from rahbo.policy.acquisition import central, optimistic, pessimistic
 from rahbo.risk import RiskMeasure
 
 Rule = Literal["pessimistic", "own_round", "best_observed", "empirical"]
@@ -115,9 +115,8 @@ def predict(
     std_lower, std_centre, std_upper = (
         scale * np.sqrt(np.maximum(v, floor)) for v in (b.noise_lower, b.noise_var, b.noise_upper)
     )
-    centre = risk.value(shift + scale * b.mu, std_centre**2)
-    worst, best = (
-        shift + scale * a.value(X) for a in (pessimistic(model, risk), optimistic(model, risk))
+    worst, centre, best = (
+        shift + scale * end(model, risk).value(X) for end in (pessimistic, central, optimistic)
     )
     return [
         Prediction(
@@ -133,8 +132,29 @@ def predict(
     ]
 
 
+def check_rule(rule: Rule, risk: RiskMeasure | None) -> None:
+    """Refuse an unknown rule, and another risk measure where the rule does not ask for one."""
+    if rule not in get_args(Rule):
+        raise SettingsError(f"rule must be one of {', '.join(get_args(Rule))}, got {rule!r}.")
+    if risk is not None and not isinstance(risk, RiskMeasure):
+        raise SettingsError(
+            f"risk must be a RiskMeasure such as MeanVariance(alpha=1.0), got {risk!r}."
+        )
+    if risk is not None and rule in ("own_round", "best_observed"):
+        raise SettingsError(
+            f"rule={rule!r} does not depend on a risk measure given afterwards. "
+            "Leave risk= out, or use rule='pessimistic'."
+        )
+
+
 def choose(
-    rule: Rule, observations: Observations, bound: Array, own_bound: Array, risk: RiskMeasure
+    rule: Rule,
+    observations: Observations,
+    *,
+    bound: Array,
+    own_bound: Array,
+    risk: RiskMeasure,
+    legal: Mask,
 ) -> int:
     """The index of the point to report.
 
@@ -147,31 +167,33 @@ def choose(
         bound: The strategy's lower bound at each point now, ``(n,)``.
         own_bound: The same when the point was chosen, ``(n,)``; NaN where no strategy chose it.
         risk: The risk measure, in user units.
+        legal: Which points satisfy ``valid``, ``(n,)``.
     """
-    if rule == "pessimistic":
-        return int(np.argmax(bound))
-    if rule == "own_round":
-        if np.all(np.isnan(own_bound)):
-            raise NotReadyError(
-                "rule='own_round' needs a point that was chosen by the strategy and told. "
-                "Ask and tell beyond the initial design, or use rule='pessimistic'."
-            )
-        return int(np.nanargmax(own_bound))
-    if rule == "best_observed":
-        return int(np.argmax(observations.mean))
-    if rule == "empirical":
-        # A single value says nothing of its variance: such points count only among themselves.
-        s2 = observations.sample_var
-        if np.all(np.isnan(s2)):
-            return int(np.argmax(observations.mean))
-        return int(
-            np.nanargmax(
-                np.where(np.isnan(s2), np.nan, risk.value(observations.mean, np.nan_to_num(s2)))
-            )
+    scores: dict[Rule, Array] = {
+        "pessimistic": bound,
+        "own_round": own_bound,
+        "best_observed": observations.mean,
+        "empirical": _empirical(observations, risk),
+    }
+    eligible = np.where(legal, scores[rule], np.nan)
+    if np.all(np.isnan(eligible)):
+        raise NotReadyError(
+            f"rule={rule!r} has no point to choose from: it needs one that was told, satisfies "
+            "valid=" + (", and was chosen by the strategy." if rule == "own_round" else ".")
         )
-    raise SettingsError(
-        f"rule must be 'pessimistic', 'own_round', 'best_observed' or 'empirical', got {rule!r}."
-    )
+    return int(np.nanargmax(eligible))
+
+
+def _empirical(observations: Observations, risk: RiskMeasure) -> Array:
+    """The risk measure of sample mean and sample variance, ``(n,)``.
+
+    A single value says nothing of its variance: such points count only among themselves.
+    """
+    s2 = observations.sample_var
+    single = np.isnan(s2)
+    if single.all():
+        return observations.mean
+    return np.where(single, np.nan, risk.value(observations.mean, np.where(single, 0.0, s2)))
 
 
 def recommendation(

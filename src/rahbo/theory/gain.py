@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rahbo.arrays import Array, Index
+from rahbo.checks import is_whole
 from rahbo.errors import SettingsError
 from rahbo.model.gp import GP
 from rahbo.model.kernels import Kernel
@@ -73,7 +74,7 @@ def greedy_information_gain(
     The greedy choices for T rounds begin those for T + 1, so one pass serves all T; each costs
     one rank-one update of the posterior covariance.
     """
-    if isinstance(rounds, bool) or not isinstance(rounds, (int, np.integer)) or rounds < 1:
+    if not is_whole(rounds) or rounds < 1:
         raise SettingsError(f"rounds must be a whole number >= 1, got {rounds!r}.")
     v = _variances(noise_var, len(candidates))
     covariance = kernel(candidates, candidates) / lam

@@ -38,9 +38,11 @@ class RunGains:
     """Information gains of a run, over all its told rounds in order.
 
     Attributes:
-        gamma: About f, under the known noise; None if the noise is learned.
+        gamma: About f, under the known noise, or the one level that is learned where nothing was
+            repeated; None if a GP learns the noise.
         gamma_hat: About f, under ``max_noise_var``.
-        gamma_noise: Gamma, of the sample variances about rho^2; None if the noise is known.
+        gamma_noise: Gamma, of the sample variances about rho^2 (under `LogNoise`, about its
+            logarithm); None if no GP learns the noise.
     """
 
     gamma: float | None
