@@ -67,6 +67,7 @@ SEES_ONLY = {
 
 CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
 ADAPTER_LIBRARIES = {
+    "problems": {"sklearn"},
     "plots": {"matplotlib"},
     "integrations": {"botorch", "gpytorch", "optuna", "sklearn", "torch"},
     "cli": {"click", "rich"},

@@ -1,0 +1,348 @@
+"""The paper's random forest: fraud among credit-card transactions, scored on five folds in time.
+
+The forest learns from the first half of the transactions in time, and its balanced accuracy is
+measured on five consecutive stretches of the second half. The search space is small enough for
+a table of every result, made by `scripts/forest_table.py` from fits to the full data; `forest`
+reads it, and `live` fits for itself.
+
+The data are those of A. Dal Pozzolo, O. Caelen, R. A. Johnson and G. Bontempi, Calibrating
+probability with undersampling for unbalanced classification (2015): 284,807 transactions, 492 of
+them frauds.
+
+Notation, with S forest seeds in the table:
+
+    X             settings (n_estimators, max_features, max_depth)   ``(m, 3)``
+    hits          frauds that a forest marks, in each fold           ``(S, 100, 24, 15, 5)``
+    false_alarms  other transactions that it marks                   ``(S, 100, 24, 15, 5)``
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rahbo.arrays import Array
+from rahbo.errors import DataError, NotReadyError
+from rahbo.problems.base import Optimum, Problem
+from rahbo.risk import RiskMeasure
+from rahbo.space import Int
+
+__all__ = [
+    "FEATURES",
+    "FOLDS",
+    "MAX_DEPTH",
+    "MAX_FEATURES",
+    "N_ESTIMATORS",
+    "SPACE",
+    "Forest",
+    "LiveForest",
+    "TimeSplit",
+    "balanced_accuracy",
+    "count_folds",
+    "forest",
+    "live",
+    "read_csv",
+    "split_by_time",
+]
+
+FOLDS = 5
+FEATURES = (*(f"V{i}" for i in range(1, 29)), "Amount")
+N_ESTIMATORS, MAX_FEATURES, MAX_DEPTH = range(1, 101), range(5, 29), range(1, 16)
+SPACE = {
+    "n_estimators": Int(N_ESTIMATORS[0], N_ESTIMATORS[-1]),
+    "max_features": Int(MAX_FEATURES[0], MAX_FEATURES[-1]),
+    "max_depth": Int(MAX_DEPTH[0], MAX_DEPTH[-1]),
+}
+
+_LOW = np.array([N_ESTIMATORS[0], MAX_FEATURES[0], MAX_DEPTH[0]])
+_SHAPE = (len(N_ESTIMATORS), len(MAX_FEATURES), len(MAX_DEPTH))
+_TABLE = ("hits", "false_alarms", "positives", "negatives", "seeds", "max_features")
+_OPENML_ID = 1597
+_FRAUDS = [91, 24, 33, 53, 22]
+_HOW_TO = (
+    "Make it from the credit-card data (some hours) with `python scripts/forest_table.py DATA "
+    "--out DIR` and then `python scripts/forest_table.py --combine DIR --to FILE`, and pass "
+    "FILE to forest()."
+)
+
+Counts = NDArray[np.int64]
+Features = NDArray[np.float32]
+Labels = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Forest(Problem):
+    """The problem that `forest` makes.
+
+    Attributes:
+        seeds: Seeds of the forests whose fold scores are averaged.
+        scores: Fold scores by n_estimators, max_features and max_depth ``(100, 24, 15, 5)``.
+    """
+
+    seeds: tuple[int, ...]
+    scores: Array = field(compare=False, repr=False)
+
+    def f(self, X: Array) -> Array:
+        """Return the mean ``(m,)`` of the five fold scores at X ``(m, 3)``."""
+        return np.asarray(self._at(X).mean(axis=-1))
+
+    def noise_var(self, X: Array) -> Array:
+        """Return the sample variance ``(m,)`` of the five fold scores at X ``(m, 3)``."""
+        return np.asarray(self._at(X).var(axis=-1, ddof=1))
+
+    def folds(self, params: Mapping[str, object]) -> list[float]:
+        """Return the five fold scores of a setting: the same five whenever it is asked for."""
+        values: list[float] = self._at(self.params_to_row(params)[None])[0].tolist()
+        return values
+
+    def sample(self, params: Mapping[str, object], rng: np.random.Generator) -> float:
+        """Return the score of one fold, each as likely as the others.
+
+        The variance of this draw is four fifths of `noise_var`, which divides by four.
+
+        Args:
+            params: A point of the space.
+            rng: Chooses the fold; one draw is taken.
+        """
+        return self.folds(params)[int(rng.integers(FOLDS))]
+
+    def optimum(self, risk: RiskMeasure) -> Optimum:
+        """Return the best of all 36,000 settings; of equals, the one with the fewest trees."""
+        values = risk.value(self.scores.mean(axis=-1), self.scores.var(axis=-1, ddof=1))
+        best = np.unravel_index(np.argmax(values), values.shape)
+        return Optimum(self.row_to_params(_LOW + np.array(best)), float(values[best]))
+
+    def _at(self, X: Array) -> Array:
+        """Return the fold scores ``(m, 5)`` at X ``(m, 3)``."""
+        index = np.asarray(X) - _LOW
+        whole = np.rint(index)
+        if np.any(index != whole) or np.any(whole < 0) or np.any(whole >= _SHAPE):
+            raise DataError(
+                f"{self.name} needs whole numbers inside {SPACE}, got others among {len(X)} "
+                f"points. Round them, columns in the order {list(SPACE)}."
+            )
+        return np.asarray(self.scores[tuple(whole.astype(np.intp).T)])
+
+
+def forest(path: str | os.PathLike[str] | None = None) -> Forest:
+    """Return the random-forest problem, read from the table of all its results.
+
+    f = mean, v = sample variance (ddof 1) of the scores s_1..s_5 of five folds
+
+    These five values are the truth of a setting, not draws of it: a revisit returns them again,
+    so tell them once. Some folds are harder than others for every forest alike, so this noise
+    is not independent between settings.
+
+    In the table all settings of one max_features share one forest: fewer trees are its first
+    trees, a smaller max_depth is the same trees cut. Each entry is distributed as a forest
+    fitted for itself, but neighbours are more alike than separate fits would be.
+
+    Args:
+        path: A table written by `scripts/forest_table.py`; None for the shipped one.
+
+    Raises:
+        NotReadyError: There is no table, or it lacks some of the settings.
+    """
+    shipped: Traversable = files("rahbo.problems") / "data" / "forest.npz"
+    table = _read_table(shipped if path is None else Path(path))
+    scores = balanced_accuracy(
+        table["hits"], table["false_alarms"], table["positives"], table["negatives"]
+    )
+    return Forest("forest", SPACE, tuple(table["seeds"].tolist()), scores.mean(axis=0))
+
+
+def _read_table(path: Traversable) -> dict[str, Counts]:
+    """Return the arrays of a table, checked to hold every setting."""
+    if not path.is_file():
+        raise NotReadyError(f"forest() needs a table of results, found none at {path}. {_HOW_TO}")
+    with path.open("rb") as file, np.load(file) as stored:
+        table = {name: stored[name].astype(np.int64) for name in _TABLE if name in stored}
+    lacking = [name for name in _TABLE if name not in table]
+    if lacking:
+        raise NotReadyError(
+            f"A table for forest() holds {_TABLE}, {path} lacks {lacking}. {_HOW_TO}"
+        )
+    missing = sorted(set(MAX_FEATURES) - set(table["max_features"].tolist()))
+    if missing:
+        raise NotReadyError(
+            f"forest() needs results of every max_features in {MAX_FEATURES[0]}.."
+            f"{MAX_FEATURES[-1]}, {path} lacks {missing}. {_HOW_TO}"
+        )
+    shape = (len(table["seeds"]), *_SHAPE, FOLDS)
+    for name in ("hits", "false_alarms"):
+        if table[name].shape != shape:
+            raise NotReadyError(
+                f"forest() needs {name} of shape {shape}, {path} has {table[name].shape}. {_HOW_TO}"
+            )
+    return table
+
+
+@dataclass(frozen=True)
+class TimeSplit:
+    """Training rows, and the validation rows after them cut into folds.
+
+    Attributes:
+        X_train: Features of the first half in time ``(n, d)``.
+        y_train: Classes of the first half, 1 for fraud ``(n,)``.
+        X_val: Features of the second half ``(m, d)``.
+        y_val: Classes of the second half ``(m,)``.
+        edges: Where folds begin and end among the second half ``(6,)``.
+    """
+
+    X_train: Features
+    y_train: Labels
+    X_val: Features
+    y_val: Labels
+    edges: NDArray[np.intp]
+
+
+def split_by_time(X: Features, y: Labels) -> TimeSplit:
+    """Return the first half of the rows, and the second half in five folds.
+
+    Equal numbers of rows in order of time are quantiles of time, up to ties within a second.
+
+    Args:
+        X: Features in order of time ``(n, d)``.
+        y: Classes in the same order, 1 for fraud ``(n,)``.
+
+    Raises:
+        DataError: The first half, or a fold, lacks one of the two classes.
+    """
+    half = len(y) // 2
+    sizes = [len(part) for part in np.array_split(y[half:], FOLDS)]
+    edges = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+    for part in (y[:half], *np.array_split(y[half:], FOLDS)):
+        if not np.array_equal(np.unique(part), [0, 1]):
+            raise DataError(
+                "The first half and each fold of the second must hold both classes, 0 and 1, "
+                f"but {len(part)} rows hold {np.unique(part).tolist()}. Pass the whole data set, "
+                "in order of time."
+            )
+    return TimeSplit(X[:half], y[:half], X[half:], y[half:], edges)
+
+
+def count_folds(marked: NDArray[np.bool_], edges: NDArray[np.intp]) -> Counts:
+    """Return how many rows are marked in each fold ``(..., 5)``, from marks ``(..., m)``."""
+    counts = [np.count_nonzero(marked[..., a:b], axis=-1) for a, b in pairwise(edges)]
+    return np.stack(counts, axis=-1)
+
+
+def balanced_accuracy(
+    hits: Counts, false_alarms: Counts, positives: Counts, negatives: Counts
+) -> Array:
+    """Return the mean of the two classes' recalls, fold by fold.
+
+    s = (hits/positives + (negatives - false_alarms)/negatives)/2
+
+    Args:
+        hits: Frauds that were marked ``(..., 5)``.
+        false_alarms: Other transactions that were marked ``(..., 5)``.
+        positives: Frauds in each fold ``(5,)``.
+        negatives: Other transactions in each fold ``(5,)``.
+    """
+    return np.asarray((hits / positives + (negatives - false_alarms) / negatives) / 2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LiveForest:
+    """The objective that `live` makes: fits a forest and scores it on the five folds.
+
+    Attributes:
+        split: The data, cut in time.
+        seed: `random_state` of every forest.
+        n_jobs: Processes of scikit-learn in a fit.
+    """
+
+    split: TimeSplit = field(repr=False)
+    seed: int
+    n_jobs: int
+
+    def __call__(self, n_estimators: int, max_features: int, max_depth: int) -> list[float]:
+        """Return the five fold scores of a forest fitted with these settings."""
+        from sklearn.ensemble import RandomForestClassifier
+
+        model = RandomForestClassifier(
+            n_estimators=n_estimators,
+            max_features=max_features,
+            max_depth=max_depth,
+            random_state=self.seed,
+            n_jobs=self.n_jobs,
+        )
+        model.fit(self.split.X_train, self.split.y_train)
+        return self.score(model.predict(self.split.X_val))
+
+    def score(self, predicted: ArrayLike) -> list[float]:
+        """Return the balanced accuracy in each fold, from predicted classes ``(m,)``."""
+        marked, fraud = np.asarray(predicted) == 1, self.split.y_val == 1
+        groups = (marked & fraud, marked & ~fraud, fraud, ~fraud)
+        counts = (count_folds(group, self.split.edges) for group in groups)
+        scores: list[float] = balanced_accuracy(*counts).tolist()
+        return scores
+
+
+def live(
+    path: str | os.PathLike[str] | None = None, *, seed: int = 0, n_jobs: int = 1
+) -> LiveForest:
+    """Return an objective that fits real forests to the full data. Needs scikit-learn.
+
+    A fit takes seconds to minutes. The seed is the same for all fits, so a revisit returns the
+    same five values.
+
+    Args:
+        path: The data as CSV with the columns Time, V1..V28, Amount and Class; None to fetch
+            them from OpenML (150 MB, kept by scikit-learn).
+        seed: `random_state` of every forest.
+        n_jobs: Processes of scikit-learn in a fit.
+
+    Raises:
+        DataError: The data are not the credit-card data, or not in order of time.
+
+    Examples:
+        ``optimizer.tell(s, objective(**s.params))`` after ``objective = live("creditcard.csv")``.
+    """
+    X, y = _fetch() if path is None else read_csv(path)
+    split = split_by_time(X, y)
+    frauds = count_folds(split.y_val == 1, split.edges).tolist()
+    if path is None and frauds != _FRAUDS:
+        raise DataError(
+            f"The five folds must hold {_FRAUDS} frauds, those from OpenML hold {frauds}: they "
+            "are not in order of time. Download the data as CSV and pass the path to live()."
+        )
+    return LiveForest(split, seed, n_jobs)
+
+
+def read_csv(path: str | os.PathLike[str]) -> tuple[Features, Labels]:
+    """Return features ``(n, 29)`` and classes ``(n,)`` in order of time, from a CSV file."""
+    with open(path, encoding="utf-8") as file:
+        names = [name.strip().strip('"') for name in file.readline().split(",")]
+        missing = [name for name in ("Time", *FEATURES, "Class") if name not in names]
+        if missing:
+            raise DataError(
+                f"The credit-card data need the columns Time, V1..V28, Amount and Class, {path} "
+                f"lacks {missing}. Pass the CSV file of the whole data set."
+            )
+        rows = np.loadtxt(file, delimiter=",", quotechar='"', ndmin=2)
+    columns = dict(zip(names, rows.T, strict=True))
+    order = np.argsort(columns["Time"], kind="stable")
+    X = np.column_stack([columns[name] for name in FEATURES]).astype(np.float32)
+    return X[order], columns["Class"].astype(np.uint8)[order]
+
+
+def _fetch() -> tuple[Features, Labels]:
+    """Return features ``(n, 29)`` and classes ``(n,)`` from OpenML, in the order of its rows."""
+    from sklearn.datasets import fetch_openml
+
+    # This copy has no Time column, so the order of its rows must be that of time; live() checks
+    # the frauds it finds in each fold. The parser is the one that does without pandas.
+    data = fetch_openml(data_id=_OPENML_ID, as_frame=False, parser="liac-arff")
+    names = list(data.feature_names)
+    X = data.data[:, [names.index(name) for name in FEATURES]].astype(np.float32)
+    return X, np.asarray(data.target).astype(np.float64).astype(np.uint8)
