@@ -12,7 +12,7 @@ from rahbo import __version__
 from rahbo.errors import RahboError
 
 NEEDED = ("click", "rich")
-COMMANDS = ("demo",)
+COMMANDS = ("demo", "reproduce")
 
 
 def _group() -> Callable[..., Any]:

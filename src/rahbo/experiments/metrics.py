@@ -1,13 +1,13 @@
 """From records to curves: regrets by round and by evaluation, with their spread over seeds.
 
-Notation: ``(seeds, T)`` arrays, the rounds after the initial design. Records hold the true mean
-and noise variance, so one run gives the regret for any risk measure.
+Notation: ``(seeds, T)`` arrays over the rounds that count, T of them in every run. Records hold
+the true mean and noise variance, so one run gives the regret for any risk measure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,28 +22,40 @@ from rahbo.risk import MeanVariance, RiskMeasure
 class Runs:
     """Several runs that differ in their seed alone.
 
+    The T rounds that count are the first after the initial design: an evaluation is an
+    evaluation, whether it is spent on learning the noise or not.
+
     Attributes:
         case: Any of them.
         records: One list of rounds a run, the initial design included.
+        skipped: Rounds after the initial design that do not count.
     """
 
     case: Case
     records: Sequence[Sequence[Record]]
+    skipped: int = 0
 
     @classmethod
     def load(cls, store: Store, cases: Sequence[Case]) -> Runs:
         """The runs of cases that differ in their seed alone."""
         return cls(cases[0], [store.read(case) for case in cases])
 
+    def without_learning(self) -> Runs:
+        """The same runs, counted as published: T rounds from the end of the learning rounds."""
+        return replace(self, skipped=self.case.learning_rounds)
+
+    @property
+    def seeds(self) -> int:
+        """Number of runs."""
+        return len(self.records)
+
     def tried(self, quantity: str) -> Array:
         """``"f"`` or ``"noise_var"`` at the points tried, ``(seeds, T)``."""
-        n = self.case.n_initial
-        return np.array([[r["tried"][quantity] for r in run[n:]] for run in self.records])
+        return np.array([[r["tried"][quantity] for r in run] for run in self._counted()])
 
     def reported(self, quantity: str, rule: Rule = "pessimistic") -> Array:
         """``"f"`` or ``"noise_var"`` at the point reported after each round, ``(seeds, T)``."""
-        n = self.case.n_initial
-        return np.array([[r["reported"][rule][quantity] for r in run[n:]] for run in self.records])
+        return np.array([[r["reported"][rule][quantity] for r in run] for run in self._counted()])
 
     def cumulative_regret(self, risk: RiskMeasure) -> Array:
         """Cumulative regret by round, ``(seeds, T)``.
@@ -70,9 +82,12 @@ class Runs:
         return np.asarray(self._best(MeanVariance(0.0)) - self.reported("f", rule))
 
     def evaluations(self) -> Array:
-        """Single evaluations after each round, initial design included, ``(T,)``."""
-        n = self.case.n_initial
-        return np.array([r["evaluations"] for r in self.records[0][n:]], dtype=float)
+        """Single evaluations after each round, all before it included, ``(T,)``."""
+        return np.array([r["evaluations"] for r in self._counted()[0]], dtype=float)
+
+    def _counted(self) -> list[Sequence[Record]]:
+        start = self.case.n_initial + self.skipped
+        return [run[start : start + self.case.rounds] for run in self.records]
 
     def _best(self, risk: RiskMeasure) -> float:
         return problem_named(self.case.problem).optimum(risk).value

@@ -1,7 +1,7 @@
 """Records on disk: one JSON line a round, one file a case, complete or absent.
 
 A file is written beside its place and renamed into it once it is whole, so a run that is killed
-leaves nothing half done, and started again it repeats no finished case.
+leaves nothing half done that is read, and started again it repeats no finished case.
 """
 
 from __future__ import annotations
@@ -42,11 +42,24 @@ class Store:
         path.parent.mkdir(parents=True, exist_ok=True)
         stamp = {"version": _version(), "commit": _commit(), **asdict(case)}
         part = path.with_suffix(f".part{os.getpid()}")
-        with part.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps({**stamp, **record}) + "\n" for record in rounds)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        try:
+            with part.open("w", encoding="utf-8") as file:
+                file.writelines(json.dumps({**stamp, **record}) + "\n" for record in rounds)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def first(self, case: Case) -> Record:
+        """The first round of a case, for what is the same in all of them."""
+        path = self.path(case)
+        try:
+            with path.open(encoding="utf-8") as file:
+                record: Record = json.loads(file.readline())
+        except (OSError, ValueError) as error:
+            raise DataError(f"Cannot read the records in {path}: {error}.") from error
+        return record
 
     def read(self, case: Case) -> list[Record]:
         """The records of a case, in order of rounds."""

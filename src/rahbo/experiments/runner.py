@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import Any, get_args
 
 import numpy as np
 
+from rahbo.errors import NotReadyError, SettingsError
 from rahbo.experiments.records import Record, Store
 from rahbo.experiments.spec import METHODS, Case, problem_named
+from rahbo.ledger import Suggestion
 from rahbo.loop import evaluation_seed
 from rahbo.optimizer import Optimizer
 from rahbo.problems import Problem
@@ -22,26 +27,46 @@ Progress = Callable[[Case], object]
 
 def run_case(case: Case) -> list[Record]:
     """One run under the paper preset: what was tried and what would be reported, each round."""
+    problem, optimizer = problem_named(case.problem), _optimizer(case)
+    return [
+        {
+            "round": suggestion.id,
+            "source": optimizer.trials[-1].source,
+            "evaluations": optimizer.n_evaluations,
+            "tried": _truth(problem, suggestion.params),
+            "reported": _reported(problem, optimizer),
+        }
+        for suggestion in _rounds(case, optimizer)
+    ]
+
+
+def replay(case: Case) -> Optimizer:
+    """The optimizer at the end of a run, by running it again without its records."""
+    optimizer = _optimizer(case)
+    for _ in _rounds(case, optimizer):
+        pass
+    return optimizer
+
+
+def _rounds(case: Case, optimizer: Optimizer) -> Iterator[Suggestion]:
+    """Ask and tell round by round; each is yielded once it is told."""
     problem = problem_named(case.problem)
-    preset = paper_preset(case.alpha, case.repeats, case.n_initial)
-    settings = preset | {"strategy": METHODS[case.method]}
-    optimizer = Optimizer(problem.space, seed=case.seed, **settings)
-    records = []
     for _ in range(case.n_rounds):
         suggestion = optimizer.ask()
-        seeds = (evaluation_seed(case.seed, suggestion.id, i) for i in suggestion.indices)
-        values = [problem.sample(suggestion.params, np.random.default_rng(s)) for s in seeds]
-        optimizer.tell(suggestion, values)
-        records.append(
-            {
-                "round": suggestion.id,
-                "source": optimizer.trials[-1].source,
-                "evaluations": optimizer.n_evaluations,
-                "tried": _truth(problem, suggestion.params),
-                "reported": _reported(problem, optimizer),
-            }
-        )
-    return records
+        optimizer.tell(suggestion, _values(case, problem, suggestion))
+        yield suggestion
+
+
+def _optimizer(case: Case) -> Optimizer:
+    preset = paper_preset(case.alpha, case.repeats, case.n_initial)
+    settings = preset | {"strategy": METHODS[case.method]}
+    return Optimizer(problem_named(case.problem).space, seed=case.seed, **settings)
+
+
+def _values(case: Case, problem: Problem, suggestion: Suggestion) -> list[float]:
+    """What the evaluations of a suggestion give; the noise of a round is that of its number."""
+    seeds = (evaluation_seed(case.seed, suggestion.id, i) for i in suggestion.indices)
+    return [problem.sample(suggestion.params, np.random.default_rng(seed)) for seed in seeds]
 
 
 def _reported(problem: Problem, optimizer: Optimizer) -> Record:
@@ -70,7 +95,12 @@ def run_cases(
         store: Where records go, and which cases are finished.
         jobs: Processes.
         progress: Called with each case once its records are kept.
+
+    Raises:
+        NotReadyError: A process died. What was finished is kept.
     """
+    if jobs < 1:
+        raise SettingsError(f"jobs must be a whole number >= 1, got {jobs!r}.")
     for case in _finished(store.missing(cases), store, jobs):
         if progress is not None:
             progress(case)
@@ -81,11 +111,18 @@ def _finished(cases: Sequence[Case], store: Store, jobs: int) -> Iterator[Case]:
         yield from (_run_and_keep(case, store) for case in cases)
         return
     # A fresh interpreter for each worker: forking a process that has used BLAS is not safe.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        min(jobs, len(cases)), get_context("spawn"), initializer=_end_with_parent
+    ) as pool:
         futures = [pool.submit(_run_and_keep, case, store) for case in cases]
         try:
             for future in as_completed(futures):
                 yield future.result()
+        except BrokenProcessPool as error:
+            raise NotReadyError(
+                "A process of the experiment died, perhaps for want of memory. What was finished "
+                "is kept: start again, with fewer jobs."
+            ) from error
         finally:
             for future in futures:
                 future.cancel()
@@ -94,3 +131,16 @@ def _finished(cases: Sequence[Case], store: Store, jobs: int) -> Iterator[Case]:
 def _run_and_keep(case: Case, store: Store) -> Case:
     store.write(case, run_case(case))
     return case
+
+
+def _end_with_parent() -> None:
+    """Have this worker end when the process that started it is killed: it would wait for ever."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=wait, daemon=True).start()

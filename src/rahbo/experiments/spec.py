@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from rahbo import problems
 from rahbo.errors import SettingsError
@@ -17,6 +18,11 @@ METHODS: Mapping[str, Strategy] = {
     "gpucb": GPUCB(),
     "rahbo-us": RahboUS(LEARNING_ROUNDS),
 }
+
+# They take no risk coefficient: one run serves all of them.
+RISK_NEUTRAL = frozenset({"gpucb"})
+
+TITLES: Mapping[str, str] = {"rahbo": "RAHBO", "gpucb": "GP-UCB", "rahbo-us": "RAHBO-US"}
 
 PROBLEMS: Mapping[str, Callable[[], Problem]] = {
     "sine": lambda: problems.sine(1.0),
@@ -57,10 +63,15 @@ class Case:
         )
 
     @property
+    def learning_rounds(self) -> int:
+        """Rounds that the method spends on the noise alone, after the initial design."""
+        strategy = METHODS[self.method]
+        return strategy.learning_rounds if isinstance(strategy, RahboUS) else 0
+
+    @property
     def n_rounds(self) -> int:
         """All rounds, the initial design included."""
-        learning = LEARNING_ROUNDS if self.method == "rahbo-us" else 0
-        return self.n_initial + self.rounds + learning
+        return self.n_initial + self.learning_rounds + self.rounds
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,7 @@ class Experiment:
         n_initial: Points of the initial design.
         seeds: Repetitions.
         methods: Names of `METHODS`.
+        quick_rounds: T of the small version.
     """
 
     name: str
@@ -86,31 +98,60 @@ class Experiment:
     n_initial: int
     seeds: int
     methods: tuple[str, ...] = tuple(METHODS)
+    quick_rounds: int = 20
 
     def cases(self) -> list[Case]:
-        """Every case, the runs of a seed together, so that an early stop leaves whole seeds."""
-        return [
-            Case(problem, method, alpha, k, self.n_initial, self.rounds, seed)
-            for seed in range(self.seeds)
+        """Every case once, the runs of a seed together: an early stop leaves whole seeds."""
+        found = [
+            case
             for problem in self.problems
             for k in self.repeats
             for method in self.methods
-            for alpha in (self.alphas if method != "gpucb" else (0.0,))
+            for alpha in self.alphas
+            for case in self.runs_of(problem, method, alpha, k)
+        ]
+        return sorted(dict.fromkeys(found), key=lambda case: case.seed)
+
+    def runs_of(self, problem: str, method: str, alpha: float, repeats: int) -> list[Case]:
+        """The runs of one method, to be judged with ``alpha``; they differ in their seed alone."""
+        known = 0.0 if method in RISK_NEUTRAL else alpha
+        return [
+            Case(problem, method, known, repeats, self.n_initial, self.rounds, seed)
+            for seed in range(self.seeds)
         ]
 
     def quick(self) -> Experiment:
         """The same experiment, small enough to watch."""
-        return replace(self, seeds=min(self.seeds, 2), rounds=min(self.rounds, 20))
+        rounds = min(self.rounds, self.quick_rounds)
+        return replace(self, seeds=min(self.seeds, 2), rounds=rounds)
+
+
+def _at_equal_evaluations(problem: str, budget: int, quick: int) -> tuple[Experiment, ...]:
+    """RAHBO alone with many rounds of few repeats, and few rounds of many.
+
+    T = budget / k
+    """
+    return tuple(
+        Experiment(
+            "repeats", (problem,), (1.0,), (k,), budget // k, 10, 15, ("rahbo",), quick // k
+        )
+        for k in (2, 3, 5, 10, 20)
+    )  # fmt: skip
 
 
 EXPERIMENTS: Mapping[str, tuple[Experiment, ...]] = {
     "sine": (Experiment("sine", ("sine", "sine-s2"), (0.5, 1.0), (10,), 60, 10, 30),),
     "branin": (Experiment("branin", ("branin", "branin-s2"), (0.5, 1.0), (10,), 150, 10, 25),),
+    "repeats": (
+        *_at_equal_evaluations("sine", 600, 120),
+        *_at_equal_evaluations("branin-s2", 900, 180),
+    ),
 }
 
 
+@cache
 def problem_named(name: str) -> Problem:
-    """The problem of a case."""
+    """The problem of a case; the same object each time, so that it keeps the optima it found."""
     if name not in PROBLEMS:
         raise SettingsError(f"No problem is called {name!r}. There are: {', '.join(PROBLEMS)}.")
     return PROBLEMS[name]()

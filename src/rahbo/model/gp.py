@@ -67,8 +67,7 @@ class GP:
         prior_mean: float = 0.0,
     ) -> GP:
         """The posterior after observing ``y (n,)`` at ``X (n, d)`` with positive ``noise_var``."""
-        K = kernel(X, X)
-        chol = cholesky(K, lam * noise_var)
+        chol = cholesky(kernel.among(X)[0], lam * noise_var)
         residual = y - prior_mean
         weights = _solve(chol, residual[:, None])[:, 0]
         log_det = _log_det(chol)
@@ -224,7 +223,7 @@ class Evidence:
         d log p / d theta = 1/2 sum(W * dA / d theta)
         """
         kernel = self.kernel_at(theta)
-        K, slope = kernel.evaluate(self.X, self.X)
+        K, slope = kernel.among(self.X)
         noise = self.noise_var
         if self.noise_weights is not None:
             noise = noise + np.exp(theta[-1]) * self.noise_weights
@@ -369,10 +368,10 @@ def _search_box(evidence: Evidence) -> tuple[Array, Array, Array]:
 
 
 def cholesky(K: Array, diagonal: Array, size: float | None = None) -> Array:
-    """Lower Cholesky factor of ``K + diag(diagonal)``; ``K (n, n)`` is overwritten.
+    """Lower Cholesky factor of ``K + diag(diagonal)``, from the upper triangle of ``K (n, n)``.
 
-    A matrix that rounding has made indefinite gets the smallest of a few jitters that helps, in
-    units of ``size``, by default the largest element of the diagonal.
+    ``K`` is overwritten. A matrix that rounding has made indefinite gets the smallest of a few
+    jitters that helps, in units of ``size``, by default the largest element of the diagonal.
     """
     n = len(K)
     K.flat[:: n + 1] += diagonal

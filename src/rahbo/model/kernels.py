@@ -21,6 +21,8 @@ import numpy as np
 from rahbo.arrays import Array
 from rahbo.errors import SettingsError
 
+BLOCK = 64
+
 
 class Kernel(ABC):
     """A covariance function with fixed parameters.
@@ -76,6 +78,20 @@ class Kernel(ABC):
         """Covariances ``(m, n)``."""
         return self.evaluate(X, Z)[0]
 
+    def among(self, X: Array) -> tuple[Array, Array]:
+        """Covariances and slopes of points with each other, each ``(n, n)``.
+
+        Symmetric matrices of which the upper triangle is given and the rest is not to be read:
+        half the work, done in blocks of rows that stay in the processor's cache.
+        """
+        n = len(X)
+        K, slope = np.zeros((n, n)), np.zeros((n, n))
+        for i in range(0, n, BLOCK):
+            rows = slice(i, i + BLOCK)
+            K[rows, i:], slope[rows, i:] = self.evaluate(X[rows], X[i:])
+        np.fill_diagonal(K, self.diagonal(X))
+        return K, slope
+
     @abstractmethod
     def evaluate(self, X: Array, Z: Array) -> tuple[Array, Array]:
         """Covariances and slopes, each ``(m, n)``."""
@@ -104,9 +120,9 @@ class Kernel(ABC):
 
         Args:
             X: ``(n, d)``.
-            K: ``(n, n)`` as `evaluate` gave it.
+            K: ``(n, n)`` as `evaluate` or `among` gave it.
             slope: ``(n, n)`` likewise.
-            W: Any weights, ``(n, n)``, symmetric or one triangle; overwritten.
+            W: Any weights, ``(n, n)``, zero where `K` and `slope` are not given; overwritten.
         """
 
 
@@ -125,8 +141,6 @@ class Stationary(Kernel):
         squared += np.einsum("ij,ij->i", U, U)[:, None]
         squared += np.einsum("ij,ij->i", V, V)
         np.maximum(squared, 0.0, out=squared)
-        if X is Z:
-            np.fill_diagonal(squared, 0.0)
         K, slope = self.shape(squared)
         K *= self.variance
         slope *= self.variance

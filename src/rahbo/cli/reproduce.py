@@ -1,0 +1,165 @@
+"""`rahbo reproduce`: the paper's experiments, run, summed up and drawn."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from rahbo.experiments import summary
+from rahbo.experiments.records import Store
+from rahbo.experiments.runner import run_cases
+from rahbo.experiments.spec import EXPERIMENTS, Case, Experiment, with_seeds
+from rahbo.experiments.summary import Row
+
+ALL = "all"
+# Where output is no terminal: seconds between lines, and columns of the table.
+PAUSE, WIDTH = 10.0, 140
+
+Say = Callable[[Case], object]
+
+
+def chosen(name: str, seeds: int | None, quick: bool) -> tuple[Experiment, ...]:
+    """The experiments that go by a name, at the size asked for."""
+    experiments = EXPERIMENTS[name]
+    if quick:
+        experiments = tuple(e.quick() for e in experiments)
+    return experiments if seeds is None else with_seeds(experiments, seeds)
+
+
+def run(name: str, experiments: Sequence[Experiment], jobs: int, store: Store,
+        console: Console) -> None:  # fmt: skip
+    """Run what is missing, and say how it goes."""
+    cases = [case for e in experiments for case in e.cases()]
+    # A seed of all experiments before the next seed: an early stop leaves whole seeds.
+    missing = store.missing(sorted(cases, key=lambda case: case.seed))
+    if len(missing) < len(cases):
+        console.print(
+            f"{name}: {len(cases) - len(missing)} of {len(cases)} runs are in {store.folder} "
+            "already and are kept; delete them to have them again.", soft_wrap=True,
+        )  # fmt: skip
+    if missing:
+        with progress(console, name, missing) as say:
+            run_cases(missing, store, jobs=jobs, progress=say)
+
+
+@contextmanager
+def progress(console: Console, name: str, cases: Sequence[Case]) -> Iterator[Say]:
+    """A live bar on a terminal, now and then a plain line elsewhere."""
+    # A run of more rounds takes longer, so that rounds tell the time left better than runs.
+    total, done = sum(case.n_rounds for case in cases), 0
+    started = spoke = time.monotonic()
+    finished = 0
+
+    def line(case: Case) -> None:
+        nonlocal done, finished, spoke
+        done, finished, now = done + case.n_rounds, finished + 1, time.monotonic()
+        if finished == len(cases) or now - spoke >= PAUSE:
+            spoke = now
+            left = (now - started) * (total - done) / done
+            console.print(
+                f"{name}: {finished} of {len(cases)} runs, {now - started:.0f} s gone, "
+                f"about {left:.0f} s left", soft_wrap=True,
+            )  # fmt: skip
+
+    if not console.is_terminal:
+        yield line
+        return
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[runs]} runs"),
+        TimeElapsedColumn(), TextColumn("gone,"), TimeRemainingColumn(), TextColumn("left"),
+    )  # fmt: skip
+    # Runs end rarely: their speed is taken over all of them.
+    with Progress(*columns, console=console, speed_estimate_period=3600.0) as live:
+        task = live.add_task(name, total=total, runs=f"0/{len(cases)}")
+
+        def bar(case: Case) -> None:
+            nonlocal finished
+            finished += 1
+            live.update(task, advance=case.n_rounds, runs=f"{finished}/{len(cases)}")
+
+        yield bar
+
+
+def tables(rows: Sequence[Row]) -> list[Table]:
+    """The table of an experiment, in one piece for each problem, alpha, k and T."""
+    pieces: dict[tuple[str, ...], Table] = {}
+    for row in rows:
+        problem, alpha, k, rounds, *rest = summary.cells(row)
+        key = (problem, alpha, k, rounds)
+        if key not in pieces:
+            title = f"{problem}, alpha = {alpha}, k = {k}, T = {rounds}"
+            pieces[key] = Table(title=title, title_justify="left", box=SIMPLE)
+            for heading in summary.HEADINGS[4:]:
+                pieces[key].add_column(heading, justify="left" if heading == "method" else "right")
+        pieces[key].add_row(*rest)
+    return list(pieces.values())
+
+
+def draw(name: str, experiments: Sequence[Experiment], store: Store, folder: Path) -> str:
+    """Save the figures of an experiment; Markdown that shows them, nothing without matplotlib."""
+    if find_spec("matplotlib") is None:
+        return ""
+    from rahbo.plots import paper
+
+    return paper.markdown(paper.save_figures(name, experiments, store, folder))
+
+
+def reproduce(name: str, experiments: Sequence[Experiment], jobs: int, folder: Path,
+              console: Console) -> None:  # fmt: skip
+    """Run an experiment, write its records, summary and figures, and print its table."""
+    store = Store(folder / "records")
+    run(name, experiments, jobs, store, console)
+    rows = summary.rows(experiments, store)
+    for table in tables(rows):
+        console.print(table)
+    shown = draw(name, experiments, store, folder)
+    page = summary.markdown(name, rows, summary.stamps(experiments, store), shown)
+    (folder / "summary.md").write_text(page, encoding="utf-8")
+    console.print(f"{name}: records, summary.md and figures are in {folder}.", soft_wrap=True)
+    if not shown:
+        console.print('No figures: they need matplotlib. Install it: pip install "rahbo[demo]"')
+
+
+def _checked_name(ctx: click.Context, param: click.Parameter, name: str) -> str:
+    names = (*EXPERIMENTS, ALL)
+    if name not in names:
+        raise click.BadParameter(f"{name!r} is none of {', '.join(names)}.")
+    return name
+
+
+@click.command()
+@click.argument("name", metavar=f"[{'|'.join((*EXPERIMENTS, ALL))}]", callback=_checked_name)
+@click.option(
+    "--seeds", type=click.IntRange(min=1), help="Repetitions  [default: as many as in the paper]"
+)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=lambda: os.cpu_count() or 1,
+    show_default="one for each core", help="Runs at a time.",
+)  # fmt: skip
+@click.option("--quick", is_flag=True, help="2 repetitions of 20 rounds, to see it work.")
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), default="rahbo-reproduce",
+    show_default=True, help="Folder for records, summaries and figures.",
+)  # fmt: skip
+def command(name: str, seeds: int | None, jobs: int, quick: bool, out: Path) -> None:
+    """Run an experiment of the paper, and redraw its figures from our runs.
+
+    Everything goes to a folder of the experiment's name in --out: a JSON line a round in records,
+    the table in summary.md, figures as PNG and PDF. Stopped and started again, it goes on with
+    the runs that are missing.
+    """
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, markup=False, width=WIDTH)
+    for each in EXPERIMENTS if name == ALL else (name,):
+        reproduce(each, chosen(each, seeds, quick), jobs, out / each, console)

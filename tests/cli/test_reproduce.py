@@ -1,0 +1,107 @@
+"""`rahbo reproduce` on an experiment of a few rounds."""
+
+from io import StringIO
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from rahbo.cli import main, reproduce
+from rahbo.experiments import runner
+from rahbo.experiments.records import Store
+from rahbo.experiments.spec import EXPERIMENTS, Experiment
+
+TINY = Experiment("tiny", ("sine",), (1.0,), (2,), 3, 3, 3, quick_rounds=2)
+
+
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "tiny", (TINY,))
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, ["reproduce", *map(str, arguments)])
+
+
+def test_it_writes_records_summary_and_figures_and_prints_the_table(tmp_path, monkeypatch):
+    done = invoke("tiny", "--quick", "--jobs", 1, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    cases = TINY.quick().cases()
+    assert {case.rounds for case in cases} == {2}
+    assert Store(tmp_path / "tiny" / "records").missing(cases) == []
+    assert len(list((tmp_path / "tiny" / "records").rglob("*.jsonl"))) == len(cases) == 6
+    page = (tmp_path / "tiny" / "summary.md").read_text("utf-8")
+    pictures = sorted(p.stem for p in (tmp_path / "tiny").glob("*.png"))
+    assert pictures == sorted(p.stem for p in (tmp_path / "tiny").glob("*.pdf"))
+    assert pictures == ["sine-regret-alpha1"]
+    assert "](sine-regret-alpha1.png)" in page
+    # Not a terminal: plain lines, none of the escapes of a live display.
+    assert "tiny: 6 of 6 runs" in done.output
+    assert "\x1b" not in done.output
+    assert "sine, alpha = 1, k = 2, T = 2" in done.output
+    for line in page.splitlines():
+        if line.startswith("| sine"):
+            for cell in line.strip("| ").split(" | ")[4:]:
+                assert cell in done.output
+
+    monkeypatch.setattr(runner, "run_case", None)
+    again = invoke("tiny", "--quick", "--out", tmp_path)
+    assert again.exit_code == 0, again.output
+    assert "6 of 6 runs are in" in again.output.replace("\n", " ")
+    assert (tmp_path / "tiny" / "summary.md").read_text("utf-8") == page
+
+
+def test_all_runs_every_experiment_with_the_seeds_asked_for(tmp_path, monkeypatch):
+    ran = []
+    monkeypatch.setattr(reproduce, "EXPERIMENTS", {"a": (TINY,), "b": (TINY, TINY)})
+    monkeypatch.setattr(reproduce, "reproduce", lambda *args: ran.append(args[:4]))
+    assert invoke("all", "--seeds", 5, "--jobs", 2, "--out", tmp_path).exit_code == 0
+    assert [(name, jobs, folder) for name, _, jobs, folder in ran] == [
+        ("a", 2, tmp_path / "a"),
+        ("b", 2, tmp_path / "b"),
+    ]
+    assert [[e.seeds for e in experiments] for _, experiments, *_ in ran] == [[5], [5, 5]]
+
+
+@pytest.mark.parametrize("name", ["sine", "branin", "repeats", "all"])
+def test_help_names_the_experiments(name):
+    assert name in invoke("--help").output
+
+
+def test_an_unknown_experiment_is_refused_with_those_there_are(tmp_path):
+    done = invoke("cosine", "--out", tmp_path)
+    assert done.exit_code == 2
+    assert "'cosine' is none of sine, branin" in done.output.replace("\n", " ")
+
+
+def test_without_matplotlib_there_are_no_figures_but_the_rest(tmp_path, monkeypatch):
+    monkeypatch.setattr(reproduce, "find_spec", lambda name: None)
+    done = invoke("tiny", "--quick", "--seeds", 1, "--jobs", 1, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert 'pip install "rahbo[demo]"' in done.output
+    assert sorted(p.name for p in (tmp_path / "tiny").iterdir()) == ["records", "summary.md"]
+
+
+def test_on_a_terminal_there_is_a_bar_with_the_time_left():
+    console = Console(file=StringIO(), force_terminal=True, width=100)
+    cases = TINY.cases()
+    with reproduce.progress(console, "tiny", cases) as say:
+        for case in cases:
+            say(case)
+    shown = console.file.getvalue()
+    assert f"{len(cases)}/{len(cases)} runs" in shown
+    assert "left" in shown
+
+
+def test_plain_lines_come_now_and_then_with_the_time_left(monkeypatch):
+    clock = iter([0.0, 4.0, 12.0, 13.0])
+    monkeypatch.setattr(reproduce.time, "monotonic", lambda: next(clock))
+    console = Console(file=StringIO(), width=100)
+    cases = TINY.runs_of("sine", "rahbo", 1.0, 2)
+    with reproduce.progress(console, "tiny", cases) as say:
+        for case in cases:
+            say(case)
+    assert console.file.getvalue().splitlines() == [
+        "tiny: 2 of 3 runs, 12 s gone, about 6 s left",
+        "tiny: 3 of 3 runs, 13 s gone, about 0 s left",
+    ]

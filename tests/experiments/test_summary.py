@@ -1,0 +1,83 @@
+"""The table of an experiment."""
+
+import numpy as np
+import pytest
+
+from rahbo.experiments.metrics import Band
+from rahbo.experiments.records import Store
+from rahbo.experiments.spec import Experiment
+from rahbo.experiments.summary import HEADINGS, RULES, cells, in_words, markdown, rows, stamps
+
+SMALL = Experiment("small", ("sine",), (0.5, 1.0), (4,), 2, 1, 2)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Each run tries f = 1 - 0.1 * (seed + 1) with noise variance 0.1, reports f = 1 - 0.01 …"""
+    store = Store(tmp_path_factory.mktemp("records"))
+    for case in SMALL.cases():
+        lacking = 0.1 * (case.seed + 1) + (1.0 if case.method == "gpucb" else 0.0)
+        places = {r: {"f": 1.0 - 0.01 * i, "noise_var": 0.1} for i, r in enumerate(RULES)}
+        learning = range(1, 1 + case.learning_rounds)
+        rounds = [
+            {
+                "tried": {"f": 1.0 - (5.0 if i in learning else lacking), "noise_var": 0.1},
+                "reported": places,
+                "evaluations": 4 * (i + 1),
+            }
+            for i in range(case.n_rounds)
+        ]
+        store.write(case, rounds)
+    return store
+
+
+def test_rows_by_hand(store):
+    table = rows([SMALL], store)
+    assert [(row.alpha, row.method) for row in table] == [
+        (alpha, method)
+        for alpha in (0.5, 1.0)
+        for method in ("RAHBO", "GP-UCB", "RAHBO-US", "RAHBO-US as published")
+    ]
+    rahbo, gpucb, learning, published = table[:4]
+    # Two rounds; 0.1 and 0.2 a round: sums 0.2 and 0.4, standard error 0.1.
+    for row, mean in ((rahbo, 0.3), (gpucb, 2.3), (published, 0.3)):
+        np.testing.assert_allclose(
+            [row.cumulative.mean, row.cumulative.two_se], [mean, 0.2], atol=1e-7
+        )
+        np.testing.assert_allclose(row.by_evaluation.mean, 4 * mean, atol=1e-6)
+    np.testing.assert_allclose(
+        [learning.cumulative.mean, learning.cumulative.two_se], [10, 0], atol=1e-6
+    )
+    for i, rule in enumerate(RULES):
+        np.testing.assert_allclose(rahbo.simple[rule].mean, 0.01 * i, atol=1e-7)
+    assert (rahbo.seeds, rahbo.repeats, rahbo.rounds, rahbo.problem) == (2, 4, 2, "sine")
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "words"),
+    [
+        (1118.2, 23.4, "1118 ± 23"),
+        (0.30001, 0.2, "0.30 ± 0.20"),
+        (5.0, 0.0, "5.000 ± 0.000"),
+        (0.0000123, 0.0000045, "0.0000 ± 0.0000"),
+        (12.3456, np.nan, "12.35"),
+    ],
+)
+def test_numbers_in_words(mean, error, words):
+    assert in_words(Band(np.float64(mean), np.float64(error))) == words
+
+
+def test_the_page_has_the_table_and_says_who_made_it(store):
+    table = rows([SMALL], store)
+    made_by = stamps([SMALL], store)
+    assert len(made_by) == 1
+    first = store.first(SMALL.cases()[0])
+    assert first["commit"] in made_by[0]
+    page = markdown("small", table, made_by, "![here](here.png)")
+    lines = [line for line in page.splitlines() if line.startswith("|")]
+    assert len(lines) == 2 + len(table)
+    assert {line.count("|") for line in lines} == {len(HEADINGS) + 1}
+    assert lines[2] == f"| {' | '.join(cells(table[0]))} |"
+    assert "| sine | 0.5 | 4 | 2 | RAHBO | 0.30 ± 0.20 |" in page
+    assert made_by[0] in page
+    assert page.endswith("![here](here.png)")

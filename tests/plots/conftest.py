@@ -1,0 +1,29 @@
+"""Finished runs to draw, made once."""
+
+import pytest
+
+from rahbo.experiments.records import Store
+from rahbo.experiments.runner import run_cases
+from rahbo.experiments.spec import Experiment
+
+SINE = Experiment("sine", ("sine",), (0.5, 1.0), (3,), 3, 3, 2)
+BRANIN = Experiment("branin", ("branin-s2",), (1.0,), (3,), 3, 3, 1)
+REPEATS = tuple(
+    Experiment("repeats", ("sine",), (1.0,), (k,), 12 // k, 3, 2, ("rahbo",)) for k in (4, 2)
+)
+
+
+@pytest.fixture(scope="session")
+def experiments():
+    """Experiments of a few rounds, by name."""
+    return {"sine": (SINE,), "branin": (BRANIN,), "repeats": REPEATS}
+
+
+@pytest.fixture(scope="session")
+def finished(experiments, tmp_path_factory):
+    """The store of their records."""
+    store = Store(tmp_path_factory.mktemp("records"))
+    for several in experiments.values():
+        for experiment in several:
+            run_cases(experiment.cases(), store)
+    return store

@@ -1,0 +1,59 @@
+"""Which figures an experiment has, and that all of them can be drawn."""
+
+import pytest
+
+from rahbo.experiments.spec import EXPERIMENTS
+from rahbo.plots import paper
+from rahbo.plots.paper import FIGURES, figures, markdown, save_figures
+
+NAMES = {
+    "sine": [
+        "sine-functions",
+        "sine-regret-alpha0.5",
+        "sine-regret-alpha1",
+        "sine-fits-1",
+        "sine-fits-2",
+    ],
+    "branin": ["branin-s2-landscape", "branin-s2-acquired", "branin-s2-regret-alpha1"],
+    "repeats": ["sine-repeats"],
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_is_drawn_and_saved(name, experiments, finished, tmp_path):
+    drawn = save_figures(name, experiments[name], finished, tmp_path / "figures")
+    assert [f.name for f in drawn] == NAMES[name]
+    files = sorted(p.name for p in (tmp_path / "figures").iterdir())
+    assert files == sorted(f"{f}.{kind}" for f in NAMES[name] for kind in ("pdf", "png"))
+    page = markdown(drawn)
+    for f in drawn:
+        assert f"]({f.name}.png)\n\n{f.caption}" in page
+        assert any(ax.get_xlabel() for ax in f.figure.axes)
+        assert any(ax.get_ylabel() for ax in f.figure.axes)
+
+
+def test_an_experiment_without_figures_of_its_own_gets_its_regrets(experiments, finished):
+    drawn = list(figures("another", experiments["sine"], finished))
+    assert [f.name for f in drawn] == ["sine-regret-alpha0.5", "sine-regret-alpha1"]
+    assert [len(f.figure.axes) for f in drawn] == [2, 2]
+    assert "mean over 2 seeds" in drawn[0].caption
+    assert "as published" in drawn[0].caption
+
+
+def test_sine_shows_the_third_panel(experiments, finished):
+    found = {f.name: f for f in paper.sine(experiments["sine"], finished)}
+    assert len(found["sine-regret-alpha1"].figure.axes) == 3
+    assert "same initial design, number 2" in found["sine-fits-2"].caption
+
+
+def test_captions_say_what_was_drawn(experiments, finished):
+    (study,) = figures("repeats", experiments["repeats"], finished)
+    assert "12/k rounds" in study.caption
+    assert "lengthscale 0.2" in study.caption
+    found = {f.name: f.caption for f in figures("branin", experiments["branin"], finished)}
+    assert found["branin-s2-acquired"].startswith("Branin (s = 2): noise variance")
+    assert "3 rounds of 1 seeds" in found["branin-s2-acquired"]
+
+
+def test_only_experiments_that_exist_have_figures():
+    assert set(FIGURES) <= set(EXPERIMENTS)

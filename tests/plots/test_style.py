@@ -1,0 +1,50 @@
+"""The look of figures."""
+
+import matplotlib as mpl
+from matplotlib.colors import to_rgb
+
+from rahbo.experiments.spec import METHODS
+from rahbo.plots.style import COLORS, DASHES, STYLE, legend_below, panels, save, styled
+
+
+def test_the_style_holds_inside_and_leaves_nothing_behind():
+    before = dict(mpl.rcParams)
+    with styled():
+        assert {key: mpl.rcParams[key] for key in STYLE} == dict(STYLE)
+    assert dict(mpl.rcParams) == before
+
+
+def test_every_method_has_a_colour_and_dashes_of_its_own():
+    assert set(METHODS) == set(COLORS) == set(DASHES)
+    assert len({to_rgb(color) for color in COLORS.values()}) == len(METHODS)
+    assert len(set(DASHES.values())) == len(METHODS)
+
+
+def test_panels_have_no_box_and_one_legend_with_each_label_once():
+    with styled():
+        figure, axes = panels(1, 2)
+    assert axes.shape == (1, 2)
+    for ax in axes.flat:
+        assert not ax.spines["top"].get_visible()
+        assert not ax.spines["right"].get_visible()
+        ax.plot([0, 1], label="both")
+    axes[0, 1].plot([1, 0], label="one")
+    legend_below(figure, axes[0])
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["both", "one"]
+
+
+def test_saving_gives_png_and_pdf_the_same_each_time(tmp_path):
+    def saved(folder):
+        folder.mkdir()
+        with styled():
+            figure, axes = panels(1, 1)
+            axes[0, 0].plot([0, 1])
+        # The name has a dot in it, which is no ending.
+        return save(figure, folder / "alpha0.5")
+
+    first, second = saved(tmp_path / "a"), saved(tmp_path / "b")
+    assert [path.name for path in first] == ["alpha0.5.png", "alpha0.5.pdf"]
+    assert first[0].read_bytes().startswith(b"\x89PNG")
+    assert first[1].read_bytes().startswith(b"%PDF")
+    assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
