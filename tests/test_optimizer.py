@@ -8,6 +8,7 @@ import pytest
 
 import rahbo
 import rahbo.model.noise
+from rahbo import optimizer
 from rahbo.errors import (
     DataError,
     ExhaustedError,
@@ -488,6 +489,40 @@ def test_each_strategy_reports_by_its_own_bound():
         values = bound(opt.model.belief(opt.observations.X), opt.model.learned.scale)
         expected = opt.settings.space.decode(opt.observations.X[np.argmax(values)])
         assert opt.recommend().params == expected
+
+
+@pytest.mark.parametrize("strategy", [Rahbo(), RahboUS(2), GPUCB()])
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_recommendations_are_those_of_each_rule(strategy, direction):
+    opt = run(12, strategy=strategy, direction=direction)
+    found = opt.recommendations()
+    assert list(found) == ["pessimistic", "own_round", "best_observed", "empirical"]
+    for rule, record in found.items():
+        alone = opt.recommend(rule=rule)
+        assert (record.rule, record.params) == (rule, alone.params)
+        assert (record.sample_mean, record.sample_std) == (alone.sample_mean, alone.sample_std)
+        for name in ("mean", "mean_interval", "noise_std", "noise_std_interval", "risk_interval"):
+            assert getattr(record, name) == pytest.approx(getattr(alone, name), rel=1e-9), name
+
+
+def test_recommendations_leave_out_own_round_until_a_chosen_point_is_told():
+    opt = rahbo.Optimizer(SQUARE, seed=0, n_initial=3, repeats=3)
+    with pytest.raises(NotReadyError, match="Nothing has been told"):
+        opt.recommendations()
+    for params, values in data_of(3):
+        opt.tell(params, values)
+    s = opt.ask()
+    assert opt.trials[-1].source == "strategy"
+    assert list(opt.recommendations()) == ["pessimistic", "best_observed", "empirical"]
+    opt.tell(s, [0.1, 0.2, 0.3])
+    assert opt.recommendations()["own_round"].params == s.params
+
+
+def test_recommendations_look_at_the_bound_once(monkeypatch):
+    opt, looks, look = run(10), [], optimizer.values
+    monkeypatch.setattr(optimizer, "values", lambda *args: looks.append(args) or look(*args))
+    assert len(opt.recommendations()) == 4
+    assert len(looks) == 1
 
 
 def test_another_risk_measure_suits_only_rules_that_ask_for_one():

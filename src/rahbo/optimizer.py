@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, get_args, overload
 
 import numpy as np
 
@@ -361,26 +361,37 @@ class Optimizer:
             risk: Another risk measure than the run's, for the rules ``"pessimistic"`` and
                 ``"empirical"``. The pessimistic bound then decides whatever the strategy.
         """
-        settings = self.settings
         report.check_rule(rule, risk)
+        return self._recommend([rule], risk)[rule]
+
+    def recommendations(self) -> dict[Rule, Recommendation]:
+        """What `recommend` gives by each rule, at about the cost of one.
+
+        ``"own_round"`` is missing until a point that the strategy chose is told.
+        """
+        chosen = any(t.own_bound is not None for t in self._valued())
+        return self._recommend([r for r in get_args(Rule) if chosen or r != "own_round"], None)
+
+    def _recommend(self, rules: list[Rule], other: RiskMeasure | None
+                   ) -> dict[Rule, Recommendation]:  # fmt: skip
+        settings, risk = self.settings, other or self.settings.risk
+        lower = pessimistic if other else settings.strategy.report_bound
         with one_blas_thread():
             observations, model = self._model()
-            bound = settings.strategy.report_bound(model, settings.risk)
-            if risk is not None:
-                bound = pessimistic(model, risk)
-            risk = risk or settings.risk
-            i = report.choose(
-                rule,
-                observations,
-                bound=values(bound, observations.X),
-                own_bound=own_bounds(self._valued(), observations),
-                risk=risk,
-                legal=settings.space.is_valid(observations.X),
-            )
-            params = settings.space.decode(observations.X[i])
-            prediction = report.predict(model, risk, observations.X[i : i + 1], [params])[0]
-        record = report.recommendation(prediction, rule, observations, i)
-        return record if settings.sign > 0 else record.negated()
+            bound = values(lower(model, risk), observations.X)
+            own = own_bounds(self._valued(), observations)
+            legal = settings.space.is_valid(observations.X)
+            at = [
+                report.choose(r, observations, bound=bound, own_bound=own, risk=risk, legal=legal)
+                for r in rules
+            ]
+            X = observations.X[at]
+            known = report.predict(model, risk, X, [settings.space.decode(x) for x in X])
+        found = {
+            rule: report.recommendation(prediction, rule, observations, i)
+            for rule, prediction, i in zip(rules, known, at, strict=True)
+        }
+        return found if settings.sign > 0 else {r: record.negated() for r, record in found.items()}
 
     @overload
     def predict(self, params: Params) -> Prediction: ...

@@ -77,6 +77,17 @@ def test_the_papers_sizes():
     assert all(EXPERIMENTS[n][0].repeats == (10,) for n in sizes)
 
 
+@pytest.mark.parametrize("name", ["fel", "euxfel"])
+def test_the_laser_has_the_papers_sizes(name):
+    (e,) = EXPERIMENTS[name]
+    assert (e.problems, e.alphas, e.repeats) == ((name,), (0.5, 1.0, 2.0, 5.0), (10,))
+    assert (e.rounds, e.n_initial, e.seeds) == (200, 30, 15)
+    assert len(e.cases()) == 15 * (4 + 1 + 4)
+    problem = problem_named(name)
+    assert problem.name == name
+    assert len(problem.space) == 4
+
+
 def test_seeds_can_be_changed():
     assert [e.seeds for e in with_seeds(EXPERIMENTS["repeats"], 4)] == [4] * 10
 

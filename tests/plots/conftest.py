@@ -8,6 +8,7 @@ from rahbo.experiments.spec import Experiment
 
 SINE = Experiment("sine", ("sine",), (0.5, 1.0), (3,), 3, 3, 2)
 BRANIN = Experiment("branin", ("branin-s2",), (1.0,), (3,), 3, 3, 1)
+FEL = Experiment("fel", ("fel",), (0.5, 2.0), (2,), 2, 3, 1, ("rahbo", "gpucb"))
 REPEATS = tuple(
     Experiment("repeats", ("sine",), (1.0,), (k,), 12 // k, 3, 2, ("rahbo",)) for k in (4, 2)
 )
@@ -16,7 +17,7 @@ REPEATS = tuple(
 @pytest.fixture(scope="session")
 def experiments():
     """Experiments of a few rounds, by name."""
-    return {"sine": (SINE,), "branin": (BRANIN,), "repeats": REPEATS}
+    return {"sine": (SINE,), "branin": (BRANIN,), "repeats": REPEATS, "fel": (FEL,)}
 
 
 @pytest.fixture(scope="session")

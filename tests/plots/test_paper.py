@@ -16,6 +16,7 @@ NAMES = {
     ],
     "branin": ["branin-s2-landscape", "branin-s2-acquired", "branin-s2-regret-alpha1"],
     "repeats": ["sine-repeats"],
+    "fel": ["fel-tried", "fel-reported", "fel-regret"],
 }
 
 
@@ -53,6 +54,15 @@ def test_captions_say_what_was_drawn(experiments, finished):
     found = {f.name: f.caption for f in figures("branin", experiments["branin"], finished)}
     assert found["branin-s2-acquired"].startswith("Branin (s = 2): noise variance")
     assert "3 rounds of 1 seeds" in found["branin-s2-acquired"]
+
+
+def test_captions_of_a_laser_say_what_was_measured(experiments, finished):
+    for f in figures("fel", experiments["fel"], finished):
+        assert f.caption.startswith("Free-electron laser with a measured mean and an invented")
+        if f.name != "fel-regret":
+            assert "after 2 rounds" in f.caption or "in 2 rounds of 1 seeds" in f.caption
+    assert paper.FIGURES["euxfel"] is paper.FIGURES["fel"]
+    assert "invented" not in paper.LASERS["euxfel"]
 
 
 def test_only_experiments_that_exist_have_figures():

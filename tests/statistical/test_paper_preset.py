@@ -33,9 +33,9 @@ def test_rahbo_on_the_sine():
     assert careful <= 0.6 * mean_regret(sine(1.0), RahboUS(10), rounds=60, seeds=10)
 
 
-# Measured 0.615: a kernel learned from ten points and never again is wrong in one run of five,
-# and all methods pay the same for exploring the corners. The margin is for other machines, where
-# rounding sends single runs elsewhere.
+# Measured 0.599, of which the spread over seeds is large: a kernel learned from ten points and
+# never again is wrong in one run of five, and all methods pay the same for exploring the corners.
+# The margin is for other machines, where rounding sends single runs elsewhere.
 def test_rahbo_on_branin():
     careful = mean_regret(branin(2.0), Rahbo(), rounds=150, seeds=5)
     assert careful <= 0.75 * mean_regret(branin(2.0), GPUCB(), rounds=150, seeds=5)

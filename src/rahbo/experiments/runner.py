@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context, parent_process
 from threading import Thread
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from rahbo.ledger import Suggestion
 from rahbo.loop import evaluation_seed
 from rahbo.optimizer import Optimizer
 from rahbo.problems import Problem
-from rahbo.report.recommendation import Rule
 from rahbo.settings import paper_preset
 
 Progress = Callable[[Case], object]
@@ -71,9 +70,8 @@ def _values(case: Case, problem: Problem, suggestion: Suggestion) -> list[float]
 
 def _reported(problem: Problem, optimizer: Optimizer) -> Record:
     """The truth at the point that each rule would report now."""
-    strategic = any(trial.source == "strategy" for trial in optimizer.trials)
-    rules = [rule for rule in get_args(Rule) if strategic or rule != "own_round"]
-    return {rule: _truth(problem, optimizer.recommend(rule=rule).params) for rule in rules}
+    found = optimizer.recommendations()
+    return {rule: _truth(problem, record.params) for rule, record in found.items()}
 
 
 def _truth(problem: Problem, params: dict[str, Any]) -> Record:

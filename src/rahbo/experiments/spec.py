@@ -29,6 +29,8 @@ PROBLEMS: Mapping[str, Callable[[], Problem]] = {
     "sine-s2": lambda: problems.sine(2.0),
     "branin": lambda: problems.branin(1.0),
     "branin-s2": lambda: problems.branin(2.0),
+    "fel": problems.fel,
+    "euxfel": problems.euxfel,
 }
 
 
@@ -146,6 +148,8 @@ EXPERIMENTS: Mapping[str, tuple[Experiment, ...]] = {
         *_at_equal_evaluations("sine", 600, 120),
         *_at_equal_evaluations("branin-s2", 900, 180),
     ),
+    "fel": (Experiment("fel", ("fel",), (0.5, 1.0, 2.0, 5.0), (10,), 200, 30, 15),),
+    "euxfel": (Experiment("euxfel", ("euxfel",), (0.5, 1.0, 2.0, 5.0), (10,), 200, 30, 15),),
 }
 
 

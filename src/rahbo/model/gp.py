@@ -331,8 +331,8 @@ def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperpar
         upper,
         hessian=curvature,
         max_step=1.0,
-        gradient_tolerance=0.02,
-        # A thousandth of a nat is nothing, and costs a cubic number of operations to gain.
+        # A hundredth of a nat is nothing, and costs a cubic number of operations to gain.
+        gradient_tolerance=0.02 * max(1.0, n / SUBSET),
         value_tolerance=2e-4 * max(1.0, n / SUBSET) ** 2,
     )
     best = int(np.argmin(found.value))

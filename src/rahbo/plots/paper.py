@@ -18,6 +18,12 @@ from rahbo.experiments.metrics import Runs
 from rahbo.experiments.records import Store
 from rahbo.experiments.runner import replay
 from rahbo.experiments.spec import TITLES, Experiment, problem_named
+from rahbo.plots.alphas import (
+    figure_of_regrets_by_alpha,
+    figure_of_reported,
+    figure_of_tried,
+    outcomes,
+)
 from rahbo.plots.fits import figure_of_fits, fit_1d
 from rahbo.plots.landscapes import (
     BRANIN_MAXIMA,
@@ -35,6 +41,11 @@ HISTOGRAM_SEEDS = 9
 FITTED_SEEDS = 3
 # Branin's function falls to -308 in a corner; the maxima are at -0.4.
 BRANIN_LOWEST = -20.0
+LASERS: Mapping[str, str] = {
+    "fel": "Free-electron laser with a measured mean and an invented noise",
+    "euxfel": "European XFEL with the mean and the noise that were measured",
+}
+BEST_POINT = "The best point is that of largest MV under the panel's α."
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,13 +102,14 @@ def regrets(
                     )
 
 
-def _regret_caption(e: Experiment, problem: str, alpha: float, k: int) -> str:
+def _regret_caption(e: Experiment, problem: str, alpha: float | None, k: int) -> str:
+    risk = "by risk coefficient" if alpha is None else f"α = {alpha:g}"
     published = (
         " RAHBO-US is drawn twice: with its learning rounds among the rounds, and as published, "
         "counted from their end."
     )
     return (
-        f"{_called(problem)}, α = {alpha:g}, k = {k}: regret by round after the initial design, "
+        f"{_called(problem)}, {risk}, k = {k}: regret by round after the initial design, "
         f"mean over {e.seeds} seeds ± 2 standard errors. Simple regret is that of the point with "
         "the largest lower bound." + (published if "rahbo-us" in e.methods else "")
     )
@@ -203,8 +215,43 @@ def _repeats_caption(study: RepeatsStudy) -> str:
     )
 
 
+def laser(experiments: Sequence[Experiment], store: Store) -> Figures:
+    """Points tried, points reported, and regrets, each by risk coefficient."""
+    for e in experiments:
+        for problem in e.problems:
+            yield from _laser(e, store, problem)
+
+
+def _laser(e: Experiment, store: Store, problem: str) -> Figures:
+    (k,) = e.repeats
+    found, called = outcomes(e, store, problem, k), _called(problem)
+    yield PaperFigure(
+        f"{problem}-tried",
+        f"{called}: objective and noise variance at the points acquired in {e.rounds} rounds of "
+        f"{e.seeds} seeds, by risk coefficient; the initial design, the same for all methods, is "
+        f"left out. GP-UCB's runs are the same throughout. {BEST_POINT}",
+        figure_of_tried(found),
+    )
+    yield PaperFigure(
+        f"{problem}-reported",
+        f"{called}: noise variance and objective at the point reported after {e.rounds} rounds, "
+        f"{e.seeds} seeds (small), their means and standard deviations. Above, each method reports "
+        f"by its own largest lower bound; below, all by the largest sample mean. {BEST_POINT} How "
+        "far a point lies under the line is its regret.",
+        figure_of_reported(found),
+    )
+    curves = {alpha: regret_curves(e, store, problem, alpha, k) for alpha in e.alphas}
+    yield PaperFigure(
+        f"{problem}-regret",
+        _regret_caption(e, problem, None, k),
+        figure_of_regrets_by_alpha(curves, ("cumulative", "simple")),
+    )
+
+
 def _called(problem: str) -> str:
     """A problem's name as a sentence begins with it."""
+    if problem in LASERS:
+        return LASERS[problem]
     name, _, scale = problem.partition("-s")
     return f"{name.capitalize()} (s = {scale})" if scale else name.capitalize()
 
@@ -213,4 +260,6 @@ FIGURES: Mapping[str, Draw] = {
     "sine": sine,
     "branin": branin,
     "repeats": repeats,
+    "fel": laser,
+    "euxfel": laser,
 }
