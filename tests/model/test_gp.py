@@ -7,22 +7,12 @@ import pytest
 from scipy.optimize import minimize as scipy_minimize
 from scipy.stats import multivariate_normal
 
+from differences import slope_of
 from rahbo.errors import NumericalError
 from rahbo.model.gp import GP, SUBSET, Evidence, Hyperprior, cholesky, fit
 from rahbo.model.kernels import RBF, Linear, Matern32, Matern52
 
 KERNELS = [RBF, Matern32, Matern52, Linear]
-
-
-def slope_of(function, x, h=1e-4):
-    """Gradient of a scalar function by five-point differences."""
-    gradient = np.empty(len(x))
-    for j in range(len(x)):
-        e = np.zeros(len(x))
-        e[j] = h
-        near, far = function(x + e) - function(x - e), function(x + 2 * e) - function(x - 2 * e)
-        gradient[j] = (8 * near - far) / (12 * h)
-    return gradient
 
 
 def close(found, expected, tolerance=1e-6):

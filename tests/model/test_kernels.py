@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from differences import slope_of
 from rahbo.errors import SettingsError
 from rahbo.model.kernels import RBF, Linear, Matern32, Matern52
 
@@ -26,17 +27,6 @@ def by_formula(kernel, x, z):
     if isinstance(kernel, Matern32):
         return variance * (1 + math.sqrt(3) * r) * math.exp(-math.sqrt(3) * r)
     return variance * (1 + math.sqrt(5) * r + 5 * r**2 / 3) * math.exp(-math.sqrt(5) * r)
-
-
-def slope_of(function, x, h=1e-4):
-    """Gradient by five-point differences."""
-    gradient = np.empty(len(x))
-    for j in range(len(x)):
-        e = np.zeros(len(x))
-        e[j] = h
-        near, far = function(x + e) - function(x - e), function(x + 2 * e) - function(x - 2 * e)
-        gradient[j] = (8 * near - far) / (12 * h)
-    return gradient
 
 
 def example(kind, d, seed=0):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from differences import slope_of
 from rahbo.model.confidence import ConstantBeta
 from rahbo.model.joint import ModelSettings, Raw, Standardized
 from rahbo.model.noise import CubeNoise, DirectNoise, KnownNoise, LogNoise
@@ -47,17 +48,6 @@ NOISES = {
 }
 BOUNDS = [optimistic, pessimistic, optimistic_at_mean_noise, pessimistic_at_mean_noise]
 BETA, BETA_NOISE = 1.6, 0.7
-
-
-def slope_of(function, x, h=1e-4):
-    """Gradient by five-point differences."""
-    gradient = np.empty(len(x))
-    for j in range(len(x)):
-        e = np.zeros(len(x))
-        e[j] = h
-        near, far = function(x + e) - function(x - e), function(x + 2 * e) - function(x - 2 * e)
-        gradient[j] = (8 * near - far) / (12 * h)
-    return gradient
 
 
 def observed():

@@ -296,7 +296,7 @@ class KnownNoise(NoiseModel):
             function = self.noise_var
             return CubeNoise(lambda X: np.array([_known(function, space.decode(x)) for x in X]))
         if is_number(self.noise_var):
-            constant = float(self.noise_var)  # type: ignore[arg-type]
+            constant = float(self.noise_var)
             return CubeNoise(lambda X: np.full(len(X), constant))
         finite = np.isfinite(space.size)
         rows = replace(space, valid=None).enumerate() if finite else np.empty((0, space.d))
