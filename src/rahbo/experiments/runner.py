@@ -25,7 +25,10 @@ Progress = Callable[[Case], object]
 
 
 def run_case(case: Case) -> list[Record]:
-    """One run under the paper preset: what was tried and what would be reported, each round."""
+    """One run under the paper preset: what was tried and what would be reported, each round.
+
+    Nothing is reported before the initial design is complete: the methods are the same until then.
+    """
     problem, optimizer = problem_named(case.problem), _optimizer(case)
     return [
         {
@@ -33,7 +36,7 @@ def run_case(case: Case) -> list[Record]:
             "source": optimizer.trials[-1].source,
             "evaluations": optimizer.n_evaluations,
             "tried": _truth(problem, suggestion.params),
-            "reported": _reported(problem, optimizer),
+            "reported": _reported(problem, optimizer) if suggestion.id >= case.n_initial else {},
         }
         for suggestion in _rounds(case, optimizer)
     ]

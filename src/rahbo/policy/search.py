@@ -82,11 +82,11 @@ def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator)
     spread = float(np.max(F) - np.median(F)) or 1.0
     best = _spaced_best(X, F, effort * STARTS)
     climb = _Climb(acquisition, domain, spread)
-    X, F = climb.continuous(X[best], F[best], SCOUTING)
+    X, F, curvature = climb.continuous(X[best], F[best], SCOUTING)
     # What is behind after the first steps rarely catches up.
     lead = np.argsort(-F, kind="stable")[: effort * LEADERS]
     X, F = climb.discrete(X[lead], F[lead])
-    X, F = climb.continuous(X, F, SUMMIT)
+    X, F, _ = climb.continuous(X, F, SUMMIT, curvature[lead])
     if space.valid is not None:
         X, F = climb.along_borders(X, F, rng)
     return _prefer_known(acquisition, domain, X, F, spread)
@@ -132,15 +132,14 @@ def _samples(domain: Domain, rng: np.random.Generator, effort: int) -> Array:
 def _spaced_best(X: Array, F: Array, n: int) -> Index:
     """Indices of the ``n`` best points, as far as possible none close to a better one."""
     order = np.argsort(-F, kind="stable")[: 20 * n]
+    near = X[order]
     chosen: list[int] = []
+    gap = np.full(len(order), np.inf)  # to the nearest point chosen so far
     for radius in (0.3, 0.1, 0.0):
-        for i in order:
-            if len(chosen) == n:
-                break
-            gaps = np.abs(X[chosen] - X[i]).max(axis=1)
-            if i not in chosen and gaps.min(initial=np.inf) > radius:
-                chosen.append(int(i))
-    return np.array(chosen, dtype=np.intp)
+        while len(chosen) < n and (gap > radius).any():
+            chosen.append(int(np.argmax(gap > radius)))
+            gap = np.minimum(gap, np.abs(near - near[chosen[-1]]).max(axis=1))
+    return np.asarray(order[chosen], dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,11 +156,16 @@ class _Climb:
     domain: Domain
     spread: float
 
-    def continuous(self, X: Array, F: Array, iterations: int) -> tuple[Array, Array]:
-        """Along the gradient in the continuous columns, all points at once."""
+    def continuous(
+        self, X: Array, F: Array, iterations: int, curvature: Array | None = None
+    ) -> tuple[Array, Array, Array]:
+        """Along the gradient in the continuous columns, all points at once.
+
+        The curvature ``(m, d, d)`` that was found on the way lets a later climb go on from there.
+        """
         fixed = ~self.domain.space.continuous
         if fixed.all() or len(X) == 0:
-            return X, F
+            return X, F, np.tile(np.eye(X.shape[1]), (len(X), 1, 1))
 
         def descend(points: Array) -> tuple[Array, Array]:
             value, gradient = self.acquisition.value_and_gradient(points)
@@ -175,14 +179,15 @@ class _Climb:
             X,
             np.zeros(X.shape[1]),
             np.ones(X.shape[1]),
+            hessian=curvature,
             max_step=0.25,
             max_iterations=iterations,
             gradient_tolerance=1e-6,
-            value_tolerance=1e-10,
+            value_tolerance=1e-8,
         )
         value = -found.value * self.spread
         better = (value > F) & self.domain.allowed(found.x)
-        return np.where(better[:, None], found.x, X), np.where(better, value, F)
+        return np.where(better[:, None], found.x, X), np.where(better, value, F), found.hessian
 
     def discrete(self, X: Array, F: Array) -> tuple[Array, Array]:
         """To neighbours in one discrete parameter, each after a climb of its own."""
@@ -195,7 +200,7 @@ class _Climb:
                 value = values(self.acquisition, near) if len(near) else np.empty(0)
                 # Another category may need other continuous values before it shows its worth.
                 few = np.argsort(-value, kind="stable")[:CLIMBERS]
-                near, value = self.continuous(near[few], value[few], SCOUTING)
+                near, value, _ = self.continuous(near[few], value[few], SCOUTING)
                 if len(value) == 0 or value.max() <= F[i] + 1e-9 * self.spread:
                     break
                 X[i], F[i] = near[int(np.argmax(value))], value.max()
