@@ -39,10 +39,13 @@ def test_it_writes_records_summary_and_figures_and_prints_the_table(tmp_path, mo
     assert "tiny: 6 of 6 runs" in done.output
     assert "\x1b" not in done.output
     assert "sine, alpha = 1, k = 2, T = 2" in done.output
-    for line in page.splitlines():
-        if line.startswith("| sine"):
-            for cell in line.strip("| ").split(" | ")[4:]:
-                assert cell in done.output
+    regrets, _, places = page.partition("above RAHBO")
+    lines = [line for line in regrets.splitlines() if line.startswith("| sine")]
+    assert len(lines) == 4
+    for line in lines:
+        for cell in line.strip("| ").split(" | ")[4:]:
+            assert cell in done.output
+    assert sum(line.startswith("| sine") for line in places.splitlines()) == 4
 
     monkeypatch.setattr(runner, "run_case", None)
     again = invoke("tiny", "--quick", "--out", tmp_path)

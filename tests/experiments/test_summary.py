@@ -6,7 +6,17 @@ import pytest
 from rahbo.experiments.metrics import Band
 from rahbo.experiments.records import Store
 from rahbo.experiments.spec import Experiment
-from rahbo.experiments.summary import HEADINGS, RULES, cells, in_words, markdown, rows, stamps
+from rahbo.experiments.summary import (
+    PLACES,
+    REGRETS,
+    RULES,
+    in_words,
+    markdown,
+    place_cells,
+    regret_cells,
+    rows,
+    stamps,
+)
 
 SMALL = Experiment("small", ("sine",), (0.5, 1.0), (4,), 2, 1, 2)
 
@@ -50,6 +60,12 @@ def test_rows_by_hand(store):
     )
     for i, rule in enumerate(RULES):
         np.testing.assert_allclose(rahbo.simple[rule].mean, 0.01 * i, atol=1e-7)
+        np.testing.assert_allclose(rahbo.reported[rule].f.mean, 1.0 - 0.01 * i)
+        np.testing.assert_allclose(rahbo.reported[rule].noise_var.mean, 0.1)
+    np.testing.assert_allclose([rahbo.tried.f.mean, rahbo.tried.f.two_se], [0.85, 0.1])
+    assert rahbo.above is None
+    # With the same seed, GP-UCB is two rounds of 1 behind, whatever the seed.
+    np.testing.assert_allclose([gpucb.above.mean, gpucb.above.two_se], [2.0, 0.0], atol=1e-9)
     assert (rahbo.seeds, rahbo.repeats, rahbo.rounds, rahbo.problem) == (2, 4, 2, "sine")
 
 
@@ -59,7 +75,8 @@ def test_rows_by_hand(store):
         (1118.2, 23.4, "1118 ± 23"),
         (0.30001, 0.2, "0.30 ± 0.20"),
         (5.0, 0.0, "5.000 ± 0.000"),
-        (0.0000123, 0.0000045, "0.0000 ± 0.0000"),
+        (0.0000123, 0.0000045, "0.0000123 ± 0.0000045"),
+        (1e-9, 1e-12, "0.0000000 ± 0.0000000"),
         (12.3456, np.nan, "12.35"),
     ],
 )
@@ -75,9 +92,11 @@ def test_the_page_has_the_table_and_says_who_made_it(store):
     assert first["commit"] in made_by[0]
     page = markdown("small", table, made_by, "![here](here.png)")
     lines = [line for line in page.splitlines() if line.startswith("|")]
-    assert len(lines) == 2 + len(table)
-    assert {line.count("|") for line in lines} == {len(HEADINGS) + 1}
-    assert lines[2] == f"| {' | '.join(cells(table[0]))} |"
+    assert len(lines) == 2 * (2 + len(table))
+    for half, headings, cells in ((0, REGRETS, regret_cells), (1, PLACES, place_cells)):
+        some = lines[half * len(lines) // 2 :][: 2 + len(table)]
+        assert {line.count("|") for line in some} == {len(headings) + 1}
+        assert some[2] == f"| {' | '.join(cells(table[0]))} |"
     assert "| sine | 0.5 | 4 | 2 | RAHBO | 0.30 ± 0.20 |" in page
     assert made_by[0] in page
     assert page.endswith("![here](here.png)")

@@ -91,15 +91,15 @@ def progress(console: Console, name: str, cases: Sequence[Case]) -> Iterator[Say
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:
-    """The table of an experiment, in one piece for each problem, alpha, k and T."""
+    """The regrets of an experiment, in one piece for each problem, alpha, k and T."""
     pieces: dict[tuple[str, ...], Table] = {}
     for row in rows:
-        problem, alpha, k, rounds, *rest = summary.cells(row)
+        problem, alpha, k, rounds, *rest = summary.regret_cells(row)
         key = (problem, alpha, k, rounds)
         if key not in pieces:
             title = f"{problem}, alpha = {alpha}, k = {k}, T = {rounds}"
             pieces[key] = Table(title=title, title_justify="left", box=SIMPLE)
-            for heading in summary.HEADINGS[4:]:
+            for heading in summary.REGRETS[len(key) :]:
                 pieces[key].add_column(heading, justify="left" if heading == "method" else "right")
         pieces[key].add_row(*rest)
     return list(pieces.values())

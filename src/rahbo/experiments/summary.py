@@ -1,10 +1,11 @@
-"""The table of an experiment: regrets at the end of the runs, mean ± 2 standard errors."""
+"""The tables of an experiment: regrets at the end of the runs, and what points they come from."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import get_args
 
 from rahbo.experiments.metrics import Band, Runs
@@ -14,6 +15,8 @@ from rahbo.report.recommendation import Rule
 from rahbo.risk import MeanVariance
 
 RULES: tuple[Rule, ...] = get_args(Rule)
+TRUTH = ("f", "noise_var")
+MOST_DIGITS = 7
 
 NOTES = """\
 MV = mean - alpha · noise variance; regret = largest MV - MV at the point, all from the truth.
@@ -27,7 +30,17 @@ Numbers are means over n seeds ± 2 standard errors, at the end of the T rounds 
   evaluation does, except in the rows "as published", where T rounds are counted after them.
 - GP-UCB knows no alpha: the same runs are judged with each, and its MV of sample mean and sample
   variance is the sample mean.
+- Above RAHBO: R_T minus RAHBO's with the same seed. The other columns of the second table: true
+  mean; true noise variance, at the points tried and at the point reported under each rule.
 """
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """True mean and noise variance of points, over seeds."""
+
+    f: Band
+    noise_var: Band
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +57,9 @@ class Row:
         cumulative: R_T, summed over rounds.
         by_evaluation: R_T, summed over evaluations.
         simple: Regret of the reported point, by rule.
+        above: R_T minus RAHBO's with the same seed; None for RAHBO, and where it did not run.
+        tried: The points tried, averaged over the rounds that count.
+        reported: The points reported in the end, by rule.
     """
 
     problem: str
@@ -55,27 +71,36 @@ class Row:
     cumulative: Band
     by_evaluation: Band
     simple: Mapping[Rule, Band]
+    above: Band | None
+    tried: Place
+    reported: Mapping[Rule, Place]
 
 
 def rows(experiments: Iterable[Experiment], store: Store) -> list[Row]:
     """The table of finished experiments; RAHBO-US has a second row, as published."""
-    found = []
-    for experiment in experiments:
-        for problem in experiment.problems:
-            for k in experiment.repeats:
-                for alpha in experiment.alphas:
-                    for method in experiment.methods:
-                        cases = experiment.runs_of(problem, method, alpha, k)
-                        runs = Runs.load(store, cases)
-                        found.append(_row(runs, alpha, TITLES[method]))
-                        if runs.case.learning_rounds:
-                            title = f"{TITLES[method]} as published"
-                            found.append(_row(runs.without_learning(), alpha, title))
-    return found
+    return [
+        row
+        for e in experiments
+        for problem, k, alpha in product(e.problems, e.repeats, e.alphas)
+        for row in _compared(
+            {m: Runs.load(store, e.runs_of(problem, m, alpha, k)) for m in e.methods}, alpha
+        )
+    ]
 
 
-def _row(runs: Runs, alpha: float, method: str) -> Row:
+def _compared(by_method: Mapping[str, Runs], alpha: float) -> Iterator[Row]:
+    rahbo = by_method.get("rahbo")
+    for method, runs in by_method.items():
+        against = rahbo if method != "rahbo" else None
+        yield _row(runs, alpha, TITLES[method], against)
+        if runs.case.learning_rounds:
+            yield _row(runs.without_learning(), alpha, f"{TITLES[method]} as published", against)
+
+
+def _row(runs: Runs, alpha: float, method: str, against: Runs | None) -> Row:
     case, risk = runs.case, MeanVariance(alpha)
+    summed = runs.cumulative_regret(risk)[:, -1]
+    above = None if against is None else summed - against.cumulative_regret(risk)[:, -1]
     return Row(
         case.problem,
         alpha,
@@ -83,35 +108,47 @@ def _row(runs: Runs, alpha: float, method: str) -> Row:
         case.rounds,
         method,
         runs.seeds,
-        Band.over_seeds(runs.cumulative_regret(risk)[:, -1]),
+        Band.over_seeds(summed),
         Band.over_seeds(runs.cumulative_regret_by_evaluation(risk)[:, -1]),
         {rule: Band.over_seeds(runs.simple_regret(risk, rule)[:, -1]) for rule in RULES},
+        None if above is None else Band.over_seeds(above),
+        Place(*(Band.over_seeds(runs.tried(name).mean(axis=1)) for name in TRUTH)),
+        {
+            rule: Place(*(Band.over_seeds(runs.reported(name, rule)[:, -1]) for name in TRUTH))
+            for rule in RULES
+        },
     )
 
 
-HEADINGS = (
-    "problem", "alpha", "k", "T", "method", "R_T", "k R_T", "lower bound", "own round",
-    "best observed", "empirical MV", "n",
-)  # fmt: skip
+SETUP = ("problem", "alpha", "k", "T")
+REPORTED_BY = ("lower bound", "own round", "best observed", "empirical MV")
+REGRETS = (*SETUP, "method", "R_T", "k R_T", *REPORTED_BY, "n")
+PLACES = (*SETUP, "method", "above RAHBO", "tried", *REPORTED_BY, "n")
 
 
-def cells(row: Row) -> tuple[str, ...]:
-    """A row as text, one cell a heading of `HEADINGS`."""
-    return (
-        row.problem,
-        f"{row.alpha:g}",
-        str(row.repeats),
-        str(row.rounds),
-        row.method,
-        in_words(row.cumulative),
-        in_words(row.by_evaluation),
-        *(in_words(row.simple[rule]) for rule in RULES),
-        str(row.seeds),
-    )
+def regret_cells(row: Row) -> tuple[str, ...]:
+    """The regrets of a row as text, one cell a heading of `REGRETS`."""
+    simple = (in_words(row.simple[rule]) for rule in RULES)
+    summed = in_words(row.cumulative), in_words(row.by_evaluation)
+    return (*_setup(row), row.method, *summed, *simple, str(row.seeds))
+
+
+def place_cells(row: Row) -> tuple[str, ...]:
+    """What points these come from as text, one cell a heading of `PLACES`."""
+    above = "" if row.above is None else in_words(row.above)
+    places = (row.tried, *(row.reported[rule] for rule in RULES))
+    written = (f"{in_words(place.f)}; {in_words(place.noise_var)}" for place in places)
+    return (*_setup(row), row.method, above, *written, str(row.seeds))
+
+
+def _setup(row: Row) -> tuple[str, ...]:
+    return row.problem, f"{row.alpha:g}", str(row.repeats), str(row.rounds)
 
 
 def in_words(band: Band) -> str:
-    """A number with its error, to two digits of the error; a single seed has none.
+    """A number with its error, to two digits of the error or four of the number.
+
+    A single seed has no error.
 
     >>> import numpy as np
     >>> in_words(Band(np.float64(12.3456), np.float64(0.123)))
@@ -120,8 +157,11 @@ def in_words(band: Band) -> str:
     mean, error = float(band.mean), float(band.two_se)
     if not math.isfinite(error):
         return f"{mean:.4g}"
-    digits = 1 - math.floor(math.log10(error)) if error > 0 else 3
-    digits = min(max(digits, 0), 4)
+    of_error = 1 - math.floor(math.log10(error)) if error > 0 else MOST_DIGITS
+    of_mean = 3 - math.floor(math.log10(abs(mean))) if mean != 0 else MOST_DIGITS
+    # The error decides unless it is far smaller than the number.
+    digits = min(of_error, max(of_mean, 3), MOST_DIGITS)
+    digits = max(digits, 0)
     return f"{mean:.{digits}f} ± {error:.{digits}f}"
 
 
@@ -141,9 +181,15 @@ def markdown(name: str, table: Sequence[Row], made_by: Sequence[str], figures: s
         made_by: Its stamps.
         figures: Markdown that shows its figures.
     """
-    lines = [cells(row) for row in table]
-    left = ("problem", "method")
-    rule = ("---" if heading in left else "---:" for heading in HEADINGS)
-    body = "\n".join(f"| {' | '.join(line)} |" for line in (HEADINGS, tuple(rule), *lines))
-    parts = [f"# {name}\n", f"{body}\n", NOTES, f"Records made by {'; '.join(made_by)}.\n"]
+    tables = (
+        markdown_table(REGRETS, [regret_cells(row) for row in table]),
+        markdown_table(PLACES, [place_cells(row) for row in table]),
+    )
+    parts = [f"# {name}\n", *tables, NOTES, f"Records made by {'; '.join(made_by)}.\n"]
     return "\n".join([*parts, figures] if figures else parts)
+
+
+def markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Cells as a table, text to the left and numbers to the right."""
+    rule = ["---" if heading in ("problem", "method") else "---:" for heading in headings]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (headings, rule, *lines)) + "\n"
