@@ -150,6 +150,7 @@ class Hyperprior:
         mean_var: Its variance.
         log_noise: Middle of the range in which a learned noise scale is sought.
         log_noise_reach: Half the width of that range.
+        longest: The largest lengthscale sought, in widths of the cube.
     """
 
     log_lengthscale: float
@@ -160,6 +161,7 @@ class Hyperprior:
     mean_var: float
     log_noise: float = math.log(0.1)
     log_noise_reach: float = math.log(1e5)
+    longest: float = 100.0
 
     @classmethod
     def weak(cls, d: int, *, log_variance: float = 0.0, mean: float = 0.0) -> Hyperprior:
@@ -355,7 +357,7 @@ def _search_box(evidence: Evidence) -> tuple[Array, Array, Array]:
     prior, d = evidence.prior, evidence.X.shape[1]
     centre = np.append(np.full(d, prior.log_lengthscale), float(prior.log_variance))
     lower = np.append(np.full(d, math.log(0.01)), centre[d] - math.log(1e4))
-    upper = np.append(np.full(d, math.log(100.0)), centre[d] + math.log(1e4))
+    upper = np.append(np.full(d, math.log(prior.longest)), centre[d] + math.log(1e4))
     if isinstance(evidence.kernel, Kernel):
         centre = lower = upper = evidence.kernel.log_parameters
     starts = np.tile(centre, (3, 1))
