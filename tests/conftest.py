@@ -1,10 +1,16 @@
 """Settings and fixtures shared by all tests."""
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import numpy as np
 import pytest
+
+from forests import write_smooth_table
+from rahbo.experiments import spec
+from rahbo.problems.forest import Forest, forest
 
 # Set before anything imports matplotlib: no test may need a display.
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -18,3 +24,20 @@ hypothesis.settings.load_profile("rahbo")
 def rng() -> np.random.Generator:
     """A generator that gives every test the same numbers on every run."""
     return np.random.default_rng(20211206)
+
+
+@pytest.fixture(scope="session")
+def smooth_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A made-up table of the forest problem."""
+    path = tmp_path_factory.mktemp("forest") / "smooth.npz"
+    write_smooth_table(path)
+    return path
+
+
+@pytest.fixture
+def smooth_forest(smooth_table: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Forest]:
+    """The made-up problem, in the place of the real one."""
+    monkeypatch.setitem(spec.PROBLEMS, "forest", lambda: forest(smooth_table))
+    spec.problem_named.cache_clear()
+    yield spec.problem_named("forest")
+    spec.problem_named.cache_clear()

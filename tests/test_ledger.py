@@ -17,6 +17,7 @@ from rahbo.ledger import (
     checked_repeat,
     checked_values,
     observations_of,
+    own_bounds,
 )
 
 VALUES = st.floats(-1e6, 1e6, allow_nan=False)
@@ -231,3 +232,24 @@ def test_repeat_indices_are_plain_whole_numbers():
     for bad in (-1, 1.0, "1", None, True):
         with pytest.raises(DataError, match="whole number >= 0"):
             checked_repeat(bad)
+
+
+# -- bounds of a point's own round ---------------------------------------------------------------
+
+
+def test_a_cancelled_revisit_has_its_bound_but_an_open_or_failed_one_has_none():
+    told = [
+        trial(identity=0, x=(0.1,), values={0: 1.0}),
+        trial(identity=1, x=(0.2,), values={0: 2.0}, own_bound=-3.0),
+        trial(identity=2, x=(0.3,), values={0: 2.0}, own_bound=-5.0),
+    ]
+    data = observations_of(told, 1.0)
+    np.testing.assert_array_equal(own_bounds(told, data), [np.nan, -3.0, -5.0])
+    further = [
+        trial(identity=3, x=(0.1,), own_bound=-7.0, cancelled=True),
+        trial(identity=4, x=(0.2,), own_bound=-4.0, cancelled=True),
+        trial(identity=5, x=(0.3,), own_bound=9.0),
+        trial(identity=6, x=(0.3,), own_bound=9.0, failures={0: "", 1: "", 2: ""}),
+        trial(identity=7, x=(0.4,), own_bound=9.0, cancelled=True),
+    ]
+    np.testing.assert_array_equal(own_bounds([*told, *further], data), [-7.0, -3.0, -5.0])

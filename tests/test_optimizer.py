@@ -518,6 +518,22 @@ def test_recommendations_leave_out_own_round_until_a_chosen_point_is_told():
     assert opt.recommendations()["own_round"].params == s.params
 
 
+def test_a_cancelled_revisit_counts_for_the_own_round_rule_and_teaches_nothing():
+    both = rahbo.Candidates([{"x": 0.2}, {"x": 0.8}])
+    opt = rahbo.Optimizer(both, seed=0, n_initial=2, repeats=3)
+    for values in ([0.1, 0.2, 0.3], [0.5, 0.6, 0.7]):
+        opt.tell(opt.ask(), values)
+    before = opt.observations
+    assert "own_round" not in opt.recommendations()
+    s = opt.ask()
+    assert "own_round" not in opt.recommendations()
+    opt.cancel(s)
+    assert opt.recommendations()["own_round"].params == s.params
+    assert opt.recommend(rule="own_round").params == s.params
+    np.testing.assert_array_equal(opt.observations.values, before.values)
+    assert opt.n_evaluations == 6
+
+
 def test_recommendations_look_at_the_bound_once(monkeypatch):
     opt, looks, look = run(10), [], optimizer.values
     monkeypatch.setattr(optimizer, "values", lambda *args: looks.append(args) or look(*args))

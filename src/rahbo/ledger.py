@@ -119,16 +119,19 @@ def observations_of(trials: Iterable[Trial], sign: float) -> Observations:
     return Observations.from_rounds([t.x for t in ordered], values)
 
 
-def own_bounds(trials: Sequence[Trial], observations: Observations) -> Array:
+def own_bounds(trials: Iterable[Trial], observations: Observations) -> Array:
     """The largest bound each point had when it was chosen, ``(n,)``; NaN if it never was.
 
     Args:
-        trials: The trials behind the observations, one a round.
+        trials: All of a run. One that was cancelled counts where its point is observed: a revisit
+            whose values were known already.
         observations: Their data.
     """
     own = np.full(observations.n, np.nan)
-    for trial, point in zip(trials, observations.rounds, strict=True):
-        if trial.own_bound is not None:
+    index = {x.tobytes(): i for i, x in enumerate(observations.X)}
+    for trial in trials:
+        point = index.get(trial.x.tobytes())
+        if point is not None and trial.own_bound is not None and (trial.values or trial.cancelled):
             own[point] = np.fmax(own[point], trial.own_bound)
     return own
 

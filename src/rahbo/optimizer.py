@@ -369,7 +369,9 @@ class Optimizer:
 
         ``"own_round"`` is missing until a point that the strategy chose is told.
         """
-        chosen = any(t.own_bound is not None for t in self._valued())
+        with one_blas_thread():
+            own = own_bounds(self._trials.values(), self._model()[0])
+        chosen = not np.isnan(own).all()
         return self._recommend([r for r in get_args(Rule) if chosen or r != "own_round"], None)
 
     def _recommend(self, rules: list[Rule], other: RiskMeasure | None
@@ -379,7 +381,7 @@ class Optimizer:
         with one_blas_thread():
             observations, model = self._model()
             bound = values(lower(model, risk), observations.X)
-            own = own_bounds(self._valued(), observations)
+            own = own_bounds(self._trials.values(), observations)
             legal = settings.space.is_valid(observations.X)
             at = [
                 report.choose(r, observations, bound=bound, own_bound=own, risk=risk, legal=legal)

@@ -9,7 +9,8 @@ from rich.console import Console
 from rahbo.cli import main, reproduce
 from rahbo.experiments import runner
 from rahbo.experiments.records import Store
-from rahbo.experiments.spec import EXPERIMENTS, Experiment
+from rahbo.experiments.spec import EXPERIMENTS, PROBLEMS, Experiment, problem_named
+from rahbo.problems import forest
 
 TINY = Experiment("tiny", ("sine",), (1.0,), (2,), 3, 3, 3, quick_rounds=2)
 
@@ -66,7 +67,7 @@ def test_all_runs_every_experiment_with_the_seeds_asked_for(tmp_path, monkeypatc
     assert [[e.seeds for e in experiments] for _, experiments, *_ in ran] == [[5], [5, 5]]
 
 
-@pytest.mark.parametrize("name", ["sine", "branin", "repeats", "all"])
+@pytest.mark.parametrize("name", ["sine", "branin", "repeats", "forest", "all"])
 def test_help_names_the_experiments(name):
     assert name in invoke("--help").output
 
@@ -83,6 +84,25 @@ def test_without_matplotlib_there_are_no_figures_but_the_rest(tmp_path, monkeypa
     assert done.exit_code == 0, done.output
     assert 'pip install "rahbo[demo]"' in done.output
     assert sorted(p.name for p in (tmp_path / "tiny").iterdir()) == ["records", "summary.md"]
+
+
+def test_the_forest_runs_on_its_table(smooth_forest, tmp_path):
+    done = invoke("forest", "--quick", "--seeds", 1, "--jobs", 1, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "forest: 5 of 5 runs" in done.output
+    assert "forest, alpha = 100, k = 5, T = 20" in done.output
+    page = (tmp_path / "forest" / "summary.md").read_text("utf-8")
+    for name in ("data", "results", "regret", "reported"):
+        assert f"](forest-{name}.png)" in page
+        assert (tmp_path / "forest" / f"forest-{name}.pdf").exists()
+
+
+def test_without_its_table_the_forest_says_how_to_make_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(PROBLEMS, "forest", lambda: forest(tmp_path / "none.npz"))
+    problem_named.cache_clear()
+    done = invoke("forest", "--quick", "--jobs", 1, "--out", tmp_path)
+    assert done.exit_code == 1
+    assert "needs a table of results" in done.output.replace("\n", " ")
 
 
 def test_on_a_terminal_there_is_a_bar_with_the_time_left():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rahbo.experiments.metrics import Band, Runs
+from rahbo.experiments.runner import run_case
 from rahbo.experiments.spec import Case
 from rahbo.risk import MeanVariance
 
@@ -38,7 +39,7 @@ RUNS = Runs(
 def test_the_initial_design_does_not_count():
     np.testing.assert_array_equal(RUNS.tried("f"), [[0.5, 1.0, 1.0], [0.0, 0.0, 0.8]])
     np.testing.assert_array_equal(RUNS.tried("noise_var"), [[0.1, 1.1, 0.1], [0.6, 0.1, 0.2]])
-    np.testing.assert_array_equal(RUNS.evaluations(), [10, 15, 20])
+    np.testing.assert_array_equal(RUNS.evaluations(), [[10, 15, 20], [10, 15, 20]])
     assert RUNS.seeds == 2
 
 
@@ -64,8 +65,48 @@ def test_learning_rounds_count_unless_told_otherwise():
     runs = Runs(case, [[record(i, float(i), 0.1) for i in range(case.n_rounds)]])
     np.testing.assert_array_equal(runs.tried("f"), [[1, 2, 3]])
     np.testing.assert_array_equal(runs.without_learning().tried("f"), [[11, 12, 13]])
-    np.testing.assert_array_equal(runs.without_learning().evaluations(), [60, 65, 70])
+    np.testing.assert_array_equal(runs.without_learning().evaluations(), [[60, 65, 70]])
     np.testing.assert_array_equal(RUNS.without_learning().tried("f"), RUNS.tried("f"))
+
+
+def test_the_best_point_tried_counts_the_initial_design_and_no_later_round():
+    case = Case("sine", "gpucb", 0.0, 5, 2, 3, 0)
+    tried = [(0.1, 0.1), (0.9, 0.5), (0.5, 0.1), (1.0, 0.9), (0.5, 0.1), (2.0, 0.0)]
+    runs = Runs(case, [[record(i, *there) for i, there in enumerate(tried)]])
+    # MV with alpha 2: -0.1, -0.1, 0.3, -0.8, 0.3.
+    np.testing.assert_array_equal(runs.best_tried("f", RISK), [[0.5, 0.5, 0.5]])
+    np.testing.assert_array_equal(runs.best_tried("noise_var", RISK), [[0.1, 0.1, 0.1]])
+    neutral = MeanVariance(0.0)
+    np.testing.assert_array_equal(runs.best_tried("f", neutral), [[0.9, 1.0, 1.0]])
+    np.testing.assert_array_equal(runs.best_tried("noise_var", neutral), [[0.5, 0.9, 0.9]])
+
+
+def test_a_table_is_judged_under_a_measure_that_the_method_does_not_know(smooth_forest):
+    tried = [(0.9, 0.05), (0.8, 0.01), (0.7, 0.001), (0.95, 0.1)]
+    records = [
+        record(i, *there) | {"reported": {"empirical": {"f": 0.95, "noise_var": 0.1}}}
+        for i, there in enumerate(tried)
+    ]
+    on_table = Runs(Case("forest", "gpucb", 0.0, 5, 1, 3, 0), [records])
+    assert on_table.judged("f", MeanVariance(20.0), "empirical").tolist() == [[0.8, 0.7, 0.7]]
+    assert on_table.reported("f", "empirical").tolist() == [[0.95] * 3]
+    best = smooth_forest.optimum(MeanVariance(20.0)).value
+    np.testing.assert_allclose(
+        on_table.simple_regret(MeanVariance(20.0), "empirical"),
+        [[best - 0.6, best - 0.68, best - 0.68]],
+    )
+    elsewhere = Runs(Case("sine", "gpucb", 0.0, 5, 1, 3, 0), [records])
+    assert elsewhere.judged("f", MeanVariance(20.0), "empirical").tolist() == [[0.95] * 3]
+
+
+def test_on_a_table_a_method_that_knows_the_measure_is_judged_as_it_reports(smooth_forest):
+    case = Case("forest", "rahbo", 20.0, 5, 4, 4, 1)
+    runs, risk = Runs(case, [run_case(case)]), MeanVariance(20.0)
+    for quantity in ("f", "noise_var"):
+        np.testing.assert_allclose(
+            runs.judged(quantity, risk, "empirical"), runs.reported(quantity, "empirical")
+        )
+        np.testing.assert_array_equal(runs.judged(quantity, risk), runs.reported(quantity))
 
 
 def test_bands():

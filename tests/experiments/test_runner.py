@@ -18,7 +18,10 @@ from rahbo.experiments import runner
 from rahbo.experiments.records import Store
 from rahbo.experiments.runner import replay, run_case, run_cases
 from rahbo.experiments.spec import Case, Experiment
+from rahbo.policy import strategies
+from rahbo.policy.search import maximise
 from rahbo.problems import sine
+from rahbo.risk import MeanVariance
 
 CASE = Case("sine", "rahbo", 1.0, 3, 4, 4, 5)
 # The same in the program below.
@@ -92,6 +95,76 @@ def test_a_replay_ends_where_the_run_ended(records):
     assert {rule: optimizer.recommend(rule=rule).params for rule in last} == {
         rule: place["params"] for rule, place in last.items()
     }
+
+
+# A table
+
+
+FOREST = Case("forest", "rahbo", 20.0, 5, 4, 6, 0)
+
+
+def params_of(records):
+    return [r["tried"]["params"] for r in records]
+
+
+@pytest.fixture
+def _revisiting(monkeypatch):
+    """Whatever the method, about every other proposal is a point that is known already."""
+
+    def propose(bound, domain, rng):
+        return domain.known[0] if rng.random() < 0.5 else maximise(bound, domain, rng)
+
+    monkeypatch.setattr(strategies, "maximise", propose)
+
+
+@pytest.mark.parametrize("method", ["rahbo", "gpucb", "rahbo-us"])
+@pytest.mark.usefixtures("_revisiting")
+def test_values_of_a_table_are_told_once_and_a_revisit_counts_as_a_round(smooth_forest, method):
+    case = replace(FOREST, method=method, alpha=0.0 if method == "gpucb" else 20.0)
+    records, optimizer = run_case(case), replay(case)
+    assert [r["round"] for r in records] == list(range(case.n_rounds))
+    tried = params_of(records)
+    new = [params not in tried[:i] for i, params in enumerate(tried)]
+    assert case.n_initial < sum(new) < case.n_rounds
+    assert [r["evaluations"] for r in records] == (5 * np.cumsum(new)).tolist()
+    assert optimizer.n_evaluations == 5 * sum(new)
+    assert set(optimizer.observations.count.tolist()) == {5}
+    assert optimizer.open == ()
+    for trial, is_new in zip(optimizer.trials, new, strict=True):
+        values = smooth_forest.values(trial.params) if is_new else []
+        assert list(trial.values.values()) == values
+    assert run_case(case) == records
+
+
+def test_reports_on_a_table_are_the_truth_of_what_was_seen(smooth_forest):
+    records = run_case(FOREST)
+    for i, r in enumerate(records):
+        values = [smooth_forest.values(params) for params in params_of(records[: i + 1])]
+        means, variances = np.mean(values, axis=1), np.var(values, axis=1, ddof=1)
+        assert r["tried"]["f"] == pytest.approx(means[-1])
+        assert r["tried"]["noise_var"] == pytest.approx(variances[-1])
+        if i < FOREST.n_initial:
+            continue
+        assert r["reported"]["best_observed"]["f"] == pytest.approx(max(means))
+        place = r["reported"]["empirical"]
+        largest = max(means - 20.0 * variances)
+        assert place["f"] - 20.0 * place["noise_var"] == pytest.approx(largest)
+        assert smooth_forest.regret(place["params"], MeanVariance(20.0)) >= 0
+
+
+def test_a_first_round_that_revisits_the_design_is_reported_by_every_rule(
+    smooth_forest, monkeypatch
+):
+    monkeypatch.setattr(strategies, "maximise", lambda bound, domain, rng: domain.known[0])
+    records = run_case(FOREST)
+    assert records[-1]["evaluations"] == 5 * FOREST.n_initial
+    last = records[FOREST.n_initial :]
+    assert all(r["reported"]["own_round"]["params"] == r["tried"]["params"] for r in last)
+
+
+def test_a_table_has_as_many_repeats_as_values(smooth_forest):
+    with pytest.raises(SettingsError, match=r"5 values at a point.*got 3"):
+        run_case(replace(FOREST, repeats=3))
 
 
 def test_finished_cases_are_not_run_again(tmp_path, monkeypatch):

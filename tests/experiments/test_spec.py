@@ -88,6 +88,14 @@ def test_the_laser_has_the_papers_sizes(name):
     assert len(problem.space) == 4
 
 
+def test_the_forest_has_the_papers_sizes(smooth_forest):
+    (e,) = EXPERIMENTS["forest"]
+    assert (e.problems, e.alphas, e.repeats) == (("forest",), (20.0, 100.0), (5,))
+    assert (e.rounds, e.n_initial, e.seeds) == (50, 10, 15)
+    assert len(e.cases()) == 15 * (2 + 1 + 2)
+    assert problem_named("forest") is smooth_forest
+
+
 def test_seeds_can_be_changed():
     assert [e.seeds for e in with_seeds(EXPERIMENTS["repeats"], 4)] == [4] * 10
 

@@ -5,6 +5,7 @@ import pytest
 
 from rahbo.experiments.metrics import Band
 from rahbo.experiments.records import Store
+from rahbo.experiments.runner import run_cases
 from rahbo.experiments.spec import Experiment
 from rahbo.experiments.summary import (
     PLACES,
@@ -100,3 +101,19 @@ def test_the_page_has_the_table_and_says_who_made_it(store):
     assert "| sine | 0.5 | 4 | 2 | RAHBO | 0.30 ± 0.20 |" in page
     assert made_by[0] in page
     assert page.endswith("![here](here.png)")
+
+
+def test_on_a_table_gpucb_is_reported_by_the_alpha_of_the_row(smooth_forest, tmp_path):
+    small = Experiment("forest", ("forest",), (20.0, 100.0), (5,), 3, 4, 1, ("rahbo", "gpucb"))
+    store = Store(tmp_path)
+    run_cases(small.cases(), store)
+    (case,) = small.runs_of("forest", "gpucb", 20.0, 5)
+    tried = np.array([[r["tried"]["f"], r["tried"]["noise_var"]] for r in store.read(case)])
+    for row in rows([small], store):
+        if row.method == "GP-UCB":
+            f, noise_var = tried[np.argmax(tried @ [1.0, -row.alpha])]
+            assert row.reported["empirical"].f.mean == f
+            assert row.reported["empirical"].noise_var.mean == noise_var
+            assert row.reported["best_observed"].f.mean == tried[:, 0].max()
+        regret = row.simple["empirical"].mean
+        assert 0 <= regret <= row.simple["best_observed"].mean + 1e-12

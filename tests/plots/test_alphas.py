@@ -23,7 +23,7 @@ from rahbo.plots.style import COLORS
 
 @pytest.fixture(scope="module")
 def found(experiments, finished):
-    return outcomes(experiments["sine"][0], finished, "sine", 3)
+    return outcomes(experiments["sine"][0], finished, "sine", 3, ("pessimistic", "best_observed"))
 
 
 def rounds_of(folder, case):
@@ -128,6 +128,26 @@ def test_reported_points_have_a_row_a_rule(found):
             drawn = ax.get_lines()
             assert drawn[0].get_ydata().tolist() == o.reported[rule]["rahbo"].f.tolist()
     assert {ax.get_ylim() for ax in axes.flat} == {axes[0, 0].get_ylim()}
+
+
+def test_on_a_table_empirical_reports_are_by_the_alpha_of_the_panel(experiments, finished):
+    e = experiments["forest"][0]
+    for o in outcomes(e, finished, "smooth-forest", 5, ("empirical",)):
+        for method, points in o.reported["empirical"].items():
+            for i, case in enumerate(e.runs_of("smooth-forest", method, o.alpha, 5)):
+                # Four points of the initial design and three rounds that count.
+                tried = [r["tried"] for r in rounds_of(finished.folder, case)[:7]]
+                best = max(tried, key=lambda there: there["f"] - o.alpha * there["noise_var"])
+                assert (points.f[i], points.noise_var[i]) == (best["f"], best["noise_var"])
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_legends_are_no_wider_than_their_figure(found, n):
+    figure = figure_of_reported((found * 2)[:n])
+    figure.draw_without_rendering()
+    legend, whole = figure.legends[0].get_window_extent(), figure.bbox
+    assert whole.x0 <= legend.x0
+    assert legend.x1 <= whole.x1
 
 
 def test_regrets_share_a_scale_along_a_row_that_shows_all(experiments, finished):

@@ -6,8 +6,10 @@ from matplotlib.figure import Figure
 
 from rahbo.experiments.metrics import Band, Runs
 from rahbo.plots.regret import (
+    LINEAR,
     Curve,
     draw_curves,
+    draw_kind,
     draw_log_curves,
     figure_of_regrets,
     regret_curves,
@@ -27,7 +29,7 @@ def curves(experiments, finished):
 
 
 def test_curves_are_the_metrics_of_the_records(curves, experiments, finished):
-    assert set(curves) == {"cumulative", "simple", "suboptimality"}
+    assert set(curves) == {"cumulative", "simple", "suboptimality", "empirical", "evaluations"}
     labels = ["RAHBO", "GP-UCB", "RAHBO-US", "RAHBO-US as published"]
     assert [c.label for c in curves["simple"]] == labels
     cases = experiments["sine"][0].runs_of("sine", "rahbo-us", 0.5, 3)
@@ -38,6 +40,14 @@ def test_curves_are_the_metrics_of_the_records(curves, experiments, finished):
     np.testing.assert_array_equal(published.band.mean, later)
     assert np.all(np.isnan(published.band.two_se))
     assert counted.x.tolist() == [1, 2, 3]
+    assert curves["evaluations"][0].band.mean.tolist() == [12, 15, 18]
+    reported = runs.simple_regret(risk, "empirical").mean(axis=0)
+    np.testing.assert_array_equal(curves["empirical"][2].band.mean, reported)
+
+
+def test_only_evaluations_and_sums_are_on_a_linear_scale(curves):
+    scales = {kind: draw_kind(kind, curves[kind], Figure().subplots()) for kind in curves}
+    assert {kind for kind, ax in scales.items() if ax.get_yscale() == "linear"} == LINEAR
 
 
 def test_a_band_is_two_errors_about_the_mean():

@@ -1,8 +1,10 @@
 """The forest problem: its table, its two shortcuts against direct fits, and live forests."""
 
 import importlib.util
+import json
 import pickle
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +15,7 @@ from scipy import stats
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import balanced_accuracy_score
 
+from forests import NEGATIVES, POSITIVES, SHAPE, write_table
 from rahbo.errors import DataError, NotReadyError, SpaceError
 from rahbo.problems.forest import (
     FEATURES,
@@ -21,16 +24,16 @@ from rahbo.problems.forest import (
     LiveForest,
     balanced_accuracy,
     count_folds,
+    fold_rows,
     forest,
     live,
     read_csv,
     split_by_time,
 )
+from rahbo.problems.timeline import count_times
 from rahbo.risk import MeanVariance, Quantile
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "forest_table.py"
-SHAPE = (100, 24, 15, 5)
-POSITIVES, NEGATIVES = np.array([91, 24, 33, 53, 22]), np.array([900, 800, 850, 700, 950])
 
 
 @pytest.fixture(scope="module")
@@ -69,21 +72,6 @@ def all_scores(script, trees, split, max_depth):
     return balanced_accuracy(hits, false_alarms, *sizes)
 
 
-def write_table(path, seeds=(0,), **changes):
-    rng = np.random.default_rng(7)
-    arrays = {
-        "hits": rng.integers(0, POSITIVES + 1, size=(len(seeds), *SHAPE)).astype(np.uint8),
-        "false_alarms": rng.integers(0, 60, size=(len(seeds), *SHAPE)).astype(np.uint8),
-        "positives": POSITIVES,
-        "negatives": NEGATIVES,
-        "seeds": np.array(seeds),
-        "max_features": np.array(MAX_FEATURES),
-    }
-    arrays |= changes
-    np.savez_compressed(path, **{name: a for name, a in arrays.items() if a is not None})
-    return arrays
-
-
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     path = tmp_path_factory.mktemp("forest") / "forest.npz"
@@ -108,8 +96,8 @@ def test_folds_mean_and_variance_are_those_of_the_stored_counts(table):
     for setting, f, v in zip(settings, problem.f(X), problem.noise_var(X), strict=True):
         expected = by_hand(arrays, *setting)
         params = dict(zip(SPACE, setting, strict=True))
-        np.testing.assert_allclose(problem.folds(params), expected, rtol=1e-14)
-        assert problem.folds(params) == problem.folds(params)
+        np.testing.assert_allclose(problem.values(params), expected, rtol=1e-14)
+        assert problem.values(params) == problem.values(params)
         assert f == pytest.approx(sum(expected) / 5, rel=1e-14)
         assert v == pytest.approx(sum((s - f) ** 2 for s in expected) / 4, rel=1e-12)
 
@@ -123,7 +111,7 @@ def test_fold_scores_are_averaged_over_seeds(tmp_path):
     rejected = 1.0 - arrays["false_alarms"][at] / NEGATIVES
     expected = (recall + rejected).sum(axis=0) / 4
     params = {"n_estimators": 37, "max_features": 12, "max_depth": 9}
-    np.testing.assert_allclose(problem.folds(params), expected, rtol=1e-14)
+    np.testing.assert_allclose(problem.values(params), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("risk", [MeanVariance(0.0), MeanVariance(20.0), Quantile(0.1)], ids=repr)
@@ -151,7 +139,7 @@ def test_of_equal_settings_the_optimum_has_the_fewest_trees(tmp_path):
 def test_sample_draws_each_fold_equally_often(table, rng):
     problem = forest(table[0])
     params = {"n_estimators": 50, "max_features": 10, "max_depth": 4}
-    folds = problem.folds(params)
+    folds = problem.values(params)
     assert len(set(folds)) == 5
     drawn = [problem.sample(params, rng) for _ in range(5000)]
     counts = [drawn.count(value) for value in folds]
@@ -162,7 +150,7 @@ def test_sample_draws_each_fold_equally_often(table, rng):
 def test_points_outside_the_table_are_refused(table):
     problem = forest(table[0])
     with pytest.raises(SpaceError):
-        problem.folds({"n_estimators": 101, "max_features": 10, "max_depth": 4})
+        problem.values({"n_estimators": 101, "max_features": 10, "max_depth": 4})
     for row in ([0, 10, 4], [50, 29, 4], [50, 10, 4.5], [50, 10, np.nan]):
         with pytest.raises(DataError, match="whole numbers"):
             problem.f(np.array([row], dtype=np.float64))
@@ -204,6 +192,13 @@ def test_split_trains_on_the_past_and_keeps_every_row():
     np.testing.assert_array_equal(np.concatenate([split.y_train, split.y_val]), y)
     assert len(split.y_train) == 603
     np.testing.assert_array_equal(np.diff(split.edges), [121, 121, 121, 121, 120])
+
+
+@pytest.mark.parametrize("n", [10, 11, 1207, 284_807])
+def test_folds_are_equal_parts_of_the_second_half(n):
+    rows = fold_rows(n)
+    assert (rows[0], rows[-1]) == (n // 2, n)
+    assert np.ptp(np.diff(rows)) <= 1
 
 
 def test_split_refuses_a_fold_of_one_class():
@@ -432,11 +427,42 @@ def test_incomplete_or_mixed_folders_are_not_combined(script, tmp_path):
     assert not target.exists()
 
 
-@pytest.mark.parametrize("argv", [[], ["data.csv"], ["--combine", "x"], ["--to", "y"]])
+def test_script_counts_by_hour(script, csv, tmp_path):
+    path, _, y = csv
+    target = tmp_path / "times.json"
+    script.main([str(path), "--times", str(target)])
+    stored = json.loads(target.read_text("utf-8"))
+    assert "Dal Pozzolo" in stored.pop("source")
+    # The i-th row is at second i.
+    counts = count_times(np.arange(len(y)), y)
+    assert stored == json.loads(json.dumps(asdict(counts)))
+    assert sum(stored["fraud"]) == y.sum()
+
+
+def test_script_reads_the_times_of_a_parquet_file(script, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {"Class": np.array([1, 0, 1], dtype=np.uint8), "Time": np.array([70, 0, 9], "i4")}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "some.parquet")
+    seconds, y = script.read_times(tmp_path / "some.parquet")
+    assert (seconds.tolist(), y.tolist()) == ([0, 9, 70], [0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [],
+        ["data.csv"],
+        ["--combine", "x"],
+        ["--to", "y"],
+        ["--times", "z"],
+        ["data.csv", "--out", "x", "--times", "z"],
+    ],
+)
 def test_script_refuses_half_a_command(script, argv, capsys):
     with pytest.raises(SystemExit):
         script.main(argv)
-    assert "either DATA --out DIR, or --combine DIR --to FILE" in capsys.readouterr().err
+    assert "--combine DIR --to FILE, or DATA --times FILE" in capsys.readouterr().err
 
 
 # Live forests

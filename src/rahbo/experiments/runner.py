@@ -18,7 +18,7 @@ from rahbo.experiments.spec import METHODS, Case, problem_named
 from rahbo.ledger import Suggestion
 from rahbo.loop import evaluation_seed
 from rahbo.optimizer import Optimizer
-from rahbo.problems import Problem
+from rahbo.problems import Problem, Tabulated
 from rahbo.settings import paper_preset
 
 Progress = Callable[[Case], object]
@@ -55,8 +55,16 @@ def _rounds(case: Case, optimizer: Optimizer) -> Iterator[Suggestion]:
     problem = problem_named(case.problem)
     for _ in range(case.n_rounds):
         suggestion = optimizer.ask()
-        optimizer.tell(suggestion, _values(case, problem, suggestion))
+        if isinstance(problem, Tabulated) and _is_told(optimizer, suggestion):
+            # The same values again are no evidence: the round counts, and teaches nothing.
+            optimizer.cancel(suggestion)
+        else:
+            optimizer.tell(suggestion, _values(case, problem, suggestion))
         yield suggestion
+
+
+def _is_told(optimizer: Optimizer, suggestion: Suggestion) -> bool:
+    return any(t.values and t.params == suggestion.params for t in optimizer.trials)
 
 
 def _optimizer(case: Case) -> Optimizer:
@@ -67,6 +75,14 @@ def _optimizer(case: Case) -> Optimizer:
 
 def _values(case: Case, problem: Problem, suggestion: Suggestion) -> list[float]:
     """What the evaluations of a suggestion give; the noise of a round is that of its number."""
+    if isinstance(problem, Tabulated):
+        values = problem.values(suggestion.params)
+        if len(values) != case.repeats:
+            raise SettingsError(
+                f"{problem.name} has {len(values)} values at a point, so a round has "
+                f"{len(values)} repeats, got {case.repeats}."
+            )
+        return values
     seeds = (evaluation_seed(case.seed, suggestion.id, i) for i in suggestion.indices)
     return [problem.sample(suggestion.params, np.random.default_rng(seed)) for seed in seeds]
 

@@ -31,6 +31,7 @@ PROBLEMS: Mapping[str, Callable[[], Problem]] = {
     "branin-s2": lambda: problems.branin(2.0),
     "fel": problems.fel,
     "euxfel": problems.euxfel,
+    "forest": problems.forest,
 }
 
 
@@ -150,6 +151,7 @@ EXPERIMENTS: Mapping[str, tuple[Experiment, ...]] = {
     ),
     "fel": (Experiment("fel", ("fel",), (0.5, 1.0, 2.0, 5.0), (10,), 200, 30, 15),),
     "euxfel": (Experiment("euxfel", ("euxfel",), (0.5, 1.0, 2.0, 5.0), (10,), 200, 30, 15),),
+    "forest": (Experiment("forest", ("forest",), (20.0, 100.0), (5,), 50, 10, 15),),
 }
 
 

@@ -30,6 +30,9 @@ Numbers are means over n seeds ± 2 standard errors, at the end of the T rounds 
   evaluation does, except in the rows "as published", where T rounds are counted after them.
 - GP-UCB knows no alpha: the same runs are judged with each, and its MV of sample mean and sample
   variance is the sample mean.
+- Where a point has the same values at each visit (forest), a revisit counts as a round, also k
+  times in k R_T, but nothing is evaluated; and the largest MV of sample mean and sample variance
+  is that with the row's alpha, for GP-UCB too.
 - Above RAHBO: R_T minus RAHBO's with the same seed. The other columns of the second table: true
   mean; true noise variance, at the points tried and at the point reported under each rule.
 """
@@ -114,7 +117,7 @@ def _row(runs: Runs, alpha: float, method: str, against: Runs | None) -> Row:
         None if above is None else Band.over_seeds(above),
         Place(*(Band.over_seeds(runs.tried(name).mean(axis=1)) for name in TRUTH)),
         {
-            rule: Place(*(Band.over_seeds(runs.reported(name, rule)[:, -1]) for name in TRUTH))
+            rule: Place(*(Band.over_seeds(runs.judged(name, risk, rule)[:, -1]) for name in TRUTH))
             for rule in RULES
         },
     )

@@ -16,14 +16,19 @@ from rahbo.arrays import Array
 from rahbo.experiments.metrics import Runs
 from rahbo.experiments.records import Store
 from rahbo.experiments.spec import TITLES, Experiment, problem_named
-from rahbo.plots.regret import LABELS, Curve, Kind, draw_curves, draw_log_curves
+from rahbo.plots.regret import LABELS, LINEAR, Curve, Kind, draw_kind
 from rahbo.plots.style import COLORS, DASHES, GREY, INK, legend_below, panels, styled
 from rahbo.report.recommendation import Rule
 from rahbo.risk import MeanVariance
 
 BINS, TICKS = 30, 3
 MARKERS: Mapping[str, str] = {"rahbo": "o", "gpucb": "s", "rahbo-us": "^"}
-RULES: Mapping[Rule, str] = {"pessimistic": "largest lower bound", "best_observed": "best observed"}
+RULES: Mapping[Rule, str] = {
+    "pessimistic": "largest lower bound",
+    "own_round": "largest lower bound then",
+    "best_observed": "best observed",
+    "empirical": "largest empirical MV",
+}
 MEAN, NOISE = "$f$", r"noise variance $\rho^2$"
 
 
@@ -52,12 +57,18 @@ class Outcome:
     reported: Mapping[Rule, Mapping[str, Points]]
 
 
-def outcomes(experiment: Experiment, store: Store, problem: str, repeats: int) -> list[Outcome]:
+def outcomes(
+    experiment: Experiment, store: Store, problem: str, repeats: int, rules: Sequence[Rule]
+) -> list[Outcome]:
     """Gather finished runs on a problem, a record for each risk coefficient."""
-    return [_outcome(experiment, store, problem, alpha, repeats) for alpha in experiment.alphas]
+    return [
+        _outcome(experiment, store, problem, alpha, repeats, rules) for alpha in experiment.alphas
+    ]
 
 
-def _outcome(e: Experiment, store: Store, problem: str, alpha: float, repeats: int) -> Outcome:
+def _outcome(
+    e: Experiment, store: Store, problem: str, alpha: float, repeats: int, rules: Sequence[Rule]
+) -> Outcome:
     runs = {m: Runs.load(store, e.runs_of(problem, m, alpha, repeats)) for m in e.methods}
     truth = problem_named(problem)
     best = truth.params_to_row(truth.optimum(MeanVariance(alpha)).params)[None]
@@ -65,12 +76,14 @@ def _outcome(e: Experiment, store: Store, problem: str, alpha: float, repeats: i
         alpha,
         Points(truth.f(best), truth.noise_var(best)),
         {m: Points(r.tried("f").ravel(), r.tried("noise_var").ravel()) for m, r in runs.items()},
-        {rule: {m: _reported(r, rule) for m, r in runs.items()} for rule in RULES},
+        {rule: {m: _reported(r, rule, alpha) for m, r in runs.items()} for rule in rules},
     )
 
 
-def _reported(runs: Runs, rule: Rule) -> Points:
-    return Points(runs.reported("f", rule)[:, -1], runs.reported("noise_var", rule)[:, -1])
+def _reported(runs: Runs, rule: Rule, alpha: float) -> Points:
+    risk = MeanVariance(alpha)
+    f, noise_var = (runs.judged(name, risk, rule)[:, -1] for name in ("f", "noise_var"))
+    return Points(f, noise_var)
 
 
 def figure_of_tried(found: Sequence[Outcome]) -> Figure:
@@ -89,7 +102,7 @@ def figure_of_tried(found: Sequence[Outcome]) -> Figure:
                 ax.locator_params(axis="x", nbins=TICKS)
             row[0].set_ylabel("share of rounds")
         _title_columns(axes[0], found)
-        legend_below(figure, axes[0, :1])
+        legend_below(figure, axes[0, :1], columns=_columns(axes.shape[1], 4))
     return figure
 
 
@@ -114,17 +127,18 @@ def draw_shares(by_method: Mapping[str, Array], bins: Array, ax: Axes) -> Axes:
 def figure_of_reported(found: Sequence[Outcome]) -> Figure:
     """Mean against noise variance of the points reported in the end, a row for each rule."""
     with styled():
-        figure, axes = panels(len(RULES), len(found), sharex=True, sharey=True)
-        for row, (rule, name) in zip(axes, RULES.items(), strict=True):
+        rules = list(found[0].reported)
+        figure, axes = panels(len(rules), len(found), sharex=True, sharey=True)
+        for row, rule in zip(axes, rules, strict=True):
             for ax, outcome in zip(row, found, strict=True):
                 draw_reported(outcome.reported[rule], ax)
                 draw_best(outcome, ax)
-            row[0].set_ylabel(f"{name}\n{MEAN} at reported point")
+            row[0].set_ylabel(f"{RULES[rule]}\n{MEAN} at reported point")
         for ax in axes[-1]:
             ax.set_xlabel(NOISE)
             ax.locator_params(axis="x", nbins=TICKS)
         _title_columns(axes[0], found)
-        legend_below(figure, axes[0, :1], columns=5)
+        legend_below(figure, axes[0, :1], columns=_columns(axes.shape[1], 5))
     return figure
 
 
@@ -172,22 +186,26 @@ def figure_of_regrets_by_alpha(
     with styled():
         figure, axes = panels(len(kinds), len(by_alpha), sharex=True, sharey="row")
         for row, kind in zip(axes, kinds, strict=True):
-            draw = draw_curves if kind == "cumulative" else draw_log_curves
             limits = [
-                draw(curves[kind], ax).get_ylim()
+                draw_kind(kind, curves[kind], ax).get_ylim()
                 for ax, curves in zip(row, by_alpha.values(), strict=True)
             ]
             low, high = min(ends[0] for ends in limits), max(ends[1] for ends in limits)
-            row[0].set_ylim(0.0 if kind == "cumulative" else low, high)
+            row[0].set_ylim(0.0 if kind in LINEAR else low, high)
             row[0].set_ylabel(LABELS[kind])
         for ax, alpha in zip(axes[0], by_alpha, strict=True):
             ax.set_title(f"α = {alpha:g}")
         for ax in axes[-1]:
             ax.set_xlabel("round")
-        legend_below(figure, axes[0, :1])
+        legend_below(figure, axes[0, :1], columns=_columns(axes.shape[1], 4))
     return figure
 
 
 def _title_columns(axes: Sequence[Axes], found: Sequence[Outcome]) -> None:
     for ax, outcome in zip(axes, found, strict=True):
         ax.set_title(f"α = {outcome.alpha:g}")
+
+
+def _columns(panels: int, most: int) -> int:
+    """Columns of a legend that is no wider than so many panels beside each other."""
+    return min(most, max(2, 3 * panels // 2))

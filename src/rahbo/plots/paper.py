@@ -25,6 +25,7 @@ from rahbo.plots.alphas import (
     outcomes,
 )
 from rahbo.plots.fits import figure_of_fits, fit_1d
+from rahbo.plots.forest import Best, figure_of_results, figure_of_timeline, results
 from rahbo.plots.landscapes import (
     BRANIN_MAXIMA,
     figure_of_acquired,
@@ -36,15 +37,21 @@ from rahbo.plots.landscapes import (
 from rahbo.plots.regret import Kind, figure_of_regrets, regret_curves
 from rahbo.plots.repeats import LENGTHSCALE, RepeatsStudy, figure_of_repeats, repeats_study
 from rahbo.plots.style import PANEL, save, styled
+from rahbo.problems.timeline import timeline
 
 HISTOGRAM_SEEDS = 9
 FITTED_SEEDS = 3
 # Branin's function falls to -308 in a corner; the maxima are at -0.4.
 BRANIN_LOWEST = -20.0
-LASERS: Mapping[str, str] = {
+CALLED: Mapping[str, str] = {
     "fel": "Free-electron laser with a measured mean and an invented noise",
     "euxfel": "European XFEL with the mean and the noise that were measured",
+    "forest": "Random forest",
 }
+PUBLISHED = (
+    " RAHBO-US is drawn twice: with its learning rounds among the rounds, and as published, "
+    "counted from their end."
+)
 BEST_POINT = "The best point is that of largest MV under the panel's α."
 
 
@@ -104,14 +111,10 @@ def regrets(
 
 def _regret_caption(e: Experiment, problem: str, alpha: float | None, k: int) -> str:
     risk = "by risk coefficient" if alpha is None else f"α = {alpha:g}"
-    published = (
-        " RAHBO-US is drawn twice: with its learning rounds among the rounds, and as published, "
-        "counted from their end."
-    )
     return (
         f"{_called(problem)}, {risk}, k = {k}: regret by round after the initial design, "
         f"mean over {e.seeds} seeds ± 2 standard errors. Simple regret is that of the point with "
-        "the largest lower bound." + (published if "rahbo-us" in e.methods else "")
+        "the largest lower bound." + (PUBLISHED if "rahbo-us" in e.methods else "")
     )
 
 
@@ -224,7 +227,8 @@ def laser(experiments: Sequence[Experiment], store: Store) -> Figures:
 
 def _laser(e: Experiment, store: Store, problem: str) -> Figures:
     (k,) = e.repeats
-    found, called = outcomes(e, store, problem, k), _called(problem)
+    found = outcomes(e, store, problem, k, ("pessimistic", "best_observed"))
+    called = _called(problem)
     yield PaperFigure(
         f"{problem}-tried",
         f"{called}: objective and noise variance at the points acquired in {e.rounds} rounds of "
@@ -248,10 +252,70 @@ def _laser(e: Experiment, store: Store, problem: str) -> Figures:
     )
 
 
+def forest(experiments: Sequence[Experiment], store: Store) -> Figures:
+    """The data, all results of the table, regrets and points reported by empirical MV."""
+    yield PaperFigure(
+        "forest-data",
+        "Credit-card transactions by hour, without and with fraud. Forests learn from the first "
+        "half of all transactions; the second half is cut into five folds of equal size, which "
+        f"hold {', '.join(map(str, timeline().frauds[1:]))} frauds.",
+        figure_of_timeline(timeline()),
+    )
+    for e in experiments:
+        for problem in e.problems:
+            yield _results(e, problem)
+            yield from _forest(e, store, problem)
+
+
+def _results(e: Experiment, problem: str) -> PaperFigure:
+    found = results(problem_named(problem), (0.0, *e.alphas))
+    return PaperFigure(
+        f"{problem}-results",
+        f"{_called(problem)}: mean and variance of the five fold scores of all "
+        f"{len(found.every.f):,} settings; on the right the part in the frame. No setting lies "
+        "above the line through the best one for its α. Settings next to it differ by one at most "
+        "in each parameter: where they are scattered, the best one owes its place to luck. "
+        + " ".join(_best_caption(alpha, best) for alpha, best in found.best.items()),
+        figure_of_results(found),
+    )
+
+
+def _best_caption(alpha: float, best: Best) -> str:
+    setting = ", ".join(f"{name} {value}" for name, value in best.params.items())
+    f, noise_var = float(best.there.f[0]), float(best.there.noise_var[0])
+    return (
+        f"α = {alpha:g}: {setting}, with mean {f:.3f} and variance {noise_var:.2g}; the median "
+        f"setting next to it has an MV smaller by {float(np.median(best.loss)):.2g}."
+    )
+
+
+def _forest(e: Experiment, store: Store, problem: str) -> Figures:
+    (k,) = e.repeats
+    called = _called(problem)
+    curves = {alpha: regret_curves(e, store, problem, alpha, k) for alpha in e.alphas}
+    yield PaperFigure(
+        f"{problem}-regret",
+        f"{called}, by risk coefficient: above, regret of the evaluated setting of largest "
+        "empirical MV under the panel's α, for all methods alike; below, fold scores evaluated so "
+        "far. A setting that is proposed again counts as a round, but its scores are known. Mean "
+        f"over {e.seeds} seeds ± 2 standard errors by round after the initial design." + PUBLISHED,
+        figure_of_regrets_by_alpha(curves, ("empirical", "evaluations")),
+    )
+    yield PaperFigure(
+        f"{problem}-reported",
+        f"{called}: mean and variance of the fold scores at the setting reported after {e.rounds} "
+        f"rounds, {e.seeds} seeds (small), their means and standard deviations. Above, all methods "
+        "report by the largest empirical MV under the panel's α; below, each by its own largest "
+        f"lower bound. {BEST_POINT} How far a point lies under the line is its regret. Equal "
+        "settings cover each other.",
+        figure_of_reported(outcomes(e, store, problem, k, ("empirical", "pessimistic"))),
+    )
+
+
 def _called(problem: str) -> str:
     """A problem's name as a sentence begins with it."""
-    if problem in LASERS:
-        return LASERS[problem]
+    if problem in CALLED:
+        return CALLED[problem]
     name, _, scale = problem.partition("-s")
     return f"{name.capitalize()} (s = {scale})" if scale else name.capitalize()
 
@@ -262,4 +326,5 @@ FIGURES: Mapping[str, Draw] = {
     "repeats": repeats,
     "fel": laser,
     "euxfel": laser,
+    "forest": forest,
 }

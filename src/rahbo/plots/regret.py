@@ -17,13 +17,16 @@ from rahbo.experiments.spec import TITLES, Experiment
 from rahbo.plots.style import COLORS, DASHES, legend_below, panels, styled
 from rahbo.risk import MeanVariance
 
-Kind = Literal["cumulative", "simple", "suboptimality"]
+Kind = Literal["cumulative", "simple", "suboptimality", "empirical", "evaluations"]
 
 LABELS: Mapping[Kind, str] = {
     "cumulative": "cumulative MV regret",
     "simple": "simple MV regret",
     "suboptimality": "suboptimality in $f$",
+    "empirical": "simple MV regret",
+    "evaluations": "single evaluations",
 }
+LINEAR: frozenset[Kind] = frozenset({"cumulative", "evaluations"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +73,8 @@ def _bands(runs: Runs, alpha: float) -> dict[Kind, Band]:
         "cumulative": Band.over_seeds(runs.cumulative_regret(risk)),
         "simple": Band.over_seeds(runs.simple_regret(risk)),
         "suboptimality": Band.over_seeds(runs.suboptimality()),
+        "empirical": Band.over_seeds(runs.simple_regret(risk, "empirical")),
+        "evaluations": Band.over_seeds(runs.evaluations()),
     }
 
 
@@ -98,13 +103,17 @@ def draw_log_curves(curves: Sequence[Curve], ax: Axes) -> Axes:
     return ax
 
 
+def draw_kind(kind: Kind, curves: Sequence[Curve], ax: Axes) -> Axes:
+    """Draw lines and their bands on the scale that suits what they show."""
+    return draw_curves(curves, ax) if kind in LINEAR else draw_log_curves(curves, ax)
+
+
 def figure_of_regrets(curves: Mapping[Kind, Sequence[Curve]], kinds: Sequence[Kind]) -> Figure:
     """A panel for each kind of regret, and one legend."""
     with styled():
         figure, axes = panels(1, len(kinds))
         for kind, ax in zip(kinds, axes.flat, strict=True):
-            draw = draw_curves if kind == "cumulative" else draw_log_curves
-            draw(curves[kind], ax)
+            draw_kind(kind, curves[kind], ax)
             ax.set_xlabel("round")
             ax.set_ylabel(LABELS[kind])
         axes[0, 0].set_ylim(bottom=0)

@@ -71,7 +71,7 @@ def repeats_study(
         summed = Band.over_seeds(runs.cumulative_regret_by_evaluation(risk))
         reported = Band.over_seeds(runs.simple_regret(risk))
         cumulative.append(Curve(f"k = {k}", rgba, "-", after, summed))
-        simple.append(Curve(f"k = {k}", rgba, "-", runs.evaluations(), reported))
+        simple.append(Curve(f"k = {k}", rgba, "-", runs.evaluations()[0], reported))
     setup = assumptions(problem_named(problem), alpha, several[0].case.repeats)
     bounds = [_bound(setup, runs.case.repeats, runs.case.rounds) for runs in several]
     return RepeatsStudy(

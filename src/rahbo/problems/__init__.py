@@ -4,9 +4,9 @@ They are maximised, work in user units, and know their optimum under any risk me
 the regret of a point is exact.
 """
 
-from rahbo.problems.base import Optimum, Problem
+from rahbo.problems.base import Optimum, Problem, Tabulated
 from rahbo.problems.fel import euxfel, fel
 from rahbo.problems.forest import forest
 from rahbo.problems.synthetic import branin, sine
 
-__all__ = ["Optimum", "Problem", "branin", "euxfel", "fel", "forest", "sine"]
+__all__ = ["Optimum", "Problem", "Tabulated", "branin", "euxfel", "fel", "forest", "sine"]

@@ -24,7 +24,7 @@ from rahbo.errors import DataError
 from rahbo.risk import RiskMeasure
 from rahbo.space import Float, Int, Space
 
-__all__ = ["Optimum", "Problem"]
+__all__ = ["Optimum", "Problem", "Tabulated"]
 
 
 _GRID_POINTS = 200_000
@@ -143,6 +143,19 @@ class Problem(ABC):
     @cached_property
     def _checked_space(self) -> Space:
         return Space.of(self.space)
+
+
+class Tabulated(Problem):
+    """A problem read from a table: a point has the same few values whenever it is visited.
+
+    f = mean, v = sample variance (ddof 1) of these values
+
+    They are the truth, not draws of it, so that telling them again is no further evidence.
+    """
+
+    @abstractmethod
+    def values(self, params: Mapping[str, object]) -> list[float]:
+        """Return the values of a point, all of them."""
 
 
 def _search(problem: Problem, risk: RiskMeasure) -> tuple[Array, float]:

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rahbo.arrays import Array
 from rahbo.errors import DataError, NotReadyError
-from rahbo.problems.base import Optimum, Problem
+from rahbo.problems.base import Optimum, Tabulated
 from rahbo.risk import RiskMeasure
 from rahbo.space import Int
 
@@ -47,6 +47,7 @@ __all__ = [
     "TimeSplit",
     "balanced_accuracy",
     "count_folds",
+    "fold_rows",
     "forest",
     "live",
     "read_csv",
@@ -79,7 +80,7 @@ Labels = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class Forest(Problem):
+class Forest(Tabulated):
     """The problem that `forest` makes.
 
     Attributes:
@@ -98,7 +99,7 @@ class Forest(Problem):
         """Return the sample variance ``(m,)`` of the five fold scores at X ``(m, 3)``."""
         return np.asarray(self._at(X).var(axis=-1, ddof=1))
 
-    def folds(self, params: Mapping[str, object]) -> list[float]:
+    def values(self, params: Mapping[str, object]) -> list[float]:
         """Return the five fold scores of a setting: the same five whenever it is asked for."""
         values: list[float] = self._at(self.params_to_row(params)[None])[0].tolist()
         return values
@@ -112,7 +113,7 @@ class Forest(Problem):
             params: A point of the space.
             rng: Chooses the fold; one draw is taken.
         """
-        return self.folds(params)[int(rng.integers(FOLDS))]
+        return self.values(params)[int(rng.integers(FOLDS))]
 
     def optimum(self, risk: RiskMeasure) -> Optimum:
         """Return the best of all 36,000 settings; of equals, the one with the fewest trees."""
@@ -204,6 +205,16 @@ class TimeSplit:
     edges: NDArray[np.intp]
 
 
+def fold_rows(n: int) -> NDArray[np.intp]:
+    """Return the rows, of n in order of time, at which each fold begins and the last ends.
+
+    The rows before the first of these ``(6,)`` are the training half.
+    """
+    half = n // 2
+    sizes = [len(part) for part in np.array_split(np.arange(half, n), FOLDS)]
+    return np.concatenate([[half], half + np.cumsum(sizes)]).astype(np.intp)
+
+
 def split_by_time(X: Features, y: Labels) -> TimeSplit:
     """Return the first half of the rows, and the second half in five folds.
 
@@ -216,9 +227,8 @@ def split_by_time(X: Features, y: Labels) -> TimeSplit:
     Raises:
         DataError: The first half, or a fold, lacks one of the two classes.
     """
-    half = len(y) // 2
-    sizes = [len(part) for part in np.array_split(y[half:], FOLDS)]
-    edges = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+    rows = fold_rows(len(y))
+    half, edges = rows[0], rows - rows[0]
     for part in (y[:half], *np.array_split(y[half:], FOLDS)):
         if not np.array_equal(np.unique(part), [0, 1]):
             raise DataError(

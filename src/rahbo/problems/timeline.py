@@ -1,0 +1,68 @@
+"""When the credit-card transactions of the forest problem took place, fraud and not.
+
+The counts by hour are shipped, so that their picture does without the data. They are made by
+`scripts/forest_table.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rahbo.problems.forest import fold_rows
+
+__all__ = ["BIN_SECONDS", "Timeline", "count_times", "timeline"]
+
+BIN_SECONDS = 3600
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Transactions counted in bins of equal width, from the first transaction on.
+
+    Attributes:
+        bin_seconds: Width of a bin.
+        fraud: Frauds in each bin.
+        other: Other transactions in each bin.
+        folds: Seconds at which each of the five folds begins, and the last ends. All before the
+            first of these six is the training half.
+        frauds: Frauds in the training half and in each fold, six numbers.
+    """
+
+    bin_seconds: int
+    fraud: tuple[int, ...]
+    other: tuple[int, ...]
+    folds: tuple[int, ...]
+    frauds: tuple[int, ...]
+
+
+def count_times(seconds: NDArray[np.int64], y: NDArray[np.uint8]) -> Timeline:
+    """Count transactions by hour.
+
+    Args:
+        seconds: Times since the first transaction, in order ``(n,)``.
+        y: Classes in the same order, 1 for fraud ``(n,)``.
+    """
+    bins = seconds // BIN_SECONDS
+    rows = fold_rows(len(y))
+    starts = seconds[np.minimum(rows, len(y) - 1)]
+    frauds = [np.count_nonzero(y[a:b]) for a, b in pairwise([0, *rows])]
+    fraud, other = (np.bincount(bins[y == k], minlength=int(bins[-1]) + 1) for k in (1, 0))
+    return Timeline(
+        BIN_SECONDS, *(tuple(map(int, part)) for part in (fraud, other, starts, frauds))
+    )
+
+
+def timeline() -> Timeline:
+    """Return the shipped counts of the real transactions."""
+    path = files("rahbo.problems") / "data" / "forest_times.json"
+    stored: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
+    counts = (tuple(stored[name]) for name in ("fraud", "other", "folds", "frauds"))
+    return Timeline(stored["bin_seconds"], *counts)
