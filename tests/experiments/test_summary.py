@@ -65,6 +65,8 @@ def test_rows_by_hand(store):
         np.testing.assert_allclose(rahbo.reported[rule].noise_var.mean, 0.1)
     np.testing.assert_allclose([rahbo.tried.f.mean, rahbo.tried.f.two_se], [0.85, 0.1])
     assert rahbo.above is None
+    # Fewer rounds than count as early: all of them are.
+    np.testing.assert_allclose(rahbo.early.mean, rahbo.cumulative.mean)
     # With the same seed, GP-UCB is two rounds of 1 behind, whatever the seed.
     np.testing.assert_allclose([gpucb.above.mean, gpucb.above.two_se], [2.0, 0.0], atol=1e-9)
     assert (rahbo.seeds, rahbo.repeats, rahbo.rounds, rahbo.problem) == (2, 4, 2, "sine")

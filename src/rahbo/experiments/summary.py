@@ -17,6 +17,7 @@ from rahbo.risk import MeanVariance
 RULES: tuple[Rule, ...] = get_args(Rule)
 TRUTH = ("f", "noise_var")
 MOST_DIGITS = 7
+EARLY_ROUNDS = 20
 
 NOTES = """\
 MV = mean - alpha · noise variance; regret = largest MV - MV at the point, all from the truth.
@@ -33,7 +34,8 @@ Numbers are means over n seeds ± 2 standard errors, at the end of the T rounds 
 - Where a point has the same values at each visit (forest), a revisit counts as a round, also k
   times in k R_T, but nothing is evaluated; and the largest MV of sample mean and sample variance
   is that with the row's alpha, for GP-UCB too.
-- Above RAHBO: R_T minus RAHBO's with the same seed. The other columns of the second table: true
+- Above RAHBO: R_T minus RAHBO's with the same seed. R_20: regret summed over the first 20 rounds,
+  when all methods explore. The other columns of the second table: true
   mean; true noise variance, at the points tried and at the point reported under each rule.
 """
 
@@ -61,6 +63,7 @@ class Row:
         by_evaluation: R_T, summed over evaluations.
         simple: Regret of the reported point, by rule.
         above: R_T minus RAHBO's with the same seed; None for RAHBO, and where it did not run.
+        early: The sum over the first rounds alone.
         tried: The points tried, averaged over the rounds that count.
         reported: The points reported in the end, by rule.
     """
@@ -75,6 +78,7 @@ class Row:
     by_evaluation: Band
     simple: Mapping[Rule, Band]
     above: Band | None
+    early: Band
     tried: Place
     reported: Mapping[Rule, Place]
 
@@ -102,7 +106,8 @@ def _compared(by_method: Mapping[str, Runs], alpha: float) -> Iterator[Row]:
 
 def _row(runs: Runs, alpha: float, method: str, against: Runs | None) -> Row:
     case, risk = runs.case, MeanVariance(alpha)
-    summed = runs.cumulative_regret(risk)[:, -1]
+    curves = runs.cumulative_regret(risk)
+    summed, early = curves[:, -1], curves[:, :EARLY_ROUNDS][:, -1]
     above = None if against is None else summed - against.cumulative_regret(risk)[:, -1]
     return Row(
         case.problem,
@@ -115,6 +120,7 @@ def _row(runs: Runs, alpha: float, method: str, against: Runs | None) -> Row:
         Band.over_seeds(runs.cumulative_regret_by_evaluation(risk)[:, -1]),
         {rule: Band.over_seeds(runs.simple_regret(risk, rule)[:, -1]) for rule in RULES},
         None if above is None else Band.over_seeds(above),
+        Band.over_seeds(early),
         Place(*(Band.over_seeds(runs.tried(name).mean(axis=1)) for name in TRUTH)),
         {
             rule: Place(*(Band.over_seeds(runs.judged(name, risk, rule)[:, -1]) for name in TRUTH))
@@ -126,7 +132,7 @@ def _row(runs: Runs, alpha: float, method: str, against: Runs | None) -> Row:
 SETUP = ("problem", "alpha", "k", "T")
 REPORTED_BY = ("lower bound", "own round", "best observed", "empirical MV")
 REGRETS = (*SETUP, "method", "R_T", "k R_T", *REPORTED_BY, "n")
-PLACES = (*SETUP, "method", "above RAHBO", "tried", *REPORTED_BY, "n")
+PLACES = (*SETUP, "method", "above RAHBO", f"R_{EARLY_ROUNDS}", "tried", *REPORTED_BY, "n")
 
 
 def regret_cells(row: Row) -> tuple[str, ...]:
@@ -141,7 +147,7 @@ def place_cells(row: Row) -> tuple[str, ...]:
     above = "" if row.above is None else in_words(row.above)
     places = (row.tried, *(row.reported[rule] for rule in RULES))
     written = (f"{in_words(place.f)}; {in_words(place.noise_var)}" for place in places)
-    return (*_setup(row), row.method, above, *written, str(row.seeds))
+    return (*_setup(row), row.method, above, in_words(row.early), *written, str(row.seeds))
 
 
 def _setup(row: Row) -> tuple[str, ...]:
