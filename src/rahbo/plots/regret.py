@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from rahbo.arrays import Array
 from rahbo.experiments.metrics import Band, Runs
@@ -26,6 +27,7 @@ LABELS: Mapping[Kind, str] = {
     "empirical": "simple MV regret",
     "evaluations": "single evaluations",
 }
+SHORT_AXIS = 50.0
 LINEAR: frozenset[Kind] = frozenset({"cumulative", "evaluations"})
 
 
@@ -100,6 +102,11 @@ def draw_log_curves(curves: Sequence[Curve], ax: Axes) -> Axes:
     lowest, highest = max(float(means.min()), 1e-6), max(float(tops.max()), 1e-5)
     ax.set_ylim(lowest / 1.6, highest * 1.3)
     ax.set_yscale("log", nonpositive="clip")
+    # Plain numbers, more of them on a short axis.
+    short = highest / lowest < SHORT_AXIS
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if short else (1.0,)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
     return ax
 
 
