@@ -84,7 +84,7 @@ def _values(case: Case, problem: Problem, suggestion: Suggestion) -> list[float]
             )
         return values
     seeds = (evaluation_seed(case.seed, suggestion.id, i) for i in suggestion.indices)
-    return [problem.sample(suggestion.params, np.random.default_rng(seed)) for seed in seeds]
+    return problem.samples(suggestion.params, map(np.random.default_rng, seeds))
 
 
 def _reported(problem: Problem, optimizer: Optimizer) -> Record:

@@ -139,6 +139,7 @@ def draw_totals(study: RepeatsStudy, ax: Axes) -> Axes:
     ax.minorticks_off()
     ax.set_xlabel("repeats $k$")
     ax.set_ylabel("final regret, relative")
-    ax.set_ylim(bottom=0)
-    ax.legend(loc="best", handlelength=1.8)
+    # Room for the legend above all points.
+    ax.set_ylim(0.0, 1.35 * ax.get_ylim()[1])
+    ax.legend(loc="upper right", handlelength=1.8)
     return ax

@@ -11,7 +11,7 @@ Notation, with p parameters in the order of the problem's space:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -69,15 +69,26 @@ class Problem(ABC):
     def sample(self, params: Mapping[str, object], rng: np.random.Generator) -> float:
         """Return one noisy measurement.
 
+        Args:
+            params: A point of the space.
+            rng: Where the noise comes from; one draw is taken.
+        """
+        return self.samples(params, [rng])[0]
+
+    def samples(
+        self, params: Mapping[str, object], rngs: Iterable[np.random.Generator]
+    ) -> list[float]:
+        """Return a noisy measurement for each generator.
+
         y = f(x) + rho(x)·eps, eps ~ N(0, 1)
 
         Args:
             params: A point of the space.
-            rng: Where eps comes from; one draw is taken.
+            rngs: Where each eps comes from; one draw is taken of each.
         """
         X = self.params_to_row(params)[None]
-        noise_std = np.sqrt(self.noise_var(X)[0])
-        return float(self.f(X)[0] + noise_std * rng.standard_normal())
+        f, noise_std = float(self.f(X)[0]), float(np.sqrt(self.noise_var(X)[0]))
+        return [f + noise_std * float(rng.standard_normal()) for rng in rngs]
 
     def params_to_row(self, params: Mapping[str, object]) -> Array:
         """Return params as a row ``(p,)`` in user units, in the order of the space.

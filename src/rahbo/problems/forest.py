@@ -19,7 +19,7 @@ Notation, with S forest seeds in the table:
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -104,16 +104,19 @@ class Forest(Tabulated):
         values: list[float] = self._at(self.params_to_row(params)[None])[0].tolist()
         return values
 
-    def sample(self, params: Mapping[str, object], rng: np.random.Generator) -> float:
-        """Return the score of one fold, each as likely as the others.
+    def samples(
+        self, params: Mapping[str, object], rngs: Iterable[np.random.Generator]
+    ) -> list[float]:
+        """Return the score of one fold for each generator, each fold as likely as the others.
 
-        The variance of this draw is four fifths of `noise_var`, which divides by four.
+        The variance of such a draw is four fifths of `noise_var`, which divides by four.
 
         Args:
             params: A point of the space.
-            rng: Chooses the fold; one draw is taken.
+            rngs: Each chooses a fold; one draw is taken of each.
         """
-        return self.values(params)[int(rng.integers(FOLDS))]
+        scores = self.values(params)
+        return [scores[int(rng.integers(FOLDS))] for rng in rngs]
 
     def optimum(self, risk: RiskMeasure) -> Optimum:
         """Return the best of all 36,000 settings; of equals, the one with the fewest trees."""
