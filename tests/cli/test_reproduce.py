@@ -29,11 +29,11 @@ def test_it_writes_records_summary_and_figures_and_prints_the_table(tmp_path, mo
     assert done.exit_code == 0, done.output
     cases = TINY.quick().cases()
     assert {case.rounds for case in cases} == {2}
-    assert Store(tmp_path / "tiny" / "records").missing(cases) == []
-    assert len(list((tmp_path / "tiny" / "records").rglob("*.jsonl"))) == len(cases) == 6
-    page = (tmp_path / "tiny" / "summary.md").read_text("utf-8")
-    pictures = sorted(p.stem for p in (tmp_path / "tiny").glob("*.png"))
-    assert pictures == sorted(p.stem for p in (tmp_path / "tiny").glob("*.pdf"))
+    assert Store(tmp_path / "tiny-quick" / "records").missing(cases) == []
+    assert len(list((tmp_path / "tiny-quick" / "records").rglob("*.jsonl"))) == len(cases) == 6
+    page = (tmp_path / "tiny-quick" / "summary.md").read_text("utf-8")
+    pictures = sorted(p.stem for p in (tmp_path / "tiny-quick").glob("*.png"))
+    assert pictures == sorted(p.stem for p in (tmp_path / "tiny-quick").glob("*.pdf"))
     assert pictures == ["sine-regret-alpha1"]
     assert "](sine-regret-alpha1.png)" in page
     # Not a terminal: plain lines, none of the escapes of a live display.
@@ -52,7 +52,7 @@ def test_it_writes_records_summary_and_figures_and_prints_the_table(tmp_path, mo
     again = invoke("tiny", "--quick", "--out", tmp_path)
     assert again.exit_code == 0, again.output
     assert "6 of 6 runs are in" in again.output.replace("\n", " ")
-    assert (tmp_path / "tiny" / "summary.md").read_text("utf-8") == page
+    assert (tmp_path / "tiny-quick" / "summary.md").read_text("utf-8") == page
 
 
 def test_all_runs_every_experiment_with_the_seeds_asked_for(tmp_path, monkeypatch):
@@ -83,7 +83,7 @@ def test_without_matplotlib_there_are_no_figures_but_the_rest(tmp_path, monkeypa
     done = invoke("tiny", "--quick", "--seeds", 1, "--jobs", 1, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert 'pip install "rahbo[demo]"' in done.output
-    assert sorted(p.name for p in (tmp_path / "tiny").iterdir()) == ["records", "summary.md"]
+    assert sorted(p.name for p in (tmp_path / "tiny-quick").iterdir()) == ["records", "summary.md"]
 
 
 def test_the_forest_runs_on_its_table(smooth_forest, tmp_path):
@@ -91,10 +91,10 @@ def test_the_forest_runs_on_its_table(smooth_forest, tmp_path):
     assert done.exit_code == 0, done.output
     assert "forest: 5 of 5 runs" in done.output
     assert "forest, alpha = 100, k = 5, T = 20" in done.output
-    page = (tmp_path / "forest" / "summary.md").read_text("utf-8")
+    page = (tmp_path / "forest-quick" / "summary.md").read_text("utf-8")
     for name in ("data", "results", "regret", "reported"):
         assert f"](forest-{name}.png)" in page
-        assert (tmp_path / "forest" / f"forest-{name}.pdf").exists()
+        assert (tmp_path / "forest-quick" / f"forest-{name}.pdf").exists()
 
 
 def test_without_its_table_the_forest_says_how_to_make_it(tmp_path, monkeypatch):

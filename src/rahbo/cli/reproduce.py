@@ -154,12 +154,13 @@ def _checked_name(ctx: click.Context, param: click.Parameter, name: str) -> str:
 def command(name: str, seeds: int | None, jobs: int, quick: bool, out: Path) -> None:
     """Run an experiment of the paper, and redraw its figures from our runs.
 
-    Everything goes to a folder of the experiment's name in --out: a JSON line a round in records,
-    the table in summary.md, figures as PNG and PDF. Stopped and started again, it goes on with
+    Everything goes to a folder of the experiment's name in --out (NAME-quick with --quick): a JSON
+    line a round in records, the table in summary.md, figures as PNG and PDF. Stopped and started again, it goes on with
     the runs that are missing.
     """
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
         console = Console(highlight=False, markup=False, width=WIDTH)
     for each in EXPERIMENTS if name == ALL else (name,):
-        reproduce(each, chosen(each, seeds, quick), jobs, out / each, console)
+        folder = out / (f"{each}-quick" if quick else each)
+        reproduce(each, chosen(each, seeds, quick), jobs, folder, console)

@@ -86,10 +86,16 @@ def _version() -> str:
 
 @cache
 def _commit() -> str:
-    """The commit of the checkout that the package runs from, if it does."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12", "HEAD"]
+    """The commit of the checkout that this file is part of, marked if files have changed since."""
+    here = Path(__file__)
+    git = ["git", "-C", str(here.parent)]
+    commands = (
+        [*git, "ls-files", "--error-unmatch", here.name],
+        [*git, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
+    )
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+        for command in commands:
+            done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         return "unknown"
     return done.stdout.strip()
