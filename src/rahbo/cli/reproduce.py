@@ -155,8 +155,8 @@ def command(name: str, seeds: int | None, jobs: int, quick: bool, out: Path) -> 
     """Run an experiment of the paper, and redraw its figures from our runs.
 
     Everything goes to a folder of the experiment's name in --out (NAME-quick with --quick): a JSON
-    line a round in records, the table in summary.md, figures as PNG and PDF. Stopped and started again, it goes on with
-    the runs that are missing.
+    line a round in records, the table in summary.md, figures as PNG and PDF. Stopped and started
+    again, it goes on with the runs that are missing.
     """
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
