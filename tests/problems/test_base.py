@@ -73,6 +73,29 @@ def test_an_optimum_on_the_border_by_hand():
     assert best.value == pytest.approx(-(0.2**2) - 1.0, abs=1e-9)
 
 
+def test_an_optimum_of_many_parameters_by_hand():
+    @dataclass(frozen=True)
+    class Wide(Problem):
+        """Each parameter has its own best value; noise rises with the first."""
+
+        def f(self, X):
+            logs = np.log10(X[:, 4])
+            steps = X[:, 5] - 7.0
+            return -np.sum((X[:, :4] - 0.3) ** 2, axis=1) - (logs + 2.0) ** 2 - 0.1 * steps**2
+
+        def noise_var(self, X):
+            return 0.5 + X[:, 0]
+
+    space = {f"x{j}": Float(-1.0, 1.0) for j in range(4)}
+    space |= {"lr": Float(1e-4, 1.0, log=True), "n": Int(1, 20)}
+    best = Wide("wide", space).optimum(MeanVariance(0.4))
+    assert best.params == pytest.approx(
+        {"x0": 0.1, "x1": 0.3, "x2": 0.3, "x3": 0.3, "lr": 0.01, "n": 7}, rel=1e-3
+    )
+    assert isinstance(best.params["n"], int)
+    assert best.value == pytest.approx(-0.04 - 0.4 * 0.6, abs=1e-8)
+
+
 @pytest.mark.parametrize("risk", RISKS)
 def test_an_optimum_over_integers_is_that_of_plain_enumeration(risk):
     problem = Ladder("ladder", {"i": Int(0, 40), "j": Int(1, 25)})

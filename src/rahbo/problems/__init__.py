@@ -7,6 +7,18 @@ the regret of a point is exact.
 from rahbo.problems.base import Optimum, Problem, Tabulated
 from rahbo.problems.fel import euxfel, fel
 from rahbo.problems.forest import forest
+from rahbo.problems.larger import hartmann6, ridge10
 from rahbo.problems.synthetic import branin, sine
 
-__all__ = ["Optimum", "Problem", "Tabulated", "branin", "euxfel", "fel", "forest", "sine"]
+__all__ = [
+    "Optimum",
+    "Problem",
+    "Tabulated",
+    "branin",
+    "euxfel",
+    "fel",
+    "forest",
+    "hartmann6",
+    "ridge10",
+    "sine",
+]

@@ -29,6 +29,10 @@ __all__ = ["Optimum", "Problem", "Tabulated"]
 
 _GRID_POINTS = 200_000
 _STARTS = 8
+_STEP = 6e-6
+# From this many parameters on, a grid is too coarse to show the peaks.
+_MANY = 6
+_MANY_STARTS = 32
 
 
 @dataclass(frozen=True)
@@ -120,9 +124,9 @@ class Problem(ABC):
     def optimum(self, risk: RiskMeasure) -> Optimum:
         """Return the best point under a risk measure.
 
-        The best local maxima of a dense grid are refined by a bounded quasi-Newton search, and
-        the answer is kept. Meant for few parameters, up to about five; a problem that knows
-        better overrides it.
+        The best local maxima of a dense grid, or from six parameters on the best of many random
+        points, are refined by a bounded quasi-Newton search, and the answer is kept. Meant for
+        about ten parameters at most; a problem that knows better overrides it.
 
         Args:
             risk: The measure; a frozen dataclass, so that the answer can be kept.
@@ -171,6 +175,16 @@ class Tabulated(Problem):
 
 def _search(problem: Problem, risk: RiskMeasure) -> tuple[Array, float]:
     """Return the best row ``(p,)`` in user units and its risk value."""
+    starts = _best_of_many(problem, risk) if len(problem.space) >= _MANY else _peaks(problem, risk)
+    # A climb may end on a flat side: the best start is an answer too.
+    rows = np.vstack([starts[:1], *(_refine(problem, risk, start)[None] for start in starts)])
+    values = problem.risk_value(rows, risk)
+    best = int(np.argmax(values))
+    return rows[best], float(values[best])
+
+
+def _peaks(problem: Problem, risk: RiskMeasure) -> Array:
+    """Return the best local maxima of a dense grid, best first, ``(starts, p)``."""
     kinds = list(problem.space.values())
     n = int(_GRID_POINTS ** (1.0 / len(kinds)) + 1e-9)
     axes = [_axis(kind, n) for kind in kinds]
@@ -178,13 +192,22 @@ def _search(problem: Problem, risk: RiskMeasure) -> tuple[Array, float]:
     values = problem.risk_value(X, risk)
     peaks = values == maximum_filter(values.reshape([len(a) for a in axes]), size=3).ravel()
     order = np.argsort(np.where(peaks, -values, np.inf), kind="stable")[:_STARTS]
-    best, best_value = X[order[0]], float(values[order[0]])
-    for start in X[order]:
-        row = _refine(problem, risk, start)
-        value = float(problem.risk_value(row[None], risk)[0])
-        if value > best_value:
-            best, best_value = row, value
-    return best, best_value
+    return np.asarray(X[order])
+
+
+def _best_of_many(problem: Problem, risk: RiskMeasure) -> Array:
+    """Return the best of random points, always the same, best first, ``(starts, p)``."""
+    kinds = list(problem.space.values())
+    uniform = np.random.default_rng(0).random((len(kinds), _GRID_POINTS))
+    X = np.column_stack([_spread(kind, u) for kind, u in zip(kinds, uniform, strict=True)])
+    return np.asarray(X[np.argsort(-problem.risk_value(X, risk), kind="stable")[:_MANY_STARTS]])
+
+
+def _spread(kind: Float | Int, u: Array) -> Array:
+    """Return values of a parameter from uniform numbers ``(m,)``."""
+    low, high = float(kind.low), float(kind.high)
+    inside = low * (high / low) ** u if kind.log else low + u * (high - low)
+    return np.asarray(np.round(inside) if isinstance(kind, Int) else inside)
 
 
 def _axis(kind: Float | Int, n: int) -> Array:
@@ -206,21 +229,26 @@ def _refine(problem: Problem, risk: RiskMeasure, start: Array) -> Array:
     low = np.array([kind.low for kind in kinds], dtype=np.float64)[free]
     high = np.array([kind.high for kind in kinds], dtype=np.float64)[free]
 
-    def row(u: Array) -> Array:
-        out = start.copy()
-        out[free] = np.clip(low + u * (high - low), low, high)
+    def rows(U: Array) -> Array:
+        out = np.tile(start, (len(U), 1))
+        out[:, free] = np.clip(low + U * (high - low), low, high)
         return out
 
-    def loss(u: Array) -> float:
-        return -float(problem.risk_value(row(u)[None], risk)[0])
+    def loss(u: Array) -> tuple[float, Array]:
+        # All central differences in one call; at a bound the step goes one way only.
+        up = np.minimum(u + _STEP * np.eye(len(u)), 1.0)
+        down = np.maximum(u - _STEP * np.eye(len(u)), 0.0)
+        values = -problem.risk_value(rows(np.vstack([u, up, down])), risk)
+        rise = values[1 : 1 + len(u)] - values[1 + len(u) :]
+        return float(values[0]), np.asarray(rise / np.diag(up - down))
 
     u0 = (start[free] - low) / (high - low)
     result = minimize(
         loss,
         u0,
         method="L-BFGS-B",
-        jac="3-point",
+        jac=True,
         bounds=[(0.0, 1.0)] * len(low),
         options={"ftol": 1e-15, "gtol": 1e-10},
     )
-    return row(np.asarray(result.x, dtype=np.float64))
+    return np.asarray(rows(np.asarray(result.x, dtype=np.float64)[None])[0])

@@ -66,8 +66,8 @@ def sine(scale: float = 1.0) -> Problem:
         >>> round(sine().optimum(MeanVariance(1.0)).params["x"], 3)
         0.25
     """
-    _check_scale("sine", scale)
-    return _Sine(_named("sine", scale), {"x": Float(0.0, 2.0)}, float(scale))
+    check_scale("sine", scale)
+    return _Sine(named("sine", scale), {"x": Float(0.0, 2.0)}, float(scale))
 
 
 def branin(scale: float = 1.0) -> Problem:
@@ -86,20 +86,20 @@ def branin(scale: float = 1.0) -> Problem:
         >>> round(branin().optimum(MeanVariance(1.0)).params["x1"], 2)
         -3.14
     """
-    _check_scale("branin", scale)
+    check_scale("branin", scale)
     space = {"x1": Float(-5.0, 10.0), "x2": Float(0.0, 15.0)}
-    return _Branin(_named("branin", scale), space, float(scale))
+    return _Branin(named("branin", scale), space, float(scale))
 
 
-def _check_scale(name: str, scale: float) -> None:
+def check_scale(name: str, scale: float) -> None:
     """Refuse a scale that is no height of a variance."""
     if not (math.isfinite(scale) and scale >= 0.0):
         raise SettingsError(
             f"{name}() needs a finite scale >= 0, got {scale!r}. Pass the height of the noise "
-            f"variance's step, 1.0 in the paper."
+            f"variance's step, 1.0 by default."
         )
 
 
-def _named(name: str, scale: float) -> str:
+def named(name: str, scale: float) -> str:
     """Return a name that tells a problem's scale unless it is the paper's."""
     return name if scale == 1.0 else f"{name}(scale={scale:g})"

@@ -1,0 +1,1 @@
+"""The pieces of `regret.py`: problems, methods, measures and the report."""

@@ -1,0 +1,215 @@
+"""Who takes part: rahbo in several settings, and peers that are imported only when they play.
+
+Everyone starts from the same scrambled Sobol points of a seed, as many as it is made for. A peer
+takes k repeats of each point, and what it is told of them stands in its own module.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from contest.problems import TASKS, problem_of, risk_of
+from rahbo import Optimizer, paper_preset
+from rahbo.policy.design import initial_design
+from rahbo.policy.repeats import Fixed
+from rahbo.policy.strategies import GPUCB
+from rahbo.problems import Tabulated
+from rahbo.space import Space
+
+Params = dict[str, Any]
+
+# The published experiments' number, and Optuna's own.
+N_INITIAL = 10
+TABLE_REPEATS = 5
+
+# rahbo by the name of its settings; those not named are its defaults.
+VARIANTS: Mapping[str, dict[str, Any]] = {
+    "rahbo": {},
+    "paper": paper_preset(repeats=10),
+    "fixed2": {"repeats": 2},
+    "fixed3": {"repeats": 3},
+    "fixed5": {"repeats": 5},
+    "fixed10": {"repeats": 10},
+    "gpucb1": {"strategy": GPUCB(), "repeats": 1},
+}
+
+
+@dataclass(frozen=True)
+class Library:
+    """Where a peer is, and what it needs."""
+
+    title: str
+    module: str
+    needs: tuple[str, ...] = ()
+
+
+PEERS: Mapping[str, Library] = {
+    "optuna-gp": Library("Optuna GP", "of_optuna", ("optuna", "torch")),
+    "optuna-tpe": Library("Optuna TPE", "of_optuna", ("optuna",)),
+    "smac": Library("SMAC3", "of_smac", ("smac",)),
+    "botorch": Library("recipe on BoTorch", "of_botorch", ("botorch", "gpytorch", "torch")),
+    "hetgpy": Library("hetGPy", "of_hetgpy", ("hetgpy",)),
+    "random": Library("random", "methods"),
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The point a method would report, with its interval of MV where it states one."""
+
+    params: Params
+    interval: tuple[float, float] | None = None
+
+
+class Method(ABC):
+    """Asks for points, is told values, and can report a point at any time.
+
+    Attributes:
+        takes_fewer: Whether it can be told fewer values than it asked for.
+    """
+
+    takes_fewer = False
+
+    @abstractmethod
+    def ask(self) -> tuple[Params, int]:
+        """The next point, and how many repeats of it."""
+
+    @abstractmethod
+    def tell(self, values: list[float], new: bool) -> None:
+        """Take the values of the point asked for; those of a table may have come before."""
+
+    @abstractmethod
+    def report(self) -> Report: ...
+
+
+class Rahbo(Method):
+    """`Optimizer`, with its default rule of reporting."""
+
+    takes_fewer = True
+
+    def __init__(self, task: str, seed: int, settings: dict[str, Any]) -> None:
+        problem = problem_of(task)
+        settings = settings | {"risk": risk_of(task)}
+        repeats = settings.get("repeats")
+        if isinstance(problem, Tabulated) and isinstance(repeats, int | Fixed):
+            k = repeats if isinstance(repeats, int) else repeats.n_repeats
+            settings["repeats"] = min(k, TABLE_REPEATS)
+        self.optimizer = Optimizer(problem.space, seed=seed, **settings)
+
+    def ask(self) -> tuple[Params, int]:
+        self.suggestion = self.optimizer.ask()
+        return self.suggestion.params, self.suggestion.repeats
+
+    def tell(self, values: list[float], new: bool) -> None:
+        if new:
+            self.optimizer.tell(self.suggestion, values)
+        if not new or len(values) < self.suggestion.repeats:
+            self.optimizer.cancel(self.suggestion)
+
+    def report(self) -> Report:
+        best = self.optimizer.recommend()
+        return Report(best.params, (best.risk_interval.lower, best.risk_interval.upper))
+
+
+class Peer(Method):
+    """A method that takes k repeats of each point and knows nothing of rahbo.
+
+    Attributes:
+        X: Points told so far in the unit cube, ``(n, d)``.
+        Y: Their values, ``(n, k)``.
+    """
+
+    n_initial = N_INITIAL
+
+    def __init__(self, task: str, seed: int, k: int) -> None:
+        self.problem, self.risk, self.seed = problem_of(task), risk_of(task), seed
+        self.k = min(k, TABLE_REPEATS) if isinstance(self.problem, Tabulated) else k
+        self.space = Space.of(self.problem.space)
+        self.design = initial_design(self.space, self.n_initial, seed)
+        self.X, self.Y = np.empty((0, self.space.d)), np.empty((0, self.k))
+        self.asked = 0
+
+    @abstractmethod
+    def propose(self) -> np.ndarray:
+        """The next point after the initial design, in the unit cube ``(d,)``."""
+
+    def ask(self) -> tuple[Params, int]:
+        raw = self.design[self.asked] if self.asked < len(self.design) else self.propose()
+        self.asked += 1
+        params = self.space.decode(raw)
+        self.x = self.space.encode(params)
+        return params, self.k
+
+    def tell(self, values: list[float], new: bool) -> None:
+        if new:
+            self.X, self.Y = np.vstack([self.X, self.x]), np.vstack([self.Y, values])
+
+    def report(self) -> Report:
+        """The point with the best MV of sample mean and sample variance."""
+        return self.reported(int(np.argmax([self.score(y) for y in self.Y])))
+
+    def reported(self, i: int) -> Report:
+        return Report(self.space.decode(self.X[i]))
+
+    def score(self, values: np.ndarray) -> float:
+        """Sample mean less alpha times sample variance."""
+        return float(self.risk.value(np.mean(values), np.var(values, ddof=1)))
+
+
+class Random(Peer):
+    """Uniformly random points from the first on."""
+
+    n_initial = 1
+
+    def __init__(self, task: str, seed: int, k: int) -> None:
+        super().__init__(task, seed, k)
+        self.rng = np.random.default_rng([seed, 2])
+
+    def propose(self) -> np.ndarray:
+        return self.space.from_uniform(self.rng.random((1, self.space.n_uniform)))[0]
+
+
+def parsed(name: str) -> tuple[str, int]:
+    """The peer and its k from a name such as ``random-5``."""
+    found = re.fullmatch(r"(.+)-(\d+)", name)
+    if found is None or found[1] not in PEERS or int(found[2]) < 2:
+        peers = ", ".join(f"{peer}-K" for peer in PEERS)
+        raise SystemExit(f"No method {name!r}. There are {', '.join(VARIANTS)}; {peers} (K >= 2).")
+    return found[1], int(found[2])
+
+
+def is_peer(name: str) -> bool:
+    return name not in VARIANTS
+
+
+def missing(name: str) -> list[str]:
+    """Libraries that a method needs and that are not installed."""
+    needs = PEERS[parsed(name)[0]].needs if is_peer(name) else ()
+    return [module for module in needs if find_spec(module) is None]
+
+
+def title(name: str) -> str:
+    if not is_peer(name):
+        return {"paper": "paper preset, k = 10"}.get(name, name)
+    peer, k = parsed(name)
+    return f"{PEERS[peer].title}, k = {k}"
+
+
+def make_method(name: str, task: str, seed: int) -> Method:
+    """Someone at the start of a run."""
+    if task not in TASKS:
+        raise SystemExit(f"No problem {task!r}. There are {', '.join(TASKS)}.")
+    if not is_peer(name):
+        return Rahbo(task, seed, VARIANTS[name])
+    peer, k = parsed(name)
+    module = import_module(f"contest.{PEERS[peer].module}")
+    return module.METHODS[peer](task, seed, k)
+
+
+METHODS = {"random": Random}

@@ -1,0 +1,167 @@
+"""One run of one method on one problem, and the file that keeps what came of it."""
+
+import json
+import os
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from contest.methods import Method, Report, make_method
+from contest.problems import Evaluations, normalised_regret, problem_of
+
+MARK = 10
+
+
+@dataclass(frozen=True, order=True)
+class Job:
+    """A run: everything it depends on besides the code."""
+
+    seed: int
+    problem: str
+    method: str
+    budget: int
+
+
+@dataclass
+class Record:
+    """What a run gave.
+
+    Attributes:
+        job: Of which run.
+        commit: Of rahbo.
+        points: Points asked for, revisits included.
+        seconds: That the method itself took: asking, telling and reporting.
+        cpu: The same in processor time.
+        marks: Numbers of single evaluations, every tenth.
+        f: True mean at the point reported at each mark; None before there is one.
+        noise_var: True noise variance there.
+        interval: What the method said of MV there, where it says something.
+    """
+
+    job: Job
+    commit: str
+    points: int = 0
+    seconds: float = 0.0
+    cpu: float = 0.0
+    marks: list[int] = field(default_factory=list)
+    f: list[float | None] = field(default_factory=list)
+    noise_var: list[float | None] = field(default_factory=list)
+    interval: list[tuple[float, float] | None] = field(default_factory=list)
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> "Record":
+        return cls(**record | {"job": Job(**record["job"])})
+
+
+class _Stopwatch:
+    """Adds up the time inside ``with``."""
+
+    def __init__(self) -> None:
+        self.seconds = self.cpu = 0.0
+
+    def __enter__(self) -> None:
+        self.seconds -= time.perf_counter()
+        self.cpu -= time.process_time()
+
+    def __exit__(self, *exception: object) -> None:
+        self.seconds += time.perf_counter()
+        self.cpu += time.process_time()
+
+
+def run(job: Job, commit: str) -> Record:
+    """Spend the budget.
+
+    What is reported at a mark rests on the blocks of repeats that are complete by then. Only
+    what takes fewer repeats than it asked for gets the last ones of a budget that k does not
+    divide.
+    """
+    warnings.simplefilter("ignore")
+    evaluate, watch = Evaluations(problem_of(job.problem), job.seed), _Stopwatch()
+    record = Record(job, commit)
+    with watch:
+        method = make_method(job.method, job.problem, job.seed)
+    marks = iter(range(MARK, job.budget + 1, MARK))
+    ahead, spent = next(marks, None), 0
+    while spent < job.budget:
+        with watch:
+            params, wanted = method.ask()
+        repeats = min(wanted, job.budget - spent)
+        if repeats < wanted and not method.takes_fewer:
+            break
+        report = None
+        while ahead is not None and ahead < spent + repeats:
+            if report is None and spent:
+                with watch:
+                    report = method.report()
+            _keep(record, ahead, report)
+            ahead = next(marks, None)
+        values, new = evaluate(params, repeats)
+        with watch:
+            method.tell(values, new)
+        spent += repeats
+    _report_rest(record, method, [m for m in (ahead, *marks) if m is not None], watch)
+    record.points, record.seconds, record.cpu = evaluate.asked, watch.seconds, watch.cpu
+    return record
+
+
+def _report_rest(record: Record, method: Method, marks: list[int], watch: _Stopwatch) -> None:
+    if marks:
+        with watch:
+            report = method.report()
+        for mark in marks:
+            _keep(record, mark, report)
+
+
+def _keep(record: Record, mark: int, report: Report | None) -> None:
+    problem = problem_of(record.job.problem)
+    X = None if report is None else problem.params_to_row(report.params)[None]
+    record.marks.append(mark)
+    record.f.append(None if X is None else float(problem.f(X)[0]))
+    record.noise_var.append(None if X is None else float(problem.noise_var(X)[0]))
+    record.interval.append(None if report is None else report.interval)
+
+
+class Store:
+    """Records in a file, one JSON line a run."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.records = {record.job: record for record in self._read()}
+
+    def add(self, record: Record) -> None:
+        """Keep a record, here and in the file."""
+        self.records[record.job] = record
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(record)) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+
+    def missing(self, jobs: Iterable[Job]) -> list[Job]:
+        return [job for job in jobs if job not in self.records]
+
+    def of(self, jobs: Iterable[Job]) -> list[Record]:
+        return [self.records[job] for job in jobs if job in self.records]
+
+    def _read(self) -> Iterator[Record]:
+        if self.path is None or not self.path.exists():
+            return
+        text = self.path.read_text("utf-8")
+        whole, _, cut_off = text.rpartition("\n")
+        if cut_off:
+            # A run that was killed while it wrote: what it began is dropped, and run again.
+            part = self.path.with_suffix(".part")
+            part.write_text(whole + "\n" if whole else "", "utf-8")
+            part.replace(self.path)
+        yield from (Record.from_dict(json.loads(line)) for line in whole.splitlines())
+
+
+def regret_curve(record: Record) -> np.ndarray:
+    """Normalised regret at each mark ``(marks,)``; a middling point's, 1, before any report."""
+    f, v = (np.array(a, dtype=float) for a in (record.f, record.noise_var))
+    return np.where(np.isnan(f), 1.0, normalised_regret(record.job.problem, f, v))
