@@ -48,9 +48,9 @@ ORDER = (
 )
 # The order inside a folder; a folder not named here has none.
 INNER_ORDER = {
-    "model": ("kernels", "gp", "confidence", "noise", "joint"),
+    "model": ("kernels", "gp", "confidence", "variance", "noise", "joint"),
     "policy": ("design", "acquisition", "search", "repeats", "strategies"),
-    "report": ("recommendation", "frontier", "diagnosis"),
+    "report": ("recommendation", "frontier", "unevenness", "diagnosis"),
 }
 SEES_ONLY = {
     "problems": {

@@ -581,6 +581,23 @@ def test_yes_no_outcomes_have_noise_though_their_repeats_tie():
     assert opt.recommend().params["x"] > 0.8
 
 
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_the_frontier_says_what_each_alpha_would_report(direction):
+    opt = run(16, direction=direction)
+    found = opt.frontier()
+    assert len(found.evaluated) == opt.observations.n
+    for alpha in (0.0, 0.1, 0.5, 1.0, 3.0, 10.0, 1e3):
+        wanted = opt.recommend(risk=rahbo.MeanVariance(alpha))
+        assert found.at(alpha).prediction.params == wanted.params
+        assert found.at(alpha).prediction.mean == pytest.approx(wanted.mean)
+        assert found.at(alpha).n_evaluations == wanted.n_evaluations
+
+
+def test_a_frontier_needs_a_point():
+    with pytest.raises(NotReadyError):
+        rahbo.Optimizer(SQUARE).frontier()
+
+
 # -- spaces --------------------------------------------------------------------------------------
 
 

@@ -86,6 +86,10 @@ class Trial:
         """What is still wanted of this trial."""
         return Suggestion(self.id, dict(self.params), self.missing)
 
+    def is_at(self, x: Array) -> bool:
+        """Whether it is a trial of the point ``x (d,)``."""
+        return bool(np.array_equal(self.x, x))
+
     def with_values(self, values: Sequence[float]) -> Trial:
         """Append values at the first free repeat indices."""
         taken = self.values.keys() | self.failures.keys()
@@ -110,6 +114,45 @@ class Trial:
         """Mark repeats as failed; values already told stay."""
         lost = {i: reason for i in repeats if i not in self.values}
         return replace(self, failures={**self.failures, **lost})
+
+
+def trial_at(
+    x: Array,
+    params: Mapping[str, Any],
+    trials: Mapping[int, Trial],
+    missing: Sequence[Trial],
+    by_repeat: bool,
+) -> Trial:
+    """The trial that parameters at the point ``x (d,)`` mean.
+
+    That is the oldest open one that has them; with a repeat index, which names one evaluation,
+    the latest trial that has them; else a new trial, not yet recorded.
+    """
+    named: Iterable[Trial] = reversed(list(trials.values())) if by_repeat else ()
+    for trial in (*missing, *named):
+        if trial.is_at(x):
+            return trial
+    return Trial(len(trials), dict(params), x, 0, "user")
+
+
+def trial_named(suggestion: Suggestion | int, trials: Mapping[int, Trial]) -> Trial:
+    """The trial of a suggestion or of its id."""
+    number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
+    if not is_whole(number):
+        raise DataError(f"Expected a suggestion, its id or parameters, got {suggestion!r}.")
+    known = trials.get(int(number))
+    if known is None:
+        raise DataError(
+            f"Suggestion {number} is unknown here, where {len(trials)} were opened. "
+            "Pass the parameters to tell a point that was never asked for."
+        )
+    if isinstance(suggestion, Suggestion) and suggestion.params != known.params:
+        raise DataError(
+            f"Suggestion {number} has the parameters {known.params!r} here, not "
+            f"{suggestion.params!r}: it comes from another optimizer. Tell it there, or pass "
+            "the parameters."
+        )
+    return known
 
 
 def observations_of(trials: Iterable[Trial], sign: float) -> Observations:

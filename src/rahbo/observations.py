@@ -84,6 +84,11 @@ class Observations:
         """Number of distinct points."""
         return len(self.X)
 
+    @property
+    def any_single(self) -> bool:
+        """Whether some point has one value only."""
+        return bool(np.any(self.count == 1))
+
     def repeats(self, i: int) -> Array:
         """Every value told at point ``i``."""
         return np.asarray(self.values[self.point == i])

@@ -26,6 +26,8 @@ from rahbo.ledger import (
     observations_of,
     own_bounds,
     provided_points,
+    trial_at,
+    trial_named,
 )
 from rahbo.model.confidence import Confidence
 from rahbo.model.joint import Learned, MeanNoiseModel, Outputs, Standardized
@@ -34,10 +36,11 @@ from rahbo.model.noise import LogNoise, NoiseModel
 from rahbo.observations import Observations
 from rahbo.policy.acquisition import RiskBound, pessimistic
 from rahbo.policy.design import initial_design
-from rahbo.policy.repeats import Fixed
+from rahbo.policy.repeats import Repeats
 from rahbo.policy.search import Domain, random_point, values
 from rahbo.policy.strategies import Rahbo, Situation, Strategy
 from rahbo.report import recommendation as report
+from rahbo.report.frontier import Frontier, frontier
 from rahbo.report.recommendation import Prediction, Recommendation, Rule
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.settings import Direction, Refit, make_settings
@@ -90,7 +93,7 @@ class Optimizer:
         *,
         valid: Callable[[dict[str, Any]], bool] | None = None,
         risk: RiskMeasure = MeanVariance(1.0),  # noqa: B008 - frozen
-        repeats: int | Fixed = 5,
+        repeats: int | Repeats = 5,
         strategy: Strategy = Rahbo(),  # noqa: B008 - frozen
         direction: Direction = "maximize",
         n_initial: int | None = None,
@@ -160,10 +163,11 @@ class Optimizer:
             if x is None and not self._valued():
                 x = random_point(domain, rng)
             if x is not None:
-                return self._open(x, "design")
+                return self._open(x, "design", settings.repeats.first)
         observations, model = self._model()
+        asking = self._model_for_asking()
         situation = Situation(
-            model=self._model_for_asking(),
+            model=asking,
             risk=settings.risk,
             domain=replace(domain, known=observations.best_first()),
             round=sum(t.source == "strategy" for t in self._trials.values()),
@@ -171,7 +175,9 @@ class Optimizer:
         )
         x = settings.strategy.propose(situation)
         bound = _in_user_units(settings.strategy.report_bound(model, settings.risk), x[None])
-        return self._open(x, "strategy", own_bound=float(bound[0]))
+        count = sum(len(t.values) + len(t.missing) for t in self._trials.values() if t.is_at(x))
+        wanted = settings.repeats.wanted(asking, x, count)
+        return self._open(x, "strategy", wanted, own_bound=float(bound[0]))
 
     def _design_point(self) -> Array | None:
         """The first point of the initial design that no trial has had yet; None if all had."""
@@ -179,8 +185,10 @@ class Optimizer:
         design = initial_design(self.settings.space, len(seen) + 1, self.settings.seed)
         return next((x for x in design if x.tobytes() not in seen), None)
 
-    def _open(self, x: Array, source: Source, own_bound: float | None = None) -> Trial:
-        params, repeats = self.settings.space.decode(x), self.settings.repeats.n_repeats
+    def _open(
+        self, x: Array, source: Source, repeats: int, own_bound: float | None = None
+    ) -> Trial:
+        params = self.settings.space.decode(x)
         trial = Trial(len(self._trials), params, x, repeats, source, own_bound=own_bound)
         self._trials[trial.id] = trial
         self._unsettled.add(trial.id)
@@ -188,7 +196,7 @@ class Optimizer:
 
     def _domain(self) -> Domain:
         """Where to look; without revisits, not where points have or get their repeats."""
-        space, wanted = self.settings.space, self.settings.repeats.n_repeats
+        space, wanted = self.settings.space, self.settings.repeats.most
         excluded = set() if space.revisit else provided_points(self._trials.values(), wanted)
         return Domain(space, np.empty((0, space.d)), excluded)
 
@@ -234,34 +242,11 @@ class Optimizer:
         self._update(replace(trial, cancelled=True))
 
     def _trial(self, suggestion: Suggestion | int | Params, repeat: object = None) -> Trial:
-        """The trial meant: that of a suggestion, or of parameters.
-
-        Parameters mean the oldest open suggestion that has them; with a repeat index, which names
-        one evaluation, the latest trial that has them; else a new trial, not yet recorded.
-        """
+        """The trial meant: that of a suggestion, or of parameters."""
         if isinstance(suggestion, Mapping):
             x = self.settings.space.encode(suggestion)
-            named: Iterable[Trial] = reversed(self._trials.values()) if repeat is not None else ()
-            for trial in (*self._missing(), *named):
-                if np.array_equal(trial.x, x):
-                    return trial
-            return Trial(len(self._trials), dict(suggestion), x, 0, "user")
-        number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
-        if not is_whole(number):
-            raise DataError(f"Expected a suggestion, its id or parameters, got {suggestion!r}.")
-        known = self._trials.get(int(number))
-        if known is None:
-            raise DataError(
-                f"Suggestion {number} is unknown here, where {len(self._trials)} were opened. "
-                "Pass the parameters to tell a point that was never asked for."
-            )
-        if isinstance(suggestion, Suggestion) and suggestion.params != known.params:
-            raise DataError(
-                f"Suggestion {number} has the parameters {known.params!r} here, not "
-                f"{suggestion.params!r}: it comes from another optimizer. Tell it there, or pass "
-                "the parameters."
-            )
-        return known
+            return trial_at(x, suggestion, self._trials, self._missing(), repeat is not None)
+        return trial_named(suggestion, self._trials)
 
     def _update(self, trial: Trial) -> None:
         self._trials[trial.id] = trial
@@ -394,6 +379,20 @@ class Optimizer:
             for rule, prediction, i in zip(rules, known, at, strict=True)
         }
         return found if settings.sign > 0 else {r: record.negated() for r, record in found.items()}
+
+    def frontier(self) -> Frontier:
+        """Mean against noise of the evaluated points, and what each alpha would report.
+
+        It needs no new evaluation, so that alpha may be chosen after looking at it.
+        """
+        settings = self.settings
+        with one_blas_thread():
+            observations, model = self._model()
+            legal = settings.space.is_valid(observations.X)
+            X, count = observations.X[legal], observations.count[legal]
+            params = [settings.space.decode(x) for x in X]
+            found = frontier(model, settings.risk, X, params, count)
+        return found if settings.sign > 0 else found.negated()
 
     @overload
     def predict(self, params: Params) -> Prediction: ...

@@ -15,7 +15,7 @@ from rahbo.model.confidence import Confidence, as_confidence
 from rahbo.model.joint import ModelSettings, Outputs, Raw
 from rahbo.model.kernels import Kernel, Matern52
 from rahbo.model.noise import DirectNoise, NoiseModel
-from rahbo.policy.repeats import Fixed, as_repeats
+from rahbo.policy.repeats import Fixed, Repeats, as_repeats
 from rahbo.policy.strategies import Rahbo, Strategy
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.space import Space
@@ -68,7 +68,7 @@ class Settings:
 
     space: Space
     risk: RiskMeasure
-    repeats: Fixed
+    repeats: Repeats
     strategy: Strategy
     direction: Direction
     n_initial: int
@@ -87,7 +87,7 @@ def make_settings(
     *,
     valid: Callable[[dict[str, Any]], bool] | None,
     risk: RiskMeasure,
-    repeats: int | Fixed,
+    repeats: int | Repeats,
     strategy: Strategy,
     direction: Direction,
     n_initial: int | None,

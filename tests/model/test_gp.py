@@ -463,3 +463,17 @@ def test_cholesky_helps_a_matrix_that_rounding_made_indefinite():
 def test_cholesky_refuses_what_is_not_a_covariance(matrix):
     with pytest.raises(NumericalError, match="3 points is not positive definite"):
         cholesky(matrix.copy(), np.zeros(3))
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.5])
+def test_leave_one_out_is_the_prediction_by_the_others(lam):
+    rng = np.random.default_rng(11)
+    X, y, noise_var = rng.random((9, 2)), rng.normal(size=9), rng.uniform(0.05, 0.5, 9)
+    kernel = Matern52([0.4, 0.7], 1.3)
+    residual, var = GP.condition(kernel, X, y, noise_var, lam=lam, prior_mean=0.3).leave_one_out()
+    for i in range(9):
+        rest = np.arange(9) != i
+        others = GP.condition(kernel, X[rest], y[rest], noise_var[rest], lam=lam, prior_mean=0.3)
+        mu, sigma = others.predict(X[i : i + 1])
+        assert residual[i] == pytest.approx(y[i] - mu[0], rel=1e-9)
+        assert var[i] == pytest.approx(sigma[0] ** 2 + noise_var[i], rel=1e-9)

@@ -127,14 +127,13 @@ def test_floor_is_relative_to_the_outputs():
 # Single repeats
 
 
-@pytest.mark.parametrize("noise", ["log", "direct"])
 @pytest.mark.parametrize("outputs", [Standardized(), Raw()])
-def test_without_repeats_one_noise_level_is_learned(noise, outputs):
+def test_without_repeats_the_papers_model_learns_one_noise_level(outputs):
     rng = np.random.default_rng(3)
     X = rng.random((60, 1))
     y = np.sin(6.0 * X[:, 0]) + 0.3 * rng.normal(size=60)
     data = Observations.from_rounds(list(X), [[v] for v in y])
-    settings = ModelSettings(noise=NOISES[noise], outputs=outputs)
+    settings = ModelSettings(noise=DirectNoise(), outputs=outputs)
     learned = settings.learn(data)
     model = settings.condition(data, learned)
     assert learned.noise is None
@@ -147,12 +146,38 @@ def test_without_repeats_one_noise_level_is_learned(noise, outputs):
     assert model.beta_noise == 0.0
 
 
-def test_single_and_repeated_points_mix():
-    data = observed(counts=(1, 3))
-    assert np.any(data.count == 1)
+def test_without_repeats_residuals_tell_the_noise():
+    rng = np.random.default_rng(3)
+    X = rng.random((200, 1))
+    log_var = np.log(0.01) + 4.0 * X[:, 0]
+    y = np.sin(6.0 * X[:, 0]) + np.exp(0.5 * log_var) * rng.normal(size=200)
+    data = Observations.from_rounds(list(X), [[v] for v in y])
     model = model_of(ModelSettings(), data)
-    assert len(model.data.s2) == np.sum(data.count > 1)
-    np.testing.assert_array_equal(model.data.X, data.X[data.count > 1])
+    grid = np.linspace(0.05, 0.95, 19)[:, None]
+    mu, sigma = model.noise.latent(grid)
+    error = mu + 2.0 * np.log(model.learned.scale) - (np.log(0.01) + 4.0 * grid[:, 0])
+    # Two hundred values tell a straight line in log rho^2 to about 0.15.
+    assert np.sqrt(np.mean(error**2)) < 0.4
+    assert np.mean(np.abs(error) < 2.0 * sigma) > 0.8
+    assert model.beta_noise == 2.0
+
+
+def test_few_single_values_give_one_noise_level():
+    data = observed(n=5, d=2, counts=(1, 1))
+    model = model_of(ModelSettings(), data)
+    assert isinstance(model.noise, KnownPosterior)
+
+
+@pytest.mark.parametrize(("noise", "used"), [("log", 14), ("direct", 10)])
+def test_single_and_repeated_points_mix(noise, used):
+    data = observed(counts=(1, 3))
+    assert np.sum(data.count > 1) == 10
+    model = model_of(ModelSettings(noise=NOISES[noise]), data)
+    np.testing.assert_array_equal(model.data.X[:10], data.X[data.count > 1])
+    np.testing.assert_array_equal(model.data.dof[:10], data.count[data.count > 1] - 1)
+    assert len(model.data.s2) == used
+    # A residual is less than a degree of freedom, as its neighbours are not certain either.
+    assert np.all((model.data.dof[10:] > 0) & (model.data.dof[10:] < 1))
     assert len(model.mean.X) == data.n
 
 
@@ -399,11 +424,6 @@ def test_near_duplicate_points(outputs):
     assert data.n == 10
     assert all(np.all(np.isfinite(part)) for part in vars(belief).values())
     np.testing.assert_allclose(belief.mu[:5], belief.mu[5:], rtol=1e-5, atol=1e-5)
-
-
-def test_constant_noise_posterior_is_known():
-    data = observed(counts=(1, 1))
-    assert isinstance(model_of(ModelSettings(), data).noise, KnownPosterior)
 
 
 def test_raw_outputs_keep_every_input():

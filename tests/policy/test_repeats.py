@@ -1,11 +1,16 @@
 """How often to evaluate a point."""
 
 import dataclasses
+import math
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+import rahbo
 from rahbo.errors import SettingsError
-from rahbo.policy.repeats import Fixed, as_repeats
+from rahbo.model.noise import KnownPosterior
+from rahbo.policy.repeats import Adaptive, Fixed, as_repeats
 
 
 def test_a_number_means_that_many_repeats():
@@ -34,3 +39,72 @@ def test_settings_are_frozen_values():
     assert len({Fixed(2), Fixed(2), Fixed(3)}) == 2
     with pytest.raises(dataclasses.FrozenInstanceError):
         Fixed(2).n_repeats = 4
+
+
+# Adaptive
+
+
+def model_with(sigma, noise_var):
+    """A model that believes the same of every point."""
+    noise = KnownPosterior(lambda X: np.full(len(X), noise_var))
+    mean = SimpleNamespace(predict=lambda X: (np.zeros(len(X)), np.full(len(X), sigma)))
+    return SimpleNamespace(mean=mean, noise=noise, beta_noise=0.0, min_noise_var=1e-12)
+
+
+X0 = np.array([0.5])
+
+
+def test_a_new_point_gets_the_least_and_a_known_one_a_single_look():
+    repeats = Adaptive(min=3, max=8)
+    assert (repeats.first, repeats.most) == (3, 8)
+    model = model_with(1.0, 1.0)
+    assert [repeats.wanted(model, X0, count) for count in (0, 1, 2, 3, 50)] == [3, 2, 1, 1, 1]
+
+
+def test_noise_that_does_not_matter_needs_one_look():
+    assert Adaptive().wanted(model_with(1.0, 0.0099), X0, 0) == 1
+    assert Adaptive().wanted(model_with(1.0, 0.0101), X0, 0) == 2
+
+
+@pytest.mark.parametrize("setup", [0.0, 0.5, 1.0, 10.0])
+@pytest.mark.parametrize("noise_var", [0.1, 1.0, 30.0])
+def test_repeats_gain_the_most_for_their_cost(setup, noise_var):
+    wanted = Adaptive(min=1, max=20, setup=setup).wanted(model_with(1.0, noise_var), X0, 0)
+    gain = [math.log(1.0 + m / noise_var) / (setup + m) for m in range(1, 21)]
+    assert gain[wanted - 1] == max(gain)
+
+
+def test_what_is_costly_to_set_up_and_noisy_is_repeated_more():
+    def wanted(setup, noise_var):
+        return Adaptive(min=1, max=50, setup=setup).wanted(model_with(1.0, noise_var), X0, 0)
+
+    assert wanted(0.0, 4.0) == 1
+    assert wanted(1.0, 4.0) < wanted(10.0, 4.0) < wanted(10.0, 100.0)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"min": 0}, {"max": 1.5}, {"min": 4, "max": 3}, {"setup": -1.0}, {"setup": math.inf}]
+)
+def test_adaptive_refuses(bad):
+    with pytest.raises(SettingsError, match="Adaptive needs"):
+        Adaptive(**bad)
+
+
+def test_a_run_spends_what_it_asks_for_and_goes_on_from_its_trials():
+    def run(opt, rounds):
+        for _ in range(rounds):
+            s = opt.ask()
+            rng = np.random.default_rng(s.id)
+            x = s.params["x"]
+            opt.tell(s, list(math.sin(6 * x) + 0.3 * x * rng.standard_normal(s.repeats)))
+        return opt
+
+    settings = {"repeats": Adaptive(min=2, max=5, setup=1.0), "seed": 3}
+    whole = run(rahbo.Optimizer({"x": (0.0, 1.0)}, **settings), 14)
+    asked = [t.n_requested for t in whole.trials]
+    assert asked[:6] == [2] * 6
+    assert all(1 <= m <= 5 for m in asked)
+    half = run(rahbo.Optimizer({"x": (0.0, 1.0)}, **settings), 7)
+    rest = run(rahbo.Optimizer({"x": (0.0, 1.0)}, trials=half.trials, **settings), 7)
+    assert [t.params for t in rest.trials] == [t.params for t in whole.trials]
+    assert [t.n_requested for t in rest.trials] == asked

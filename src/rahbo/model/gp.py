@@ -65,11 +65,13 @@ class GP:
         *,
         lam: float = 1.0,
         prior_mean: float = 0.0,
+        K: Array | None = None,
     ) -> GP:
         """The posterior after observing ``y (n,)`` at ``X (n, d)`` with positive ``noise_var``."""
-        chol = cholesky(kernel.among(X)[0], lam * noise_var)
+        # K is that of kernel.among(X), where it is known already; it is overwritten.
+        chol = cholesky(kernel.among(X)[0] if K is None else K, lam * noise_var)
         residual = y - prior_mean
-        weights = _solve(chol, residual[:, None])[:, 0]
+        weights = solve(chol, residual[:, None])[:, 0]
         log_det = _log_det(chol)
         return cls(
             kernel,
@@ -108,6 +110,14 @@ class GP:
         var_gradient = (self.kernel.diagonal_gradient(X) - 2.0 * explained) / self.lam
         sigma_gradient = var_gradient / (2.0 * sigma[:, None])
         return self.prior_mean + K @ self.weights, sigma, mu_gradient, sigma_gradient
+
+    def leave_one_out(self) -> tuple[Array, Array]:
+        """Residuals and their variances, ``(n,)``, when each point is predicted by the others.
+
+        r_i = a_i / (A^-1)_ii,  Var[r_i] = 1 / (lam (A^-1)_ii)
+        """
+        precision = lapack.dpotri(self.chol, lower=1)[0].diagonal()
+        return np.asarray(self.weights / precision), np.asarray(1.0 / (self.lam * precision))
 
     def covariance(self, X: Array) -> Array:
         """Joint posterior covariance of f at ``X (m, d)``, ``(m, m)``."""
@@ -232,7 +242,7 @@ class Evidence:
         chol = cholesky(K.copy(), self.lam * noise)
         prior_mean = self._prior_mean(chol)
         residual = self.y - prior_mean
-        a = _solve(chol, residual[:, None])[:, 0]
+        a = solve(chol, residual[:, None])[:, 0]
         value = _log_density(float(residual @ a), _log_det(chol), len(a), self.lam)
         # One triangle of W, its diagonal halved, stands for half of the symmetric matrix.
         W, _ = lapack.dpotri(chol, lower=1, overwrite_c=1)
@@ -268,7 +278,7 @@ class Evidence:
         """The m that maximises the posterior at given kernel parameters (ridge regression)."""
         if self.prior.mean_var == 0.0:
             return self.prior.mean
-        both = _solve(chol, np.column_stack([self.y, np.ones_like(self.y)]))
+        both = solve(chol, np.column_stack([self.y, np.ones_like(self.y)]))
         precision = 1.0 / self.prior.mean_var
         weighted, total = self.lam * both.sum(axis=0)
         return float((weighted + precision * self.prior.mean) / (total + precision))
@@ -295,10 +305,8 @@ SUBSET = 128
 def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperparameters:
     """Maximise the evidence over the hyperparameters.
 
-    A first fit tries short, medium and long lengthscales, because the likelihood of few points
-    has several maxima; later fits start where the last one ended, with its curvature. Unequal
-    starts find higher maxima at times; with them regret was larger on Branin, ten seeds, the only
-    problem on which this was compared.
+    A first fit tries short, medium and long lengthscales, as few points give several maxima; later
+    fits start where the last one ended, with its curvature.
     """
     n = len(evidence.y)
     if previous is None and n > 2 * SUBSET:
@@ -393,7 +401,7 @@ def cholesky(K: Array, diagonal: Array, size: float | None = None) -> Array:
     return np.asarray(chol)
 
 
-def _solve(chol: Array, B: Array) -> Array:
+def solve(chol: Array, B: Array) -> Array:
     """A^-1 B for ``B (n, m)``."""
     return np.asarray(lapack.dpotrs(chol, B, lower=1)[0])
 

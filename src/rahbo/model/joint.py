@@ -27,6 +27,9 @@ from rahbo.observations import Observations
 
 # The smallest noise variance told apart from none, as a share of the variance of the outputs.
 NOISE_FLOOR = 1e-8
+# How often residuals of single evaluations go from the mean GP to the noise GP, and from how many
+# points per input on: fewer do not tell a residual from a trend.
+PASSES, RESIDUALS_FROM = 2, 3
 
 
 class Outputs(ABC):
@@ -100,7 +103,12 @@ class Learned:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """What the two GPs are made of; see `Optimizer` for each setting."""
+    """What the two GPs are made of; see `Optimizer` for each setting.
+
+    Attributes:
+        sigma_width: Posterior standard deviations that the mean GP adds to the noise it is given;
+            None for those of the noise band (eq. 16).
+    """
 
     kernel: type[Kernel] | Kernel = Matern52
     noise: NoiseModel = field(default_factory=LogNoise)
@@ -110,54 +118,124 @@ class ModelSettings:
     outputs: Outputs = field(default_factory=Standardized)
     min_noise_var: float | None = None
     max_noise_var: float | None = None
+    sigma_width: float | None = None
 
     def learn(self, observations: Observations, previous: Learned | None = None) -> Learned:
         """Fit the noise GP, then the mean GP under the noise it implies."""
         shift, scale = self.outputs.units(observations)
         floor = NOISE_FLOOR * (output_scale(observations) / scale) ** 2
-        data = _sample_variances(observations, floor, scale)
-        noise = None
-        if len(data.s2) > 0:
-            noise = self.noise.learn(data, previous.noise if previous else None)
         y = (observations.mean - shift) / scale
-        prior = self.outputs.hyperprior(observations.X.shape[1], y)
-        weights = None
-        if noise is None and not isinstance(self.noise, CubeNoise):
-            # No repeats, no sample variances: one noise level, learned by the mean GP.
-            noise_var, weights = np.full(observations.n, floor), 1.0 / observations.count
-        else:
-            posterior = self.noise.condition(data, noise)
-            noise_var = self._mean_noise(posterior, observations.X, observations.count, data)
-        evidence = Evidence(self.kernel, observations.X, y, noise_var, weights, self.lam, prior)
-        return Learned(
-            shift, scale, floor, fit(evidence, previous.mean if previous else None), noise
-        )
+        data = _sample_variances(observations, floor, scale)
+        noise = previous.noise if previous else None
+        noise = self.noise.learn(data, noise) if len(data.s2) > 0 else None
+        mean = self._learn_mean(observations, y, data, noise, previous.mean if previous else None)
+        for _ in range(self._passes(observations)):
+            posterior = self._noise_posterior(data, noise, mean, floor)
+            gp = self._mean_posterior(observations, y, mean, posterior, data)
+            some = self._with_residuals(data, observations, gp, posterior)
+            noise = self.noise.learn(some, noise)
+            mean = self._learn_mean(observations, y, some, noise, mean)
+        return Learned(shift, scale, floor, mean, noise)
 
     def condition(self, observations: Observations, learned: Learned) -> MeanNoiseModel:
         """Both posteriors given all data, at hyperparameters learned before."""
-        data = _sample_variances(observations, learned.floor, learned.scale)
-        if learned.noise is None and not isinstance(self.noise, CubeNoise):
-            level = learned.mean.noise_scale + learned.floor
-            noise: NoisePosterior = KnownPosterior(lambda X: np.full(len(X), level))
-        else:
-            noise = self.noise.condition(data, learned.noise)
-        noise_var = self._mean_noise(noise, observations.X, observations.count, data)
         y = (observations.mean - learned.shift) / learned.scale
-        gp = GP.condition(
-            learned.mean.kernel,
-            observations.X,
-            y,
-            noise_var,
-            lam=self.lam,
-            prior_mean=learned.mean.prior_mean,
-        )
+        data = repeated = _sample_variances(observations, learned.floor, learned.scale)
+        noise = self._noise_posterior(data, learned.noise, learned.mean, learned.floor)
+        gp = self._mean_posterior(observations, y, learned.mean, noise, data)
+        for _ in range(self._passes(observations)):
+            data = self._with_residuals(repeated, observations, gp, noise)
+            noise = self._noise_posterior(data, learned.noise, learned.mean, learned.floor)
+            gp = self._mean_posterior(observations, y, learned.mean, noise, data)
         return MeanNoiseModel(self, learned, gp, noise, data)
+
+    def _passes(self, observations: Observations) -> int:
+        """How often residuals of single evaluations go from the mean GP to the noise GP."""
+        enough = observations.n >= RESIDUALS_FROM * observations.X.shape[1]
+        return PASSES if self.noise.takes_residuals and enough and observations.any_single else 0
+
+    def _learn_mean(
+        self,
+        observations: Observations,
+        y: Array,
+        data: SampleVariances,
+        noise: Hyperparameters | None,
+        previous: Hyperparameters | None,
+    ) -> Hyperparameters:
+        prior = self.outputs.hyperprior(observations.X.shape[1], y)
+        if noise is None and not isinstance(self.noise, CubeNoise):
+            # No repeats, no sample variances: one noise level, learned by the mean GP.
+            floor = np.full(observations.n, data.floor)
+            weights = 1.0 / observations.count
+            return fit(
+                Evidence(self.kernel, observations.X, y, floor, weights, self.lam, prior), previous
+            )
+        posterior = self.noise.condition(data, noise)
+        noise_var = self._mean_noise(posterior, observations.X, observations.count, data)
+        return fit(
+            Evidence(self.kernel, observations.X, y, noise_var, None, self.lam, prior), previous
+        )
+
+    def _noise_posterior(
+        self,
+        data: SampleVariances,
+        noise: Hyperparameters | None,
+        mean: Hyperparameters,
+        floor: float,
+    ) -> NoisePosterior:
+        if noise is None and not isinstance(self.noise, CubeNoise):
+            level = mean.noise_scale + floor
+            return KnownPosterior(lambda X: np.full(len(X), level))
+        return self.noise.condition(data, noise)
+
+    def _mean_posterior(
+        self,
+        observations: Observations,
+        y: Array,
+        mean: Hyperparameters,
+        noise: NoisePosterior,
+        data: SampleVariances,
+    ) -> GP:
+        noise_var = self._mean_noise(noise, observations.X, observations.count, data)
+        return GP.condition(
+            mean.kernel, observations.X, y, noise_var, lam=self.lam, prior_mean=mean.prior_mean
+        )
+
+    def _with_residuals(
+        self,
+        data: SampleVariances,
+        observations: Observations,
+        gp: GP,
+        noise: NoisePosterior,
+    ) -> SampleVariances:
+        """Sample variances, and what single evaluations tell by their distance from the others.
+
+        A value predicted by the others with variance u is off by a residual r of variance
+        u + rho^2, of which noise has the share w:
+        w = rho^2 / (u + rho^2), estimate of rho^2: w r^2, with w degrees of freedom
+        This has the gradient of log N(r; 0, u + rho^2) in log rho^2.
+        """
+        single = observations.count == 1
+        X = observations.X[single]
+        r, total = gp.leave_one_out()
+        u = total[single] - self._mean_noise(noise, X, observations.count[single], data)
+        noise_var = noise.variance(X)
+        w = np.clip(noise_var / (np.maximum(u, 0.0) + noise_var), 1e-3, 1.0)
+        return replace(
+            data,
+            X=np.vstack([data.X, X]),
+            s2=np.append(data.s2, w * r[single] ** 2),
+            dof=np.append(data.dof, w),
+        )
 
     def _mean_noise(
         self, noise: NoisePosterior, X: Array, count: Index, data: SampleVariances
     ) -> Array:
         """Noise variance of the sample means (eq. 16), in the model's units."""
-        upper = noise.variance(X, z=_width(self.beta_noise, noise))
+        width = self.sigma_width
+        if width is None or noise.gp is None:
+            width = _width(self.beta_noise, noise)
+        upper = noise.variance(X, z=width)
         highest = np.inf if self.max_noise_var is None else self.max_noise_var / data.unit
         lowest = max(data.floor, (self.min_noise_var or 0.0) / data.unit)
         return np.asarray(np.clip(upper, lowest, max(highest, lowest)) / count)
@@ -251,6 +329,7 @@ def _width(confidence: Confidence, noise: NoisePosterior) -> float:
 
 
 def _sample_variances(observations: Observations, floor: float, scale: float) -> SampleVariances:
+    """Of the points with at least two repeats."""
     use = observations.count > 1
-    s2 = observations.sample_var[use] / scale**2
-    return SampleVariances(observations.X[use], s2, observations.count[use], floor, scale**2)
+    s2, dof = observations.sample_var[use] / scale**2, observations.count[use].astype(float) - 1.0
+    return SampleVariances(observations.X[use], s2, dof, floor, scale**2)

@@ -1,88 +1,64 @@
-"""The model of the noise variance rho^2(x), learned from sample variances.
+"""Models of the noise variance rho^2(x), learned from sample variances.
 
-Notation: ``s2 (n,)`` sample variances from ``count (n,)`` repeats each, nu = count - 1. A noise
-posterior is Gaussian in a latent quantity g(x) with a monotone link v = link(g):
-    DirectNoise: v = g, the paper's GP on s^2 (eq. 12 to 15)
-    LogNoise:    v = exp(g), positive by construction
-so a bound is link(mu +- beta * sigma) and the centre is link(mu), for every model alike.
+Notation: ``s2 (n,)`` sample variances with ``dof (n,)`` degrees of freedom each.
+
+`DirectNoise` is the paper's GP on s^2 (eq. 12 to 15). `LogNoise` is a GP on g = log rho^2, positive
+by construction. For Gaussian outcomes dof s^2 / rho^2 is chi-squared, so that
+    log p(s^2 | g) = -(dof / 2) (g + s^2 exp(-g)) + const
+which is concave in g and takes s^2 = 0 as it is. Laplace's approximation around the mode is the
+posterior of a GP with targets z and error variances 1 / W:
+    e = s^2 exp(-g),  W = (dof / 2) e,  z = g + (dof / 2) (e - 1) / W
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
+from scipy.linalg.blas import dsymv
 from scipy.special import polygamma, psi
 
 from rahbo.arrays import Array, Index
-from rahbo.checks import is_number
-from rahbo.errors import DataError, SettingsError
-from rahbo.model.gp import GP, Evidence, Hyperparameters, Hyperprior, fit
+from rahbo.errors import SettingsError
+from rahbo.model.gp import GP, Evidence, Hyperparameters, Hyperprior, cholesky, fit, solve
 from rahbo.model.kernels import Kernel, Matern52
-from rahbo.space import Space
+from rahbo.model.variance import (
+    CubeNoise,
+    KnownNoise,
+    KnownPosterior,
+    NoiseModel,
+    NoisePosterior,
+    SampleVariances,
+)
+
+__all__ = [
+    "CubeNoise",
+    "DirectNoise",
+    "DirectPosterior",
+    "KnownNoise",
+    "KnownPosterior",
+    "LogNoise",
+    "LogPosterior",
+    "NoiseModel",
+    "NoisePosterior",
+    "SampleVariances",
+    "sample_variance_var",
+]
 
 # Sample variances below this share of the pooled one come from ties, not from quiet points.
 TIED = 1e-6
 TIED_SHARE = 0.3
-
-
-@dataclass(frozen=True, eq=False)
-class SampleVariances:
-    """Sample variances of the points that have at least two repeats.
-
-    Attributes:
-        X: ``(n, d)``.
-        s2: ``(n,)``.
-        count: Repeats behind each, ``(n,)``.
-        floor: The smallest noise variance told apart from none.
-        unit: User variance per unit of ``s2``, the square of the output scale.
-    """
-
-    X: Array
-    s2: Array
-    count: Index
-    floor: float
-    unit: float = 1.0
-
-
-class NoisePosterior(ABC):
-    """What is believed of the noise variance at any point.
-
-    Attributes:
-        gp: The posterior of g; None where the noise is certain.
-    """
-
-    gp: GP | None
-
-    @abstractmethod
-    def latent(self, X: Array) -> tuple[Array, Array]:
-        """Mean and standard deviation of g at ``X (m, d)``, each ``(m,)``."""
-
-    @abstractmethod
-    def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        """Mean, standard deviation ``(m,)`` and their gradients in x, ``(m, d)``."""
-
-    def link(self, g: Array) -> Array:
-        """Noise variance from the latent quantity."""
-        return g
-
-    def link_slope(self, g: Array) -> Array:
-        """Derivative of the link."""
-        return np.ones_like(g)
-
-    def variance(self, X: Array, z: float = 0.0) -> Array:
-        """Noise variance ``z`` posterior standard deviations from the centre, ``(m,)``.
-
-        ucb_var = link(mu + beta sigma), lcb_var = link(mu - beta sigma)    (eq. 14, 15)
-        """
-        mu, sigma = self.latent(X)
-        return self.link(mu + z * sigma)
-
-    @abstractmethod
-    def with_pending(self, X: Array, count: Index) -> NoisePosterior:
-        """The posterior once ``count (p,)`` repeats arrive at ``X (p, d)`` as expected."""
+# Rounds of targets and fit in a first fit. A later one starts close to where it ends, and many
+# points are fitted well enough by the first targets until then.
+PASSES, MANY = 2, 256
+# Newton's steps at most, and the gain a point in nats that is not worth another.
+NEWTON, NEWTON_GAIN = 50, 2e-3
+HALVINGS = 20
+# Curvature is taken within these shares of its expectation dof / 2.
+LEAST, MOST = 0.1, 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +66,7 @@ class DirectPosterior(NoisePosterior):
     """A GP on s^2 itself; ``eta_var`` gives the variance of s^2 for a repeat count."""
 
     gp: GP
-    eta_var: Callable[[Index], Array]
+    eta_var: Callable[[Array | Index], Array]
 
     def latent(self, X: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of rho^2."""
@@ -108,7 +84,7 @@ class DirectPosterior(NoisePosterior):
 
 @dataclass(frozen=True, eq=False)
 class LogPosterior(DirectPosterior):
-    """A GP on log s^2."""
+    """A GP on log rho^2."""
 
     def link(self, g: Array) -> Array:
         """Noise variance; the exponent is kept inside the range of floats."""
@@ -119,67 +95,16 @@ class LogPosterior(DirectPosterior):
         return self.link(g)
 
 
-@dataclass(frozen=True, eq=False)
-class KnownPosterior(NoisePosterior):
-    """A noise variance that is certain: the bounds collapse to it (Section 3.2)."""
-
-    function: Callable[[Array], Array]
-    gp: None = None
-
-    def latent(self, X: Array) -> tuple[Array, Array]:
-        """The known variance and zero."""
-        return self.function(X), np.zeros(len(X))
-
-    def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        """The known variance, zero and central differences inside the cube."""
-        v, zero = self.latent(X)
-        gradient = np.empty_like(X)
-        for j in range(X.shape[1]):
-            above, below = X.copy(), X.copy()
-            above[:, j] = np.minimum(X[:, j] + 1e-6, 1.0)
-            below[:, j] = np.maximum(X[:, j] - 1e-6, 0.0)
-            width = above[:, j] - below[:, j]
-            gradient[:, j] = (self.function(above) - self.function(below)) / width
-        return v, zero, gradient, np.zeros_like(X)
-
-    def with_pending(self, X: Array, count: Index) -> NoisePosterior:
-        """Nothing to learn."""
-        return self
-
-
-class NoiseModel(ABC):
-    """Settings of a noise model; `learn` and `condition` are pure functions of data."""
-
-    @abstractmethod
-    def learn(
-        self, data: SampleVariances, previous: Hyperparameters | None = None
-    ) -> Hyperparameters | None:
-        """Hyperparameters from data, starting at those of an earlier fit."""
-
-    @abstractmethod
-    def condition(
-        self, data: SampleVariances, hyperparameters: Hyperparameters | None
-    ) -> NoisePosterior:
-        """The posterior for given hyperparameters."""
-
-    def bind(self, space: Space) -> NoiseModel:
-        """The same model, once the space is known."""
-        return self
-
-
 @dataclass(frozen=True)
 class LogNoise(NoiseModel):
-    """A GP on the log noise variance, from the logs of the sample variances.
-
-    log s^2 = log rho^2 + psi(nu/2) - log(nu/2) + error,  Var[error] = psi_1(nu/2)
-
-    for Gaussian outcomes: shift and variance depend on the count alone, so unequal counts need
-    no further care.
+    """A GP on the log noise variance.
 
     Attributes:
         kernel: A kernel class, learned from data, or a kernel, taken as it is.
         lam: The regulariser lambda.
     """
+
+    takes_residuals: ClassVar[bool] = True
 
     kernel: type[Kernel] | Kernel = Matern52
     lam: float = 1.0
@@ -187,29 +112,99 @@ class LogNoise(NoiseModel):
     def learn(
         self, data: SampleVariances, previous: Hyperparameters | None = None
     ) -> Hyperparameters | None:
-        """Fit the GP on log s^2 under a weak hyperprior."""
-        g, error_var = self._targets(data)
-        centre = float(np.average(g, weights=1.0 / error_var))
+        """Fit kernel and prior mean to the targets at the mode, some times over."""
+        data = _untied(data)
+        centre = float(np.log(max(np.average(data.s2, weights=data.dof), data.floor)))
         prior = Hyperprior.weak(data.X.shape[1], mean=centre)
-        return fit(Evidence(self.kernel, data.X, g, error_var, None, self.lam, prior), previous)
+        found, (z, error_var) = previous, _gaussian_targets(data)
+        first = previous is None and len(data.s2) <= MANY
+        for _ in range(PASSES if first else 1):
+            if found is not None:
+                g = self._mode(data, found, found.kernel.among(data.X)[0])
+                z, error_var = _targets(g, data)
+            found = fit(Evidence(self.kernel, data.X, z, error_var, None, self.lam, prior), found)
+        return found
 
     def condition(
         self, data: SampleVariances, hyperparameters: Hyperparameters | None
     ) -> NoisePosterior:
-        """The posterior of log rho^2."""
-        g, error_var = self._targets(data)
-        return LogPosterior(
-            _posterior(data.X, g, error_var, self.lam, hyperparameters), self._error_var
+        """The posterior of log rho^2; without any data, its prior mean."""
+        hyper = _needed(hyperparameters)
+        if len(data.s2) == 0:
+            level = math.exp(hyper.prior_mean)
+            return KnownPosterior(lambda X: np.full(len(X), level))
+        data = _untied(data)
+        K = hyper.kernel.among(data.X)[0]
+        z, error_var = _targets(self._mode(data, hyper, K), data)
+        gp = GP.condition(
+            hyper.kernel, data.X, z, error_var, lam=self.lam, prior_mean=hyper.prior_mean, K=K
         )
+        return LogPosterior(gp, _expected_error_var)
 
-    def _targets(self, data: SampleVariances) -> tuple[Array, Array]:
-        half_nu = 0.5 * (data.count - 1)
-        g = np.log(np.maximum(_untied(data), data.floor)) - psi(half_nu) + np.log(half_nu)
-        return g, self._error_var(data.count)
+    def _mode(self, data: SampleVariances, hyper: Hyperparameters, K: Array) -> Array:
+        """The g ``(n,)`` of largest posterior density, by Newton's method with halved steps.
 
-    @staticmethod
-    def _error_var(count: Index) -> Array:
-        return np.asarray(polygamma(1, 0.5 * (count - 1)))
+        It starts where log s^2, taken as Gaussian, would lead, and stops a step early: the
+        posterior given the targets is one more. With A = K + lam / W, g = m + K a:
+        a = A^-1 (z - m), log posterior = log p(s^2 | g) - (lam / 2) a^T K a
+        """
+        m, a, height = hyper.prior_mean, np.zeros(len(data.s2)), -np.inf
+        g = np.full(len(a), m)
+        z, error_var = _gaussian_targets(data)
+        for _ in range(NEWTON):
+            chol = cholesky(K.copy(), self.lam * error_var)
+            step = solve(chol, (z - m)[:, None])[:, 0] - a
+            share, before, last = 1.0, height, a
+            for _ in range(HALVINGS):
+                a = last + share * step
+                g = m + dsymv(1.0, K.T, a, lower=1)
+                height = _log_density(g, data) - 0.5 * self.lam * float(a @ (g - m))
+                if height >= before:
+                    break
+                share *= 0.5
+            z, error_var = _targets(g, data)
+            # The curvature is 1 / error_var at least, so the slope says what is left to gain.
+            slope = (z - g) / error_var - self.lam * a
+            if 0.5 * float(slope**2 @ error_var) < NEWTON_GAIN * len(g):
+                break
+        return g
+
+
+def _untied(data: SampleVariances) -> SampleVariances:
+    """The data with sample variances of tied repeats replaced by a small one.
+
+    Repeats that agree to the last digit come from rounded or yes-no outcomes, whose noise is not
+    zero, though Gaussian noise would have to be. A tie counts as the share TIED_SHARE / dof of
+    the pooled variance. Without any noise there is nothing to share.
+    """
+    pooled = float(np.average(data.s2, weights=data.dof))
+    share = TIED_SHARE * pooled / np.maximum(data.dof, 1.0)
+    return replace(data, s2=np.where(data.s2 > TIED * pooled, data.s2, share))
+
+
+def _gaussian_targets(data: SampleVariances) -> tuple[Array, Array]:
+    """Log s^2 less its mean, and its variance, for chi-squared s^2 about rho^2 = 1."""
+    half = 0.5 * np.maximum(data.dof, 1.0)
+    z = np.log(np.maximum(data.s2, data.floor)) - psi(half) + np.log(half)
+    return z, np.asarray(polygamma(1, half))
+
+
+def _targets(g: Array, data: SampleVariances) -> tuple[Array, Array]:
+    """Targets z and error variances 1 / W at ``g (n,)``, each ``(n,)``."""
+    e = data.s2 * np.exp(np.clip(-g, -650.0, 650.0))
+    curvature = np.clip(e, LEAST, MOST)
+    return g + (e - 1.0) / curvature, 2.0 / (data.dof * curvature)
+
+
+def _log_density(g: Array, data: SampleVariances) -> float:
+    """Log p(s^2 | g), up to a constant."""
+    e = data.s2 * np.exp(np.clip(-g, -650.0, 650.0))
+    return -0.5 * float(data.dof @ (g + e))
+
+
+def _expected_error_var(count: Array | Index) -> Array:
+    """1 / W of ``count (m,)`` repeats that turn out as expected."""
+    return 2.0 / (np.asarray(count, dtype=float) - 1.0)
 
 
 @dataclass(frozen=True)
@@ -261,124 +256,33 @@ class DirectNoise(NoiseModel):
         """The posterior of rho^2."""
         scale = 0.0 if hyperparameters is None else hyperparameters.noise_scale
 
-        def eta_var(count: Index) -> Array:
+        def eta_var(count: Array | Index) -> Array:
             if self.max_noise_var is None:
                 return np.maximum(scale / (count - 1), data.floor**2)
             bound = self.max_noise_var / data.unit
             return np.maximum(sample_variance_var(bound, count, self.kurtosis), data.floor**2)
 
-        gp = _posterior(data.X, data.s2, eta_var(data.count), self.lam, hyperparameters)
+        hyper = _needed(hyperparameters)
+        gp = GP.condition(
+            hyper.kernel,
+            data.X,
+            data.s2,
+            eta_var(data.dof + 1),
+            lam=self.lam,
+            prior_mean=hyper.prior_mean,
+        )
         return DirectPosterior(gp, eta_var)
 
     def _eta(self, data: SampleVariances) -> tuple[Array, Array | None]:
         floor = np.full(len(data.s2), data.floor**2)
         if self.max_noise_var is None:
-            return floor, 1.0 / (data.count - 1)
+            return floor, 1.0 / data.dof
         bound = self.max_noise_var / data.unit
-        return np.maximum(sample_variance_var(bound, data.count, self.kurtosis), floor), None
-
-
-@dataclass(frozen=True)
-class KnownNoise(NoiseModel):
-    """A noise variance known in advance (Section 3.2, eq. 9).
-
-    Attributes:
-        noise_var: A function of the parameters (a dict in user units), a number if the noise is
-            the same everywhere, or, for a list of candidates, one variance a row in the order of
-            the rows.
-    """
-
-    noise_var: Callable[[dict[str, object]], float] | float | Sequence[float]
-
-    def bind(self, space: Space) -> NoiseModel:
-        """The model on the unit cube."""
-        if callable(self.noise_var):
-            function = self.noise_var
-            return CubeNoise(lambda X: np.array([_known(function, space.decode(x)) for x in X]))
-        if is_number(self.noise_var):
-            constant = float(self.noise_var)
-            return CubeNoise(lambda X: np.full(len(X), constant))
-        finite = np.isfinite(space.size)
-        rows = replace(space, valid=None).enumerate() if finite else np.empty((0, space.d))
-        if not isinstance(self.noise_var, Sequence | np.ndarray):
-            raise SettingsError(
-                "KnownNoise needs a function of the parameters, a number, or one variance a "
-                f"candidate, got {self.noise_var!r}."
-            )
-        if len(rows) != len(self.noise_var):
-            raise SettingsError(
-                f"KnownNoise got {len(self.noise_var)} variances for {len(rows)} candidates. "
-                "Give one a row of Candidates(rows), or a function of the parameters."
-            )
-        table = {x.tobytes(): float(v) for x, v in zip(rows, self.noise_var, strict=True)}
-        return CubeNoise(lambda X: np.array([table[x.tobytes()] for x in space.snap(X)]))
-
-    def learn(
-        self, data: SampleVariances, previous: Hyperparameters | None = None
-    ) -> Hyperparameters | None:
-        """Refuse: the space decides what the function's arguments are."""
-        raise SettingsError("KnownNoise works on parameters: bind(space) it first.")
-
-    def condition(
-        self, data: SampleVariances, hyperparameters: Hyperparameters | None
-    ) -> NoisePosterior:
-        """Refuse, as `learn` does."""
-        raise SettingsError("KnownNoise works on parameters: bind(space) it first.")
-
-
-@dataclass(frozen=True)
-class CubeNoise(NoiseModel):
-    """A known noise variance as a function of points of the unit cube, in user units."""
-
-    function: Callable[[Array], Array]
-
-    def learn(
-        self, data: SampleVariances, previous: Hyperparameters | None = None
-    ) -> Hyperparameters | None:
-        """Nothing to learn."""
-        return None
-
-    def condition(
-        self, data: SampleVariances, hyperparameters: Hyperparameters | None
-    ) -> NoisePosterior:
-        """The certain posterior."""
-
-        def internal(X: Array) -> Array:
-            v = np.asarray(self.function(X), dtype=float)
-            if v.shape != (len(X),) or not np.all(np.isfinite(v) & (v >= 0)):
-                raise DataError(
-                    "The known noise variance must be a finite number >= 0 at every point, "
-                    f"got {v!r}."
-                )
-            return np.maximum(v / data.unit, data.floor)
-
-        return KnownPosterior(internal)
-
-
-def _untied(data: SampleVariances) -> Array:
-    """Sample variances with those of tied repeats replaced by a small one, ``(n,)``.
-
-    Repeats that agree to the last digit come from rounded or yes-no outcomes, whose noise is not
-    zero. Its logarithm would be an outlier of many standard deviations, so a tie counts as the
-    share TIED_SHARE / nu of the pooled variance. Without any noise there is nothing to share.
-    """
-    nu = data.count - 1
-    pooled = float(np.average(data.s2, weights=nu))
-    return np.where(data.s2 > TIED * pooled, data.s2, TIED_SHARE * pooled / nu)
-
-
-def _known(function: Callable[[dict[str, object]], float], params: dict[str, object]) -> float:
-    try:
-        return float(function(params))
-    except Exception as error:
-        raise DataError(
-            f"The known noise variance must be a number at every point, but {function!r} gave "
-            f"{error!r} at {params!r}."
-        ) from error
+        return np.maximum(sample_variance_var(bound, data.dof + 1, self.kurtosis), floor), None
 
 
 def sample_variance_var(
-    noise_var: Array | float, count: Index | int, kurtosis: float = 3.0
+    noise_var: Array | float, count: Array | Index | int, kurtosis: float = 3.0
 ) -> Array:
     """Variance of the sample variance of ``count`` repeats.
 
@@ -390,10 +294,7 @@ def sample_variance_var(
     return np.asarray(noise_var) ** 2 * (kurtosis / k - (k - 3.0) / (k * (k - 1.0)))
 
 
-def _posterior(
-    X: Array, g: Array, var: Array, lam: float, hyperparameters: Hyperparameters | None
-) -> GP:
+def _needed(hyperparameters: Hyperparameters | None) -> Hyperparameters:
     if hyperparameters is None:
         raise SettingsError("A learned noise model needs hyperparameters: call learn() first.")
-    mean = hyperparameters.prior_mean
-    return GP.condition(hyperparameters.kernel, X, g, var, lam=lam, prior_mean=mean)
+    return hyperparameters

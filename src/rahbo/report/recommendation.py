@@ -73,7 +73,7 @@ class Prediction:
             ("noise std", self.noise_std, self.noise_std_interval),
             ("risk value", self.risk, self.risk_interval),
         ]
-        settings = ", ".join(f"{name}={_short(value)}" for name, value in self.params.items())
+        settings = ", ".join(f"{name}={short(value)}" for name, value in self.params.items())
         lines = [
             f"{name:<11}{value:>12.5g}   [{interval.lower:.5g}, {interval.upper:.5g}]"
             for name, value, interval in rows
@@ -214,5 +214,6 @@ def _interval(lower: float, upper: float) -> Interval:
     return Interval(float(lower), float(upper))
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
+    """A value in few digits."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -19,6 +19,7 @@ from rahbo.model.joint import MeanNoiseModel, Raw
 from rahbo.model.kernels import Kernel
 from rahbo.model.noise import CubeNoise, DirectNoise, DirectPosterior
 from rahbo.optimizer import Optimizer
+from rahbo.policy.repeats import Fixed
 from rahbo.policy.strategies import Rahbo
 from rahbo.risk import MeanVariance
 from rahbo.settings import Settings
@@ -94,6 +95,11 @@ def regret_bound(
     settings = optimizer.settings
     alpha = _checked_alpha(settings)
     _check_width(settings.model.beta, "beta", norm_f, delta)
+    if not isinstance(settings.repeats, Fixed):
+        raise SettingsError(
+            f"Theorem 1 is about the same number of repeats in every round, not "
+            f"{settings.repeats!r}. Use repeats=10 or another whole number."
+        )
     run, k = _Run(optimizer), settings.repeats.n_repeats
     run.check(k)
     rounds = int(run.chosen.sum())

@@ -1,0 +1,220 @@
+"""What a model of the noise variance rho^2(x) is, and the known one.
+
+Notation: ``s2 (n,)`` sample variances with ``dof (n,)`` degrees of freedom each, one less than
+the repeats. A noise posterior is Gaussian in a latent quantity g(x) with a monotone link
+v = link(g), so a bound is link(mu +- beta * sigma) and the centre is link(mu).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from rahbo.arrays import Array, Index
+from rahbo.checks import is_number
+from rahbo.errors import DataError, SettingsError
+from rahbo.model.gp import GP, Hyperparameters
+from rahbo.space import Space
+
+
+@dataclass(frozen=True, eq=False)
+class SampleVariances:
+    """Unbiased estimates of the noise variance, point by point.
+
+    Attributes:
+        X: ``(n, d)``.
+        s2: ``(n,)``.
+        dof: Degrees of freedom of each, ``(n,)``; repeats - 1 for a sample variance.
+        floor: The smallest noise variance told apart from none.
+        unit: User variance per unit of ``s2``, the square of the output scale.
+    """
+
+    X: Array
+    s2: Array
+    dof: Array
+    floor: float
+    unit: float = 1.0
+
+
+class NoisePosterior(ABC):
+    """What is believed of the noise variance at any point.
+
+    Attributes:
+        gp: The posterior of g; None where the noise is certain.
+    """
+
+    gp: GP | None
+
+    @abstractmethod
+    def latent(self, X: Array) -> tuple[Array, Array]:
+        """Mean and standard deviation of g at ``X (m, d)``, each ``(m,)``."""
+
+    @abstractmethod
+    def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean, standard deviation ``(m,)`` and their gradients in x, ``(m, d)``."""
+
+    def link(self, g: Array) -> Array:
+        """Noise variance from the latent quantity."""
+        return g
+
+    def link_slope(self, g: Array) -> Array:
+        """Derivative of the link."""
+        return np.ones_like(g)
+
+    def variance(self, X: Array, z: float = 0.0) -> Array:
+        """Noise variance ``z`` posterior standard deviations from the centre, ``(m,)``.
+
+        ucb_var = link(mu + beta sigma), lcb_var = link(mu - beta sigma)    (eq. 14, 15)
+        """
+        mu, sigma = self.latent(X)
+        return self.link(mu + z * sigma)
+
+    @abstractmethod
+    def with_pending(self, X: Array, count: Index) -> NoisePosterior:
+        """The posterior once ``count (p,)`` repeats arrive at ``X (p, d)`` as expected."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownPosterior(NoisePosterior):
+    """A noise variance that is certain: the bounds collapse to it (Section 3.2)."""
+
+    function: Callable[[Array], Array]
+    gp: None = None
+
+    def latent(self, X: Array) -> tuple[Array, Array]:
+        """The known variance and zero."""
+        return self.function(X), np.zeros(len(X))
+
+    def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """The known variance, zero and central differences inside the cube."""
+        v, zero = self.latent(X)
+        gradient = np.empty_like(X)
+        for j in range(X.shape[1]):
+            above, below = X.copy(), X.copy()
+            above[:, j] = np.minimum(X[:, j] + 1e-6, 1.0)
+            below[:, j] = np.maximum(X[:, j] - 1e-6, 0.0)
+            width = above[:, j] - below[:, j]
+            gradient[:, j] = (self.function(above) - self.function(below)) / width
+        return v, zero, gradient, np.zeros_like(X)
+
+    def with_pending(self, X: Array, count: Index) -> NoisePosterior:
+        """Nothing to learn."""
+        return self
+
+
+class NoiseModel(ABC):
+    """Settings of a noise model; `learn` and `condition` are pure functions of data.
+
+    Attributes:
+        takes_residuals: Whether it can use estimates of less than one degree of freedom, which
+            single evaluations give.
+    """
+
+    takes_residuals: ClassVar[bool] = False
+
+    @abstractmethod
+    def learn(
+        self, data: SampleVariances, previous: Hyperparameters | None = None
+    ) -> Hyperparameters | None:
+        """Hyperparameters from data, starting at those of an earlier fit."""
+
+    @abstractmethod
+    def condition(
+        self, data: SampleVariances, hyperparameters: Hyperparameters | None
+    ) -> NoisePosterior:
+        """The posterior for given hyperparameters."""
+
+    def bind(self, space: Space) -> NoiseModel:
+        """The same model, once the space is known."""
+        return self
+
+
+@dataclass(frozen=True)
+class KnownNoise(NoiseModel):
+    """A noise variance known in advance (Section 3.2, eq. 9).
+
+    Attributes:
+        noise_var: A function of the parameters (a dict in user units), a number if the noise is
+            the same everywhere, or, for a list of candidates, one variance a row in the order of
+            the rows.
+    """
+
+    noise_var: Callable[[dict[str, object]], float] | float | Sequence[float]
+
+    def bind(self, space: Space) -> NoiseModel:
+        """The model on the unit cube."""
+        if callable(self.noise_var):
+            function = self.noise_var
+            return CubeNoise(lambda X: np.array([_known(function, space.decode(x)) for x in X]))
+        if is_number(self.noise_var):
+            constant = float(self.noise_var)
+            return CubeNoise(lambda X: np.full(len(X), constant))
+        finite = np.isfinite(space.size)
+        rows = replace(space, valid=None).enumerate() if finite else np.empty((0, space.d))
+        if not isinstance(self.noise_var, Sequence | np.ndarray):
+            raise SettingsError(
+                "KnownNoise needs a function of the parameters, a number, or one variance a "
+                f"candidate, got {self.noise_var!r}."
+            )
+        if len(rows) != len(self.noise_var):
+            raise SettingsError(
+                f"KnownNoise got {len(self.noise_var)} variances for {len(rows)} candidates. "
+                "Give one a row of Candidates(rows), or a function of the parameters."
+            )
+        table = {x.tobytes(): float(v) for x, v in zip(rows, self.noise_var, strict=True)}
+        return CubeNoise(lambda X: np.array([table[x.tobytes()] for x in space.snap(X)]))
+
+    def learn(
+        self, data: SampleVariances, previous: Hyperparameters | None = None
+    ) -> Hyperparameters | None:
+        """Refuse: the space decides what the function's arguments are."""
+        raise SettingsError("KnownNoise works on parameters: bind(space) it first.")
+
+    def condition(
+        self, data: SampleVariances, hyperparameters: Hyperparameters | None
+    ) -> NoisePosterior:
+        """Refuse, as `learn` does."""
+        raise SettingsError("KnownNoise works on parameters: bind(space) it first.")
+
+
+@dataclass(frozen=True)
+class CubeNoise(NoiseModel):
+    """A known noise variance as a function of points of the unit cube, in user units."""
+
+    function: Callable[[Array], Array]
+
+    def learn(
+        self, data: SampleVariances, previous: Hyperparameters | None = None
+    ) -> Hyperparameters | None:
+        """Nothing to learn."""
+        return None
+
+    def condition(
+        self, data: SampleVariances, hyperparameters: Hyperparameters | None
+    ) -> NoisePosterior:
+        """The certain posterior."""
+
+        def internal(X: Array) -> Array:
+            v = np.asarray(self.function(X), dtype=float)
+            if v.shape != (len(X),) or not np.all(np.isfinite(v) & (v >= 0)):
+                raise DataError(
+                    "The known noise variance must be a finite number >= 0 at every point, "
+                    f"got {v!r}."
+                )
+            return np.maximum(v / data.unit, data.floor)
+
+        return KnownPosterior(internal)
+
+
+def _known(function: Callable[[dict[str, object]], float], params: dict[str, object]) -> float:
+    try:
+        return float(function(params))
+    except Exception as error:
+        raise DataError(
+            f"The known noise variance must be a number at every point, but {function!r} gave "
+            f"{error!r} at {params!r}."
+        ) from error

@@ -1,0 +1,373 @@
+"""What a table of results says of its noise, of the risk in it and of the model.
+
+`diagnose` answers five questions, each with a verdict in plain words and the numbers behind it:
+is the noise uneven, over which inputs, does risk change the decision, how many repeats pay, and is
+the model calibrated. Records are in the user's units; `negated` turns a record of a maximised
+quantity into that of the minimised one.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from scipy.special import betaincinv, ndtr
+
+from rahbo.arrays import Array, Index, Mask
+from rahbo.model.gp import GP
+from rahbo.model.joint import MeanNoiseModel
+from rahbo.observations import Observations
+from rahbo.policy.acquisition import central, optimistic, pessimistic
+from rahbo.report.recommendation import Interval, Prediction, choose, predict
+from rahbo.report.unevenness import LEVELS, Answer, Unevenness, unevenness
+from rahbo.risk import MeanVariance, RiskMeasure
+from rahbo.space import Space
+
+Fit = Literal["calibrated", "too narrow", "too wide", "cannot tell"]
+
+SEED = 2111
+# Points at which the noise model is looked at, and posterior draws of two points.
+SAMPLES, DRAWS = 256, 4000
+MAX_REPEATS = 100
+SURE = 0.95
+# The nominal band, the level of the interval of its coverage, and the points to speak of it.
+BAND, COVERAGE_LEVEL, MIN_RESIDUALS = 0.9, 0.95, 20
+WIDTH = 88
+
+
+@dataclass(frozen=True)
+class InputNoise:
+    """How the noise depends on one input.
+
+    Attributes:
+        name: The parameter.
+        share: Share of the variation of the model's log noise variance (variance, for
+            ``DirectNoise``) that would vanish with this input fixed, interactions included.
+        p_value: Of noise that does not depend on it, corrected for the number of inputs; None
+            without a test.
+    """
+
+    name: str
+    share: float
+    p_value: float | None
+
+
+@dataclass(frozen=True)
+class RiskDecision:
+    """Whether looking at the noise leads to another point than looking at the mean alone.
+
+    Attributes:
+        answer: ``"no"`` if both report the same point, ``"yes"`` if the gain is positive with a
+            probability of at least 0.95, else ``"cannot tell"``.
+        risk_averse: What the pessimistic risk bound reports.
+        risk_neutral: What the pessimistic bound of the mean reports.
+        gain: Posterior mean of how much better the first is by the risk measure.
+        gain_interval: Its central 90 % interval.
+        probability: That the gain is positive.
+    """
+
+    answer: Answer
+    risk_averse: Prediction
+    risk_neutral: Prediction
+    gain: float
+    gain_interval: Interval
+    probability: float
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        if self.risk_averse.params == self.risk_neutral.params:
+            return (
+                "No: of the evaluated points, the one with the best mean is also the best with its "
+                "noise counted."
+            )
+        low, high = self.gain_interval
+        gain = f"{self.gain:.3g} [{low:.3g}, {high:.3g}] by the risk measure"
+        stds = f"noise std {self.risk_averse.noise_std:.3g}, not {self.risk_neutral.noise_std:.3g}"
+        if self.answer == "yes":
+            return f"Yes: another point is reported than by the mean alone ({stds}). Gain {gain}."
+        return (
+            f"Cannot tell yet: another point leads ({stds}), but its gain of {gain} is positive "
+            f"with a probability of {self.probability:.2f} only."
+        )
+
+    def negated(self) -> RiskDecision:
+        """The record of the negated objective; a gain stays one."""
+        return replace(
+            self,
+            risk_averse=self.risk_averse.negated(),
+            risk_neutral=self.risk_neutral.negated(),
+        )
+
+
+@dataclass(frozen=True)
+class RepeatsThatPay:
+    """How many repeats of a new point are worth their cost.
+
+    With noise variance rho^2, and u the variance of f at a point given all others, k repeats
+    leave u / (1 + k u / rho^2). At k = rho^2 / u half of it is gone, and the next repeat is worth
+    a quarter of the first.
+
+    Attributes:
+        n_repeats: That k, rounded up; at least 2 where the risk measure looks at the noise, which
+            single values do not show.
+        noise_ratio: rho^2 / u, the median over the leading points.
+        noise_std: The median noise standard deviation there.
+        n_leading: Points whose optimistic risk value reaches the best pessimistic one.
+    """
+
+    n_repeats: int
+    noise_ratio: float
+    noise_std: float
+    n_leading: int
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        more = " or more" if self.noise_ratio >= MAX_REPEATS else ""
+        where = f"{self.n_leading} leading points" if self.n_leading > 1 else "leading point"
+        return (
+            f"About {self.n_repeats}{more}. At the {where} the noise variance of one value is "
+            f"{self.noise_ratio:.2g} times what the other points leave unknown of the mean; from "
+            "as many repeats on, the next is worth less than a quarter of the first."
+        )
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Whether the model's bands of the mean hold what they promise, leaving each point out.
+
+    Attributes:
+        answer: By whether the interval of ``inside`` holds 0.9.
+        inside: Share of the sample means inside the nominal 90 % band that the others predict.
+        inside_interval: Its 95 % interval (Clopper and Pearson's, as for independent points).
+        rms: Root mean square of the standardised residuals; 1 if calibrated.
+        n_points: Points left out in turn.
+    """
+
+    answer: Fit
+    inside: float
+    inside_interval: Interval
+    rms: float
+    n_points: int
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        low, high = self.inside_interval
+        found = (
+            f"{self.inside:.0%} of {self.n_points} points [{low:.0%}, {high:.0%}] lie in the 90 % "
+            f"band that the others predict; standardised residuals have size {self.rms:.2f}"
+        )
+        words = {
+            "calibrated": f"Yes, as far as can be seen: {found}.",
+            "too narrow": f"No, its bands are too narrow: {found}. Trust its intervals less.",
+            "too wide": (
+                f"Its bands are wider than needed: {found}. The noise counts at its upper bound "
+                "in them, to be careful."
+            ),
+            "cannot tell": f"Cannot tell yet: {found}.",
+        }
+        return words[self.answer]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a table of results says, in user units.
+
+    Attributes:
+        unevenness: Is the noise uneven?
+        inputs: Over which inputs it varies, in the order of the space.
+        decision: Does risk change the decision?
+        repeats: What number of repeats would pay?
+        calibration: Is the model calibrated?
+    """
+
+    unevenness: Unevenness
+    inputs: tuple[InputNoise, ...]
+    decision: RiskDecision
+    repeats: RepeatsThatPay
+    calibration: Calibration
+
+    @property
+    def inputs_verdict(self) -> str:
+        """Over which inputs the noise varies, in words."""
+        if self.unevenness.answer != "yes":
+            return "Not told, as the noise is not shown to be uneven."
+        listed = sorted(self.inputs, key=lambda i: -i.share)
+        shares = ", ".join(f"{i.name} {i.share:.0%}" for i in listed)
+        level = LEVELS.get(self.unevenness.source, 0.0)
+        sure = [i.name for i in self.inputs if i.p_value is not None and i.p_value <= level]
+        by_itself = ", ".join(sure) if sure else "none"
+        return f"Share of the variation of the noise: {shares}. Shown by itself: {by_itself}."
+
+    def negated(self) -> Diagnosis:
+        """The record of the negated objective."""
+        return replace(self, decision=self.decision.negated())
+
+    def __str__(self) -> str:
+        rows = [
+            ("Is the noise uneven?", self.unevenness.verdict),
+            ("Over which inputs?", self.inputs_verdict),
+            ("Does risk change the decision?", self.decision.verdict),
+            ("How many repeats pay?", self.repeats.verdict),
+            ("Is the model calibrated?", self.calibration.verdict),
+        ]
+        return "\n".join(
+            f"{title}\n{textwrap.indent(textwrap.fill(text, WIDTH), '  ')}" for title, text in rows
+        )
+
+
+def diagnose(
+    observations: Observations, model: MeanNoiseModel, risk: RiskMeasure, space: Space
+) -> Diagnosis:
+    """Answer the five questions.
+
+    Args:
+        observations: The table, repeated or not, in the sense of maximisation.
+        model: What is believed given that table.
+        risk: What makes an outcome good, in user units.
+        space: The inputs.
+
+    Raises:
+        NotReadyError: No point of the table satisfies ``valid``.
+    """
+    legal = space.is_valid(observations.X)
+    inputs = _columns(space)
+    uneven, tested = unevenness(observations, model, list(inputs.values()))
+    shares = noise_shares(model, space, list(inputs.values()))
+    return Diagnosis(
+        uneven,
+        tuple(InputNoise(*row) for row in zip(inputs, shares, tested, strict=True)),
+        _decision(observations, model, risk, space, legal),
+        _repeats(observations, model, risk, legal),
+        _calibration(model),
+    )
+
+
+def _columns(space: Space) -> dict[str, Index]:
+    """The columns of each parameter: one of a number, several of a choice among many."""
+    return {
+        name: np.array(
+            [j for j, c in enumerate(space.columns) if c == name or c.startswith(f"{name}=")]
+        )
+        for name in space.names
+    }
+
+
+def noise_shares(model: MeanNoiseModel, space: Space, inputs: Sequence[Index]) -> list[float]:
+    """Total effect of each input, given by its columns, on the latent noise g over the space.
+
+    share_j = E[(g(x) - g(x with input j drawn anew))^2] / (2 Var[g])
+    """
+    rng = np.random.default_rng(SEED)
+    X, fresh = (space.from_uniform(rng.random((SAMPLES, space.n_uniform))) for _ in range(2))
+    changed = np.repeat(X[None], len(inputs), axis=0)
+    for block, columns in zip(changed, inputs, strict=True):
+        block[:, columns] = fresh[:, columns]
+    g, _ = model.noise.latent(np.vstack([X, *changed]))
+    before, after = g[:SAMPLES], g[SAMPLES:].reshape(len(inputs), SAMPLES)
+    total = float(np.var(before))
+    if total <= 1e-12 * float(np.mean(before**2)):
+        return [0.0] * len(inputs)
+    return [float(share) for share in np.mean((after - before) ** 2, axis=1) / (2.0 * total)]
+
+
+def _decision(
+    observations: Observations, model: MeanNoiseModel, risk: RiskMeasure, space: Space, legal: Mask
+) -> RiskDecision:
+    """Compare what the risk measure and what the mean alone would report."""
+    averse, neutral = (
+        choose(
+            "pessimistic",
+            observations,
+            bound=pessimistic(model, measure).value(observations.X),
+            own_bound=np.full(observations.n, np.nan),
+            risk=measure,
+            legal=legal,
+        )
+        for measure in (risk, MeanVariance(0.0))
+    )
+    X = observations.X[[averse, neutral]]
+    first, second = predict(model, risk, X, [space.decode(x) for x in X])
+    if averse == neutral:
+        return RiskDecision("no", first, second, 0.0, Interval(0.0, 0.0), 0.0)
+    gain = risk_gain(model, risk, X)
+    probability = float(np.mean(gain > 0.0))
+    low, high = np.quantile(gain, [0.05, 0.95])
+    ends = Interval(float(low), float(high))
+    answer: Answer = "yes" if probability >= SURE else "cannot tell"
+    return RiskDecision(answer, first, second, float(np.mean(gain)), ends, probability)
+
+
+def risk_gain(model: MeanNoiseModel, risk: RiskMeasure, X: Array) -> Array:
+    """Posterior draws of R at the first of ``X (2, d)`` less R at the second, in user units."""
+    rng = np.random.default_rng(SEED)
+    f = _draws(model.mean, X, rng)
+    if model.noise.gp is None:
+        v = np.broadcast_to(model.noise.variance(X), f.shape)
+    else:
+        v = model.noise.link(_draws(model.noise.gp, X, rng))
+    measure = central(model, risk).risk
+    if not measure.allows_negative_variance:
+        v = np.maximum(v, model.min_noise_var)
+    value = measure.value(f, v)
+    return np.asarray(model.learned.scale * (value[:, 0] - value[:, 1]))
+
+
+def _draws(gp: GP, X: Array, rng: np.random.Generator) -> Array:
+    """Joint posterior draws ``(DRAWS, m)``."""
+    mu, _ = gp.predict(X)
+    values, vectors = np.linalg.eigh(gp.covariance(X))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(mu + rng.standard_normal((DRAWS, len(X))) @ root.T)
+
+
+def _repeats(
+    observations: Observations, model: MeanNoiseModel, risk: RiskMeasure, legal: Mask
+) -> RepeatsThatPay:
+    """Noise against what the neighbours leave unknown, at the points that may be the best."""
+    X = observations.X
+    best = float(np.max(pessimistic(model, risk).value(X)[legal]))
+    leading = legal & (optimistic(model, risk).value(X) >= best)
+    unknown = np.maximum(_unknown(model), 1e-300)[leading]
+    noise_var = np.maximum(model.noise.variance(X[leading]), model.min_noise_var)
+    ratio = float(np.median(noise_var / unknown))
+    least = 2 if float(risk.gradient(0.0, 1.0)[1]) < 0.0 else 1
+    return RepeatsThatPay(
+        n_repeats=max(least, math.ceil(min(ratio, MAX_REPEATS))),
+        noise_ratio=ratio,
+        noise_std=float(model.learned.scale * np.sqrt(np.median(noise_var))),
+        n_leading=int(np.sum(leading)),
+    )
+
+
+def _unknown(model: MeanNoiseModel) -> Array:
+    """Variance of f at each point given all others, ``(n,)``.
+
+    It is that of the left-out sample mean less its noise, which A = K + lam Sigma holds.
+    """
+    gp = model.mean
+    noise_var = (np.sum(gp.chol**2, axis=1) - gp.kernel.diagonal(gp.X)) / gp.lam
+    return np.asarray(gp.leave_one_out()[1] - noise_var)
+
+
+def _calibration(model: MeanNoiseModel) -> Calibration:
+    """Standardised leave-one-out residuals of the sample means."""
+    r, var = model.mean.leave_one_out()
+    z = np.abs(r) / np.sqrt(var)
+    n, hits = len(z), int(np.sum(2.0 * ndtr(z) - 1.0 <= BAND))
+    tail = (1.0 - COVERAGE_LEVEL) / 2.0
+    low = float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, n - hits, 1.0 - tail)) if hits < n else 1.0
+    answer: Fit = "calibrated" if n >= MIN_RESIDUALS else "cannot tell"
+    if high < BAND:
+        answer = "too narrow"
+    elif low > BAND:
+        answer = "too wide"
+    rms = float(np.sqrt(np.mean(z**2)))
+    return Calibration(answer, hits / n, Interval(low, high), rms, n)

@@ -1,0 +1,71 @@
+"""What each alpha would report."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rahbo.errors import SettingsError
+from rahbo.report.frontier import Choice, Frontier, envelope
+from rahbo.report.recommendation import Interval, Prediction
+
+lines = st.lists(st.tuples(st.integers(-20, 20), st.integers(0, 20)), min_size=1, max_size=12)
+
+
+@given(lines, st.floats(0.0, 50.0))
+def test_the_envelope_is_the_largest_line_at_every_alpha(points, alpha):
+    lower, noise = np.array(points, dtype=float).T
+    found = envelope(lower, noise)
+    assert found[0][1] == 0.0
+    assert found[-1][2] == math.inf
+    assert all(a[2] == b[1] and a[1] < a[2] for a, b in pairwise(found))
+    best = (lower - alpha * noise).max()
+    here = [lower[i] - alpha * noise[i] for i, start, end in found if start <= alpha <= end]
+    assert max(here) == pytest.approx(best, abs=1e-9)
+    assert min(here) == pytest.approx(best, abs=1e-9)
+
+
+def test_the_envelope_by_hand():
+    # Mean 3 with variance 2 until alpha = 1, then mean 2 with variance 1 until 4, then 0 without.
+    lower, noise = np.array([2.0, 3.0, -2.0, 2.5]), np.array([1.0, 2.0, 0.0, 3.0])
+    assert envelope(lower, noise) == [(1, 0.0, 1.0), (0, 1.0, 4.0), (2, 4.0, math.inf)]
+
+
+def prediction(x, mean, std):
+    ends = Interval(mean - 1.0, mean + 2.0)
+    return Prediction({"x": x}, mean, ends, std, Interval(std / 2, 2 * std), mean, ends)
+
+
+@pytest.fixture
+def frontier():
+    bold, careful = prediction(0.5, 3.0, 1.5), prediction(0.1, 2.0, 0.2)
+    choices = (Choice(0.0, 0.7, bold, 4), Choice(0.7, math.inf, careful, 6))
+    return Frontier(choices, (bold, careful))
+
+
+def test_what_an_alpha_would_report(frontier):
+    assert frontier.at(0.0).prediction.params == {"x": 0.5}
+    assert frontier.at(0.7).prediction.params == {"x": 0.5}
+    assert frontier.at(5.0).prediction.params == {"x": 0.1}
+    for bad in (-1.0, math.nan):
+        with pytest.raises(SettingsError, match="alpha must be"):
+            frontier.at(bad)
+
+
+def test_negated(frontier):
+    turned = frontier.negated()
+    assert turned.choices[0].prediction.mean == -3.0
+    assert turned.choices[0].prediction.mean_interval == Interval(-5.0, -2.0)
+    assert turned.choices[0].prediction.noise_std == 1.5
+    assert [p.mean for p in turned.evaluated] == [-3.0, -2.0]
+    assert turned.negated() == frontier
+
+
+def test_in_words(frontier):
+    first, bold, careful = str(frontier).splitlines()
+    assert first.split() == ["alpha", "mean", "noise", "std", "evaluated", "params"]
+    assert bold.split() == ["0", "to", "0.7", "3", "1.5", "4", "x=0.5"]
+    assert careful.split() == ["0.7", "to", "inf", "2", "0.2", "6", "x=0.1"]
