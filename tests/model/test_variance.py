@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from rahbo.errors import DataError, SettingsError
-from rahbo.model.gp import Hyperparameters
 from rahbo.model.noise import (
     CubeNoise,
     DirectNoise,
@@ -15,31 +14,6 @@ from rahbo.model.noise import (
     SampleVariances,
 )
 from rahbo.space import Candidates, Categorical, Float, Int, Space
-
-
-def given(kernel, prior_mean=0.0, noise_scale=0.0):
-    """Hyperparameters chosen by hand."""
-    theta = kernel.log_parameters
-    return Hyperparameters(kernel, prior_mean, noise_scale, 0.0, theta, np.eye(len(theta)))
-
-
-def simulated(rng, variance, n, count, d=1):
-    """Sample variances of ``count`` Gaussian repeats at random points."""
-    X = rng.random((n, d))
-    count = np.broadcast_to(count, (n,)).astype(np.intp)
-    rho2 = variance(X)
-    s2 = rho2 * rng.chisquare(count - 1) / (count - 1)
-    return SampleVariances(X, s2, count - 1.0, floor=1e-12)
-
-
-def dense(kernel, X, g, var, X_new, lam=1.0, m=0.0):
-    """Posterior mean and variance by a general solver."""
-    A, k = kernel(X, X) + lam * np.diag(var), kernel(X_new, X)
-    mu = m + k @ np.linalg.solve(A, g - m)
-    return mu, (kernel.diagonal(X_new) - np.sum(k * np.linalg.solve(A, k.T).T, axis=1)) / lam
-
-
-# KnownNoise
 
 SPACE = Space.of({"lr": Float(1e-4, 1e-1, log=True), "depth": Int(1, 5), "kind": ["a", "b"]})
 
