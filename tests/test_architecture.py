@@ -35,6 +35,7 @@ ORDER = (
     "ledger",
     "journal",
     "settings",
+    "belief",
     "optimizer",
     "loop",
     "theory",

@@ -13,8 +13,9 @@ from typing import Any, get_args, overload
 import numpy as np
 
 from rahbo.arrays import Array
+from rahbo.belief import Fits, believe, fits_before, valued
 from rahbo.checks import is_whole
-from rahbo.errors import DataError, NotReadyError, SettingsError
+from rahbo.errors import DataError, SettingsError
 from rahbo.ledger import (
     Source,
     Suggestion,
@@ -30,7 +31,7 @@ from rahbo.ledger import (
     trial_named,
 )
 from rahbo.model.confidence import Confidence
-from rahbo.model.joint import Learned, MeanNoiseModel, Outputs, Standardized
+from rahbo.model.joint import MeanNoiseModel, Outputs, Standardized
 from rahbo.model.kernels import Kernel, Matern52
 from rahbo.model.noise import LogNoise, NoiseModel
 from rahbo.observations import Observations
@@ -119,7 +120,7 @@ class Optimizer:
         self._trials = checked_trials(trials, self.settings.space.d)
         self._unsettled = {t.id for t in self._trials.values() if t.missing}
         self._handed_out: set[int] = set()
-        self._learned: dict[tuple[int, int], tuple[int, Learned]] = {}
+        self._fits: Fits = {}
         self._current: tuple[Observations, MeanNoiseModel] | None = None
         for params, told in () if self._trials else checked_data(data):
             self.tell(params, told)
@@ -254,7 +255,7 @@ class Optimizer:
         if trial.missing:
             self._unsettled.add(trial.id)
         self._current = None
-        self._learned = {key: kept for key, kept in self._learned.items() if kept[0] < trial.id}
+        self._fits = fits_before(self._fits, trial)
 
     @property
     def open(self) -> tuple[Suggestion, ...]:
@@ -289,34 +290,14 @@ class Optimizer:
             return self._model()[1]
 
     def _valued(self) -> list[Trial]:
-        return [t for t in self._trials.values() if t.values]
+        return valued(self._trials.values())
 
     def _model(self) -> tuple[Observations, MeanNoiseModel]:
         if self._current is None:
-            rounds = self._valued()
-            if not rounds:
-                raise NotReadyError("Nothing has been told yet. Call ask() and tell() first.")
-            observations = observations_of(rounds, self.settings.sign)
-            model = self.settings.model.condition(observations, self._learn(rounds))
+            trials = self._trials.values()
+            observations, model, self._fits = believe(trials, self.settings, self._fits)
             self._current = observations, model
         return self._current
-
-    def _learn(self, rounds: list[Trial]) -> Learned:
-        """Hyperparameters by the refit schedule: a pure function of the rounds, cached."""
-        chosen = (t.id for t in self._trials.values() if t.source == "strategy")
-        first_chosen = next(chosen, len(self._trials))
-        first = max(1, sum(t.id < first_chosen for t in rounds))
-        learned: Learned | None = None
-        for stage in self.settings.refit.stages(first, len(rounds)):
-            if (first, stage) not in self._learned:
-                some = rounds[:stage]
-                data = observations_of(some, self.settings.sign)
-                fitted = self.settings.model.learn(data, learned)
-                self._learned[first, stage] = some[-1].id, fitted
-            learned = self._learned[first, stage][1]
-        if learned is None:
-            raise NotReadyError("Nothing has been told yet. Call ask() and tell() first.")
-        return learned
 
     def _model_for_asking(self) -> MeanNoiseModel:
         """The model that also knows what failed and what is under way.

@@ -1,0 +1,77 @@
+"""From the trials of a run to what is believed: the data, hyperparameters, and both posteriors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rahbo.errors import NotReadyError
+from rahbo.ledger import Trial, observations_of
+from rahbo.model.joint import Learned, MeanNoiseModel
+from rahbo.observations import Observations
+from rahbo.settings import Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Hyperparameters learned at one stage of the refit schedule.
+
+    Attributes:
+        last: The id of the last trial they were learned from.
+        learned: What was learned.
+    """
+
+    last: int
+    learned: Learned
+
+
+# By the rounds of the first fit and those of this one.
+Fits = Mapping[tuple[int, int], Fit]
+
+
+def valued(trials: Iterable[Trial]) -> list[Trial]:
+    """The rounds: trials that gave a value, in order."""
+    return [trial for trial in trials if trial.values]
+
+
+def believe(
+    trials: Iterable[Trial], settings: Settings, fits: Fits
+) -> tuple[Observations, MeanNoiseModel, Fits]:
+    """The data in the sense of maximisation, both posteriors, and the fits that led to them.
+
+    A function of trials and settings alone: ``fits`` of the same trials only save the time of
+    learning them again.
+    """
+    trials = list(trials)
+    rounds = valued(trials)
+    if not rounds:
+        raise NotReadyError("Nothing has been told yet. Call ask() and tell() first.")
+    fits, learned = _learn(rounds, _first_fit(trials), settings, fits)
+    observations = observations_of(rounds, settings.sign)
+    return observations, settings.model.condition(observations, learned), fits
+
+
+def fits_before(fits: Fits, trial: Trial) -> Fits:
+    """Those that a change of the trial leaves as they are."""
+    return {key: fit for key, fit in fits.items() if fit.last < trial.id}
+
+
+def _first_fit(trials: list[Trial]) -> int:
+    """Rounds known when the strategy first proposed, or now; at least one."""
+    chosen = (trial.id for trial in trials if trial.source == "strategy")
+    first_chosen = next(chosen, len(trials))
+    return max(1, sum(trial.id < first_chosen for trial in valued(trials)))
+
+
+def _learn(rounds: list[Trial], first: int, settings: Settings, fits: Fits) -> tuple[Fits, Learned]:
+    """The fits of all stages of the refit schedule, each started from the one before."""
+    known = dict(fits)
+    previous: Learned | None = None
+    stages = settings.refit.stages(first, len(rounds))
+    for stage in stages:
+        if (first, stage) not in known:
+            some = rounds[:stage]
+            data = observations_of(some, settings.sign)
+            known[first, stage] = Fit(some[-1].id, settings.model.learn(data, previous))
+        previous = known[first, stage].learned
+    return known, known[first, stages[-1]].learned

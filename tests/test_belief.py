@@ -1,0 +1,88 @@
+"""Learning by the refit schedule: what is kept, what is learned again, and from which rounds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import rahbo
+from rahbo.belief import believe, fits_before, valued
+from rahbo.errors import NotReadyError
+from rahbo.observations import Observations
+from rahbo.settings import Refit
+
+
+def run(n_told=9, growth=1.5, direction="maximize"):
+    """Four points of the design, then the strategy's; one more is open."""
+    opt = rahbo.Optimizer(
+        {"x": (0.0, 1.0)},
+        n_initial=4, repeats=2, refit=Refit(growth), seed=0, direction=direction,
+    )  # fmt: skip
+    for _ in range(n_told):
+        s = opt.ask()
+        rng = np.random.default_rng([3, s.id])
+        opt.tell(s, np.sin(5.0 * s.params["x"]) + 0.1 * rng.standard_normal(2))
+    opt.ask()
+    return opt
+
+
+def test_stages_start_where_the_strategy_first_proposed():
+    opt = run()
+    _, _, fits = believe(opt.trials, opt.settings, {})
+    assert list(fits) == [(4, 4), (4, 6), (4, 9)]
+    assert [fit.last for fit in fits.values()] == [3, 5, 8]
+    # Without proposals all that is told makes the first fit.
+    told = [(t.params, list(t.values.values())) for t in valued(opt.trials)]
+    past = rahbo.Optimizer({"x": (0.0, 1.0)}, data=told, seed=0)
+    assert list(believe(past.trials, past.settings, {})[2]) == [(9, 9)]
+
+
+def test_each_stage_is_learned_from_its_rounds_and_the_stage_before():
+    opt = run(direction="minimize")
+    observations, model, fits = believe(opt.trials, opt.settings, {})
+    previous = None
+    for (_, stage), fit in fits.items():
+        rounds = [[-y for y in t.values.values()] for t in opt.trials[:stage]]
+        data = Observations.from_rounds([t.x for t in opt.trials[:stage]], rounds)
+        previous = opt.settings.model.learn(data, previous)
+        assert np.array_equal(
+            fit.learned.mean.kernel.lengthscales, previous.mean.kernel.lengthscales
+        )
+        assert (fit.learned.shift, fit.learned.scale) == (previous.shift, previous.scale)
+    assert model.learned is fits[4, 9].learned
+    assert observations.values == pytest.approx(-np.concatenate(
+        [list(t.values.values()) for t in valued(opt.trials)]
+    ))  # fmt: skip
+
+
+def test_known_fits_are_used_and_change_nothing(monkeypatch):
+    opt = run()
+    _, model, fits = believe(opt.trials, opt.settings, {})
+
+    def refuse(*args):
+        raise AssertionError("learned again")
+
+    monkeypatch.setattr(type(opt.settings.model), "learn", refuse)
+    _, again, kept = believe(opt.trials, opt.settings, fits)
+    assert again.learned is model.learned
+    assert kept == fits
+
+
+def test_a_changed_trial_drops_the_fits_that_saw_it():
+    opt = run()
+    _, _, fits = believe(opt.trials, opt.settings, {})
+    assert list(fits_before(fits, opt.trials[5])) == [(4, 4)]
+    assert fits_before(fits, opt.trials[0]) == {}
+    assert fits_before(fits, opt.trials[9]) == fits
+    changed = [replace(t, values={0: 2.0, 1: 2.5}) if t.id == 5 else t for t in opt.trials]
+    _, model, _ = believe(changed, opt.settings, fits_before(fits, opt.trials[5]))
+    _, fresh, _ = believe(changed, opt.settings, {})
+    assert model.learned.mean.kernel.lengthscales == fresh.learned.mean.kernel.lengthscales
+    assert np.array_equal(model.mean.chol, fresh.mean.chol)
+
+
+def test_nothing_told_is_nothing_believed():
+    opt = run(0)
+    assert valued(opt.trials) == []
+    with pytest.raises(NotReadyError, match="Nothing has been told yet"):
+        believe(opt.trials, opt.settings, {})
