@@ -23,6 +23,7 @@ from rahbo.model.kernels import Linear, Matern52
 from rahbo.model.noise import DirectNoise, KnownNoise
 from rahbo.policy.acquisition import optimistic
 from rahbo.policy.strategies import GPUCB, Rahbo, RahboUS, RandomSearch
+from rahbo.report.diagnosis import diagnose
 from rahbo.settings import Refit
 
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -596,6 +597,51 @@ def test_the_frontier_says_what_each_alpha_would_report(direction):
 def test_a_frontier_needs_a_point():
     with pytest.raises(NotReadyError):
         rahbo.Optimizer(SQUARE).frontier()
+
+
+@pytest.mark.parametrize("k", [1, 4])
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_a_table_of_past_results_is_diagnosed_in_user_units(direction, k):
+    sign = 1.0 if direction == "maximize" else -1.0
+    table = data_of(25, k=k, scale=100.0 * sign, shift=300.0 * sign)
+    opt = rahbo.Optimizer(SQUARE, data=table, direction=direction, seed=0)
+    found = opt.diagnose()
+    upwards = diagnose(opt.observations, opt.model, opt.settings.risk, opt.settings.space)
+    assert found == (upwards if sign > 0 else upwards.negated())
+    assert found.decision.risk_averse.mean == pytest.approx(opt.recommend().mean)
+    assert found.unevenness.source == ("repeats" if k > 1 else "residuals")
+    assert str(found).startswith("Is the noise uneven?\n  ")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        [({"x": 0.2, "y": 0.3}, 1.0)],
+        [({"x": 0.2, "y": 0.3}, [1.0, 1.5, 0.7])],
+        [({"x": 0.2, "y": 0.3}, 1.0), ({"x": 0.7, "y": 0.3}, 2.0)],
+        [({"x": x / 9, "y": 0.5}, [4.0, 4.0]) for x in range(10)],
+        [({"x": x / 9, "y": 0.5}, 4.0) for x in range(10)],
+    ],
+    ids=["one value", "one point", "two values", "equal repeats", "equal values"],
+)
+def test_tables_that_say_little_are_said_to(table):
+    found = rahbo.Optimizer(SQUARE, data=table, seed=0).diagnose()
+    answers = (found.unevenness.answer, found.calibration.answer)
+    assert answers == ("cannot tell", "cannot tell")
+    assert str(found).count("\n  Cannot tell") >= 2
+    assert "Not told" in str(found)
+
+
+def test_a_diagnosis_needs_a_point():
+    opt = rahbo.Optimizer(SQUARE, seed=0)
+    with pytest.raises(NotReadyError, match="Nothing has been told yet"):
+        opt.diagnose()
+    opt.tell_failure({"x": 0.5, "y": 0.5}, "beam trip")
+    with pytest.raises(NotReadyError, match="Nothing has been told yet"):
+        opt.diagnose()
+    opt = rahbo.Optimizer(SQUARE, valid=lambda p: p["x"] > 0.5, data=[({"x": 0.2, "y": 0.2}, 1.0)])
+    with pytest.raises(NotReadyError, match="satisfies valid="):
+        opt.diagnose()
 
 
 # -- spaces --------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ from rahbo.policy.repeats import Repeats
 from rahbo.policy.search import Domain, random_point, values
 from rahbo.policy.strategies import Rahbo, Situation, Strategy
 from rahbo.report import recommendation as report
+from rahbo.report.diagnosis import Diagnosis, diagnose
 from rahbo.report.frontier import Frontier, frontier
 from rahbo.report.recommendation import Prediction, Recommendation, Rule
 from rahbo.risk import MeanVariance, RiskMeasure
@@ -373,6 +374,16 @@ class Optimizer:
             X, count = observations.X[legal], observations.count[legal]
             params = [settings.space.decode(x) for x in X]
             found = frontier(model, settings.risk, X, params, count)
+        return found if settings.sign > 0 else found.negated()
+
+    def diagnose(self) -> Diagnosis:
+        """Is the noise uneven and over which inputs, does risk matter, how many repeats pay?
+
+        It needs nothing but values, such as a table of past results in ``data``, repeated or not.
+        """
+        settings = self.settings
+        with one_blas_thread():
+            found = diagnose(*self._model(), settings.risk, settings.space)
         return found if settings.sign > 0 else found.negated()
 
     @overload

@@ -221,6 +221,10 @@ def test_risk_that_changes_the_decision():
     assert 0.0 < found.gain_interval.lower < found.gain < found.gain_interval.upper
     assert found.probability >= 0.95
     assert found.risk_averse.risk == pytest.approx(opt.recommend().risk)
+    gain = risk_gain(opt.model, opt.settings.risk, np.array([
+        opt.settings.space.encode(p.params) for p in (found.risk_averse, found.risk_neutral)
+    ]))  # fmt: skip
+    assert found.gain == np.median(gain)
     assert found.verdict.startswith("Yes: another point")
 
 
@@ -256,6 +260,15 @@ def test_a_minimised_objective_is_the_maximised_one_with_signs_changed():
     assert user.decision.gain == page(up).decision.gain > 0.0
     assert str(user) == str(page(up))
     assert user.negated() == page(up)
+
+
+def test_one_valid_point_is_no_choice():
+    opt = risky(2.0)
+    only = opt.settings.space.decode(opt.observations.X[0])
+    space = Space.of(SPACE, valid=lambda p: p == only)
+    found = diagnose(opt.observations, opt.model, opt.settings.risk, space).decision
+    assert found.answer == "cannot tell"
+    assert found.verdict.startswith("Cannot tell: there is one point only")
 
 
 def test_points_that_are_not_valid_do_not_count():
@@ -350,8 +363,16 @@ def test_any_table_has_a_page(make):
     assert "nan" not in str(found)
     assert found.unevenness.variance_ratio >= 1.0
     assert all(0.0 <= i.share < 2.0 for i in found.inputs)
-    assert found.decision.gain_interval.lower <= found.decision.gain_interval.upper
-    assert 1 <= found.repeats.n_repeats <= 100
+    lower, upper = found.decision.gain_interval
+    assert lower <= found.decision.gain <= upper
+    says_nothing = opt.observations.n == 1 or np.ptp(opt.observations.values) == 0.0
+    if says_nothing:
+        assert found.repeats.n_repeats is None
+        assert str(found).count("\n  Cannot tell") == 4
+        assert found.decision.risk_averse == found.decision.risk_neutral
+    else:
+        assert 1 <= found.repeats.n_repeats <= 100
+        assert "one point only" not in str(found)
     assert found.repeats.n_leading >= 1
     low, high = found.calibration.inside_interval
     assert 0.0 <= low <= found.calibration.inside <= high <= 1.0

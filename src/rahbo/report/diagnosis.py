@@ -61,11 +61,11 @@ class RiskDecision:
     """Whether looking at the noise leads to another point than looking at the mean alone.
 
     Attributes:
-        answer: ``"no"`` if both report the same point, ``"yes"`` if the gain is positive with a
-            probability of at least 0.95, else ``"cannot tell"``.
+        answer: ``"yes"`` if the gain is positive with a probability of at least 0.95; ``"no"`` if
+            both report the same point, out of several whose values differ; else ``"cannot tell"``.
         risk_averse: What the pessimistic risk bound reports.
         risk_neutral: What the pessimistic bound of the mean reports.
-        gain: Posterior mean of how much better the first is by the risk measure.
+        gain: Posterior median of how much better the first is by the risk measure.
         gain_interval: Its central 90 % interval.
         probability: That the gain is positive.
     """
@@ -81,6 +81,8 @@ class RiskDecision:
     def verdict(self) -> str:
         """The answer in words."""
         if self.risk_averse.params == self.risk_neutral.params:
+            if self.answer == "cannot tell":
+                return "Cannot tell: there is one point only, or all values are equal."
             return (
                 "No: of the evaluated points, the one with the best mean is also the best with its "
                 "noise counted."
@@ -91,8 +93,8 @@ class RiskDecision:
         if self.answer == "yes":
             return f"Yes: another point is reported than by the mean alone ({stds}). Gain {gain}."
         return (
-            f"Cannot tell yet: another point leads ({stds}), but its gain of {gain} is positive "
-            f"with a probability of {self.probability:.2f} only."
+            f"Cannot tell yet: another point would be reported ({stds}), but its gain of {gain} is "
+            f"positive with a probability of {self.probability:.2f} only."
         )
 
     def negated(self) -> RiskDecision:
@@ -114,13 +116,13 @@ class RepeatsThatPay:
 
     Attributes:
         n_repeats: That k, rounded up; at least 2 where the risk measure looks at the noise, which
-            single values do not show.
+            single values do not show. None of one point, or where all values are equal.
         noise_ratio: rho^2 / u, the median over the leading points.
         noise_std: The median noise standard deviation there.
         n_leading: Points whose optimistic risk value reaches the best pessimistic one.
     """
 
-    n_repeats: int
+    n_repeats: int | None
     noise_ratio: float
     noise_std: float
     n_leading: int
@@ -128,6 +130,8 @@ class RepeatsThatPay:
     @property
     def verdict(self) -> str:
         """The answer in words."""
+        if self.n_repeats is None:
+            return "Cannot tell: there is one point only, or all values are equal."
         more = " or more" if self.noise_ratio >= MAX_REPEATS else ""
         where = f"{self.n_leading} leading points" if self.n_leading > 1 else "leading point"
         return (
@@ -158,6 +162,8 @@ class Calibration:
     @property
     def verdict(self) -> str:
         """The answer in words."""
+        if self.n_points == 1:
+            return "Cannot tell: there is one point only."
         low, high = self.inside_interval
         found = (
             f"{self.inside:.0%} of {self.n_points} points [{low:.0%}, {high:.0%}] lie in the 90 % "
@@ -237,15 +243,16 @@ def diagnose(
         NotReadyError: No point of the table satisfies ``valid``.
     """
     legal = space.is_valid(observations.X)
+    differ = observations.n > 1 and bool(np.ptp(observations.values) > 0.0)
     inputs = _columns(space)
     uneven, tested = unevenness(observations, model, list(inputs.values()))
     shares = noise_shares(model, space, list(inputs.values()))
     return Diagnosis(
         uneven,
         tuple(InputNoise(*row) for row in zip(inputs, shares, tested, strict=True)),
-        _decision(observations, model, risk, space, legal),
-        _repeats(observations, model, risk, legal),
-        _calibration(model),
+        _decision(observations, model, risk, space, legal, differ),
+        _repeats(observations, model, risk, legal, differ),
+        _calibration(model, differ),
     )
 
 
@@ -278,7 +285,12 @@ def noise_shares(model: MeanNoiseModel, space: Space, inputs: Sequence[Index]) -
 
 
 def _decision(
-    observations: Observations, model: MeanNoiseModel, risk: RiskMeasure, space: Space, legal: Mask
+    observations: Observations,
+    model: MeanNoiseModel,
+    risk: RiskMeasure,
+    space: Space,
+    legal: Mask,
+    differ: bool,
 ) -> RiskDecision:
     """Compare what the risk measure and what the mean alone would report."""
     averse, neutral = (
@@ -294,14 +306,14 @@ def _decision(
     )
     X = observations.X[[averse, neutral]]
     first, second = predict(model, risk, X, [space.decode(x) for x in X])
-    if averse == neutral:
-        return RiskDecision("no", first, second, 0.0, Interval(0.0, 0.0), 0.0)
+    if averse == neutral or not differ:
+        same: Answer = "no" if differ and np.sum(legal) > 1 else "cannot tell"
+        return RiskDecision(same, first, first, 0.0, Interval(0.0, 0.0), 0.0)
     gain = risk_gain(model, risk, X)
     probability = float(np.mean(gain > 0.0))
-    low, high = np.quantile(gain, [0.05, 0.95])
-    ends = Interval(float(low), float(high))
+    low, middle, high = (float(q) for q in np.quantile(gain, [0.05, 0.5, 0.95]))
     answer: Answer = "yes" if probability >= SURE else "cannot tell"
-    return RiskDecision(answer, first, second, float(np.mean(gain)), ends, probability)
+    return RiskDecision(answer, first, second, middle, Interval(low, high), probability)
 
 
 def risk_gain(model: MeanNoiseModel, risk: RiskMeasure, X: Array) -> Array:
@@ -328,7 +340,7 @@ def _draws(gp: GP, X: Array, rng: np.random.Generator) -> Array:
 
 
 def _repeats(
-    observations: Observations, model: MeanNoiseModel, risk: RiskMeasure, legal: Mask
+    observations: Observations, model: MeanNoiseModel, risk: RiskMeasure, legal: Mask, differ: bool
 ) -> RepeatsThatPay:
     """Noise against what the neighbours leave unknown, at the points that may be the best."""
     X = observations.X
@@ -339,7 +351,7 @@ def _repeats(
     ratio = float(np.median(noise_var / unknown))
     least = 2 if float(risk.gradient(0.0, 1.0)[1]) < 0.0 else 1
     return RepeatsThatPay(
-        n_repeats=max(least, math.ceil(min(ratio, MAX_REPEATS))),
+        n_repeats=max(least, math.ceil(min(ratio, MAX_REPEATS))) if differ else None,
         noise_ratio=ratio,
         noise_std=float(model.learned.scale * np.sqrt(np.median(noise_var))),
         n_leading=int(np.sum(leading)),
@@ -356,7 +368,7 @@ def _unknown(model: MeanNoiseModel) -> Array:
     return np.asarray(gp.leave_one_out()[1] - noise_var)
 
 
-def _calibration(model: MeanNoiseModel) -> Calibration:
+def _calibration(model: MeanNoiseModel, differ: bool) -> Calibration:
     """Standardised leave-one-out residuals of the sample means."""
     r, var = model.mean.leave_one_out()
     z = np.abs(r) / np.sqrt(var)
@@ -365,7 +377,9 @@ def _calibration(model: MeanNoiseModel) -> Calibration:
     low = float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0
     high = float(betaincinv(hits + 1, n - hits, 1.0 - tail)) if hits < n else 1.0
     answer: Fit = "calibrated" if n >= MIN_RESIDUALS else "cannot tell"
-    if high < BAND:
+    if not differ:
+        answer = "cannot tell"
+    elif high < BAND:
         answer = "too narrow"
     elif low > BAND:
         answer = "too wide"
