@@ -3,6 +3,7 @@
     python bench/diagnosis.py                     500 data sets a row, 60 where models are fitted
     python bench/diagnosis.py --sets 2000         more of them
     python bench/diagnosis.py --fits 0            only the test of uneven noise on repeats
+    python bench/diagnosis.py --fits 0 --points 50 --ratio 4      on other tables
 
 Points are scrambled Sobol points. A ratio is that of the largest to the smallest noise variance
 over the space. "Told" is a permutation test of the one true direction, which no test that has to
@@ -46,7 +47,7 @@ COUNTS = {
 
 def table(rng, n, d, shape, noise, counts, ratio, f=None, noise_std=1.0):
     """Random observations of f, and their log noise variances."""
-    X = qmc.Sobol(d, rng=rng).random(n)
+    X = qmc.Sobol(d, rng=rng).random_base2((n - 1).bit_length())[:n]
     g = np.log(ratio) * SHAPES[shape](X)
     mean = np.zeros(n) if f is None else f(X)
     count = COUNTS[counts](X) if isinstance(counts, str) else np.full(n, counts)
@@ -112,19 +113,23 @@ def on_models(sets, seed, f, n, counts, shape, ratio, noise_std):
     return answers, wrong
 
 
-def tables_of_the_test(sets):
-    print("\nFalse alarms of the test at 5 % on even noise, 30 points in 3 dimensions\n")
+def tables_of_the_test(sets, n, ratio):
+    print(f"\nFalse alarms of the test at 5 % on even noise, {n} points in 3 dimensions\n")
     print("| repeats | " + " | ".join(NOISES) + " |\n|---|" + "---|" * len(NOISES))
     for counts in COUNTS:
-        shares = [on_repeats(sets, 1, 30, 3, "none", noise, counts, 1.0)[0] for noise in NOISES]
+        shares = [on_repeats(sets, 1, n, 3, "none", noise, counts, 1.0)[0] for noise in NOISES]
         print(f"| {counts} | " + " | ".join(f"{s:.3f}" for s in shares) + " |", flush=True)
-    print("\nPower at a variance ratio of 4, 30 points × 5 repeats: the test (told)\n")
-    print("| noise variance | noise | 2 inputs | 3 inputs | 4 inputs |\n|---|---|---|---|---|")
+    print(f"\nPower at a variance ratio of {ratio:g}, {n} points × 5 repeats: the test (told)\n")
+    print("| noise variance | noise | 1 input | 2 inputs | 3 inputs | 4 inputs |")
+    print("|---|---|---|---|---|---|")
     rows = [(shape, "Gaussian") for shape in SHAPES if shape != "none"]
     for shape, noise in [*rows, *(("step", noise) for noise in list(NOISES)[1:])]:
-        dimensions = (2, 3, 4) if noise == "Gaussian" else (3,)
-        cells = {d: on_repeats(sets, 2, 30, d, shape, noise, "5", 4.0) for d in dimensions}
-        text = (f"{cells[d][0]:.3f} ({cells[d][1]:.3f})" if d in cells else "" for d in (2, 3, 4))
+        dimensions = (1, 2, 3, 4) if noise == "Gaussian" else (1, 3)
+        cells = {d: on_repeats(sets, 2, n, d, shape, noise, "5", ratio) for d in dimensions}
+        text = (
+            f"{c[0]:.3f} ({c[1]:.3f})" if c is not None else ""
+            for c in map(cells.get, (1, 2, 3, 4))
+        )
         print(f"| {shape} | {noise} | " + " | ".join(text) + " |", flush=True)
 
 
@@ -163,9 +168,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=500, help="data sets a row of the test")
     parser.add_argument("--fits", type=int, default=60, help="data sets a row with models")
+    parser.add_argument("--points", type=int, default=30, help="points of a table of the test")
+    parser.add_argument("--ratio", type=float, default=4.0, help="variance ratio of its power")
     args = parser.parse_args()
     if args.sets:
-        tables_of_the_test(args.sets)
+        tables_of_the_test(args.sets, args.points, args.ratio)
     if args.fits:
         table_of_the_page(args.fits)
 
