@@ -23,6 +23,7 @@ is worth. `paper_preset` gives the settings of the paper's experiments.
 
 from rahbo.loop import maximize, minimize
 from rahbo.optimizer import Optimizer
+from rahbo.policy.repeats import Adaptive
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
 from rahbo.settings import paper_preset
 from rahbo.space import Candidates, Categorical, Float, Int
@@ -30,6 +31,7 @@ from rahbo.space import Candidates, Categorical, Float, Int
 __version__ = "0.1.0"
 
 __all__ = [
+    "Adaptive",
     "Candidates",
     "Categorical",
     "ExpectedShortfall",

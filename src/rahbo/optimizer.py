@@ -37,9 +37,9 @@ from rahbo.model.noise import LogNoise, NoiseModel
 from rahbo.observations import Observations
 from rahbo.policy.acquisition import RiskBound, pessimistic
 from rahbo.policy.design import initial_design
-from rahbo.policy.repeats import Repeats
+from rahbo.policy.repeats import Adaptive, Repeats
 from rahbo.policy.search import Domain, random_point, values
-from rahbo.policy.strategies import Rahbo, Situation, Strategy
+from rahbo.policy.strategies import Situation, Strategy, TopTwo
 from rahbo.report import recommendation as report
 from rahbo.report.diagnosis import Diagnosis, diagnose
 from rahbo.report.frontier import Frontier, frontier
@@ -60,7 +60,7 @@ class Optimizer:
             or ``Candidates(rows)``.
         valid: A predicate on the parameters for constraints known in advance.
         risk: What makes an outcome good, in the units of the objective.
-        repeats: Evaluations per suggestion.
+        repeats: Evaluations per suggestion: a number, or as many as pay.
         strategy: How points are chosen and reported.
         direction: ``"maximize"`` or ``"minimize"``.
         n_initial: Distinct points of the initial design; past results count towards it.
@@ -95,14 +95,14 @@ class Optimizer:
         *,
         valid: Callable[[dict[str, Any]], bool] | None = None,
         risk: RiskMeasure = MeanVariance(1.0),  # noqa: B008 - frozen
-        repeats: int | Repeats = 5,
-        strategy: Strategy = Rahbo(),  # noqa: B008 - frozen
+        repeats: int | Repeats = Adaptive(),  # noqa: B008 - frozen
+        strategy: Strategy = TopTwo(),  # noqa: B008 - frozen
         direction: Direction = "maximize",
         n_initial: int | None = None,
         kernel: type[Kernel] | Kernel = Matern52,
         noise: NoiseModel = LogNoise(),  # noqa: B008 - frozen
-        beta: float | Confidence = 2.0,
-        beta_noise: float | Confidence = 2.0,
+        beta: float | Confidence = 1.0,
+        beta_noise: float | Confidence = 1.0,
         lam: float = 1.0,
         outputs: Outputs = Standardized(),  # noqa: B008 - frozen
         min_noise_var: float | None = None,
@@ -165,7 +165,8 @@ class Optimizer:
             if x is None and not self._valued():
                 x = random_point(domain, rng)
             if x is not None:
-                return self._open(x, "design", settings.repeats.first)
+                told = self.observations if self._valued() else None
+                return self._open(x, "design", settings.repeats.initial(told))
         observations, model = self._model()
         asking = self._model_for_asking()
         situation = Situation(

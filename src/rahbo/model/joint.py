@@ -126,10 +126,17 @@ class ModelSettings:
         floor = NOISE_FLOOR * (output_scale(observations) / scale) ** 2
         y = (observations.mean - shift) / scale
         data = _sample_variances(observations, floor, scale)
-        noise = previous.noise if previous else None
-        noise = self.noise.learn(data, noise) if len(data.s2) > 0 else None
-        mean = self._learn_mean(observations, y, data, noise, previous.mean if previous else None)
-        for _ in range(self._passes(observations)):
+        passes = self._passes(observations)
+        noise: Hyperparameters | None
+        if previous is not None and previous.noise is not None and passes:
+            # What was learned before is close enough to take residuals from at once.
+            noise, mean, passes = previous.noise, previous.mean, 1
+        else:
+            noise = previous.noise if previous else None
+            noise = self.noise.learn(data, noise) if len(data.s2) > 0 else None
+            start = previous.mean if previous else None
+            mean = self._learn_mean(observations, y, data, noise, start)
+        for _ in range(passes):
             posterior = self._noise_posterior(data, noise, mean, floor)
             gp = self._mean_posterior(observations, y, mean, posterior, data)
             some = self._with_residuals(data, observations, gp, posterior)

@@ -9,7 +9,7 @@ Values are in the model's units; ``X (m, d)`` are points of the cube.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,6 +67,10 @@ class RiskBound(Acquisition):
         )
         by_f, by_v = self.risk.gradient(f, v)
         return self.risk.value(f, v), by_f[:, None] * d_f + by_v[:, None] * d_v
+
+    def widened(self, factor: float) -> RiskBound:
+        """The same bound at ends of wider intervals."""
+        return replace(self, z_f=factor * self.z_f, z_noise=factor * self.z_noise)
 
     def _clip(self, v: Array) -> Array:
         """Risk measures that need a variance get at least the smallest one."""

@@ -11,18 +11,18 @@ from rahbo.arrays import Array
 from rahbo.checks import is_number, is_whole
 from rahbo.errors import SettingsError
 from rahbo.model.joint import MeanNoiseModel
+from rahbo.observations import Observations
 
-# Noise whose upper bound is this share of what is left to learn needs no second look.
-NEGLIGIBLE = 0.01
+# Repeats that agree to this share of the spread, at so many points, show no noise worth learning.
+NEGLIGIBLE, QUIET_POINTS = 0.01, 2
 
 
 class Repeats(ABC):
     """Decides how many evaluations a suggestion asks for."""
 
-    @property
     @abstractmethod
-    def first(self) -> int:
-        """Repeats at a point of the initial design."""
+    def initial(self, observations: Observations | None) -> int:
+        """Repeats at a point of the initial design, after those observed; None for none yet."""
 
     @property
     @abstractmethod
@@ -46,8 +46,7 @@ class Fixed(Repeats):
             raise SettingsError(f"repeats must be a whole number >= 1, got {k!r}.")
         object.__setattr__(self, "n_repeats", int(k))
 
-    @property
-    def first(self) -> int:
+    def initial(self, observations: Observations | None) -> int:
         """The same as everywhere."""
         return self.n_repeats
 
@@ -67,12 +66,12 @@ class Adaptive(Repeats):
 
     m = argmax log(1 + m sigma^2 / rho^2) / (setup + m)
 
-    A new point gets ``min`` at least, which its noise is learned from; a known one may get a
-    single further evaluation, and only as long as the strategy prefers it to all others. Where
-    the noise is negligible one evaluation is enough.
+    Without a set-up cost that is one evaluation at a time, at a new point or again at a known one,
+    wherever the strategy expects most. Only the initial design is repeated: from there the noise
+    is first learned.
 
     Attributes:
-        min: Repeats at a new point, at least.
+        min: Repeats at a point of the initial design; one where the noise proves negligible.
         max: Repeats in one suggestion, at most.
         setup: What setting up a point costs, in evaluations.
     """
@@ -91,10 +90,14 @@ class Adaptive(Repeats):
         if not (is_number(self.setup) and 0 <= self.setup < np.inf):
             raise SettingsError(f"Adaptive needs a number >= 0 for setup, got {self.setup!r}.")
 
-    @property
-    def first(self) -> int:
-        """The least, for all points of the design."""
-        return self.min
+    def initial(self, observations: Observations | None) -> int:
+        """The least, or one once some repeats agree far better than the points do."""
+        if observations is None or observations.n < QUIET_POINTS:
+            return self.min
+        s2 = observations.sample_var[observations.count > 1]
+        spread = float(np.var(observations.mean))
+        quiet = len(s2) >= QUIET_POINTS and float(s2.max()) <= NEGLIGIBLE * NEGLIGIBLE * spread
+        return 1 if quiet else self.min
 
     @property
     def most(self) -> int:
@@ -104,12 +107,8 @@ class Adaptive(Repeats):
     def wanted(self, model: MeanNoiseModel, x: Array, count: int) -> int:
         """The number with the largest gain for its cost."""
         var = float(model.mean.predict(x[None])[1][0] ** 2)
-        noise_var, upper = (
-            max(float(model.noise.variance(x[None], z)[0]), model.min_noise_var)
-            for z in (0.0, model.beta_noise)
-        )
-        least = 1 if upper <= NEGLIGIBLE * var else max(1, self.min - count)
-        m = np.arange(least, self.max + 1)
+        noise_var = max(float(model.noise.variance(x[None])[0]), model.min_noise_var)
+        m = np.arange(1, self.max + 1)
         return int(m[np.argmax(np.log1p(m * var / noise_var) / (self.setup + m))])
 
 

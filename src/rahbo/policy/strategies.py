@@ -12,12 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from rahbo.arrays import Array
-from rahbo.checks import is_whole
+from rahbo.checks import is_number, is_whole
 from rahbo.errors import SettingsError
 from rahbo.model.joint import MeanNoiseModel
 from rahbo.policy import acquisition as acq
-from rahbo.policy.search import Domain, maximise, random_point
+from rahbo.policy.search import Domain, maximise, random_point, values
 from rahbo.risk import MeanVariance, RiskMeasure
+
+# How much wider the bounds are that look for a challenger.
+WIDER = (2.0, 4.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,46 @@ class Rahbo(Strategy):
     def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
         """The pessimistic risk bound."""
         return acq.pessimistic(model, risk)
+
+
+@dataclass(frozen=True)
+class TopTwo(Rahbo):
+    """Algorithm 1 that does not rest on its favourite.
+
+    Optimism alone may end at the point it would report anyway, and repeat it for ever under a
+    model that is too sure of itself. Where x_t lies beside that point, the leader, every other
+    time a challenger is evaluated instead: the optimistic choice under bounds twice as wide, or
+    four times, until it lies elsewhere.
+
+    Attributes:
+        beside: Prior correlation with the leader from which on a point is beside it.
+    """
+
+    beside: float = 0.95
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.beside) and 0 < self.beside <= 1):
+            raise SettingsError(f"TopTwo needs beside in (0, 1], got {self.beside!r}.")
+
+    def propose(self, situation: Situation) -> Array:
+        """The optimistic choice, or a challenger of the leader."""
+        model, risk, domain = situation.model, situation.risk, situation.domain
+        bound = acq.optimistic(model, risk)
+        x = maximise(bound, domain, situation.rng)
+        worst = values(self.report_bound(model, risk), domain.known)
+        leader = domain.known[int(np.argmax(worst))]
+        if not self._is_beside(x, leader, model) or situation.rng.random() < 0.5:
+            return x
+        for width in WIDER:
+            x = maximise(bound.widened(width), domain, situation.rng)
+            if not self._is_beside(x, leader, model):
+                break
+        return x
+
+    def _is_beside(self, x: Array, leader: Array, model: MeanNoiseModel) -> bool:
+        pair = np.vstack([x, leader])
+        own = np.sqrt(np.prod(model.mean.kernel.diagonal(pair)))
+        return bool(model.mean.kernel(pair[:1], pair[1:])[0, 0] >= self.beside * own)
 
 
 @dataclass(frozen=True)
