@@ -36,6 +36,7 @@ ORDER = (
     "journal",
     "settings",
     "optimizer",
+    "stopping",
     "loop",
     "theory",
     "problems",
@@ -50,7 +51,7 @@ ORDER = (
 INNER_ORDER = {
     "model": ("kernels", "gp", "confidence", "variance", "noise", "joint"),
     "policy": ("design", "acquisition", "search", "repeats", "strategies"),
-    "report": ("recommendation", "frontier", "unevenness", "diagnosis"),
+    "report": ("posterior", "recommendation", "frontier", "unevenness", "diagnosis"),
 }
 SEES_ONLY = {
     "problems": {
