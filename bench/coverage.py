@@ -2,6 +2,7 @@
 
     python bench/coverage.py                      70 runs a problem, repeats as by default
     python bench/coverage.py --runs 10 --repeats 1 2 5 --problems sine fel
+    python bench/coverage.py --dof 3 1000000      the same runs by Gaussian draws as well
 
 A run spends a budget of single evaluations with the defaults of `Optimizer`; then the intervals at
 the point that it reports are compared with the true mean, noise and mean-variance there. Beside
@@ -19,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from contest.problems import Evaluations, problem_of, risk_of
 from rahbo import Optimizer
+from rahbo.report import posterior
 
 PROBLEMS = ("sine", "branin", "fel", "euxfel", "hartmann6", "ridge10")
 QUANTITIES = ("risk value", "mean", "noise std")
@@ -39,17 +41,22 @@ class Outcome:
     is_best: bool
 
 
-def run(name, repeats, evaluations, level, seed):
-    """One run and its report."""
-    problem, risk = problem_of(name), risk_of(name)
+def run(name, repeats, evaluations, seed):
+    """One run, its budget spent."""
+    problem = problem_of(name)
     settings = {} if repeats is None else {"repeats": repeats}
-    optimizer = Optimizer(problem.space, risk=risk, seed=seed, **settings)
+    optimizer = Optimizer(problem.space, risk=risk_of(name), seed=seed, **settings)
     evaluate = Evaluations(problem, seed)
     while (left := evaluations - optimizer.n_evaluations) > 0:
         suggestion = optimizer.ask()
         optimizer.tell(suggestion, evaluate(suggestion.params, suggestion.repeats)[0][:left])
         if suggestion.repeats > left:
             optimizer.cancel(suggestion)
+    return optimizer
+
+
+def outcome(optimizer, problem, risk, level):
+    """What a run reports beside the truth."""
     best = optimizer.recommend(level=level)
     told = [trial.params for trial in optimizer.trials if trial.values]
     rows = np.array([problem.params_to_row(params) for params in [best.params, *told]])
@@ -72,39 +79,44 @@ def line(title, outcomes):
     return f"| {title} | {len(place)} | {' | '.join(cells)} | {truly:.2f} | {thought:.2f} |"
 
 
-def table(repeats, problems, runs, evaluations, level):
-    """All problems at one number of repeats."""
-    start, pooled, lines = time.perf_counter(), [], []
-    for name in problems:
-        outcomes = []
-        for seed in range(runs):
-            outcomes.append(run(name, repeats, evaluations, level, seed))
+def tables(repeats, args):
+    """All problems at one number of repeats, a table for each number of degrees of freedom."""
+    start, outcomes = time.perf_counter(), {dof: {} for dof in args.dof}
+    for name in args.problems:
+        for seed in range(args.runs):
+            optimizer = run(name, repeats, args.evaluations, seed)
+            for dof, found in outcomes.items():
+                posterior.DOF = dof
+                one = outcome(optimizer, problem_of(name), risk_of(name), args.level)
+                found.setdefault(name, []).append(one)
             spent = time.perf_counter() - start
-            print(f"\r{name} {seed + 1}/{runs}, {spent:.0f} s ", end="", file=sys.stderr)
-        pooled += outcomes
-        lines.append(line(name, outcomes))
+            print(f"\r{name} {seed + 1}/{args.runs}, {spent:.0f} s ", end="", file=sys.stderr)
     print(file=sys.stderr)
     how = "by default" if repeats is None else f"{repeats}"
-    print(
-        f"\nIntervals at {level:.0%}, {evaluations} evaluations, repeats {how}: share of runs whose"
-        " interval holds the truth (truth below it, above it)\n"
-    )
-    print(f"| problem | runs | {' | '.join(QUANTITIES)} | truly best | P(best) |")
-    print("|---|---|---|---|---|---|---|")
-    print("\n".join([*lines, line("all", pooled)]), flush=True)
+    for dof, found in outcomes.items():
+        print(
+            f"\nIntervals at {args.level:.0%} by draws with {dof:g} degrees of freedom, "
+            f"{args.evaluations} evaluations, repeats {how}: share of runs whose interval holds "
+            "the truth (truth below it, above it)\n"
+        )
+        print(f"| problem | runs | {' | '.join(QUANTITIES)} | truly best | P(best) |")
+        print("|---|---|---|---|---|---|---|")
+        print("\n".join(line(name, some) for name, some in found.items()))
+        print(line("all", [one for some in found.values() for one in some]), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=70, help="seeds a problem")
-    parser.add_argument("--repeats", type=int, nargs="*", help="a table for each of them")
+    parser.add_argument("--repeats", type=int, nargs="*", help="tables for each of them")
     parser.add_argument("--evaluations", type=int, default=100, help="single ones a run")
     parser.add_argument("--level", type=float, default=0.9)
+    parser.add_argument("--dof", type=float, nargs="+", default=[posterior.DOF])
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=PROBLEMS)
     args = parser.parse_args()
     with threadpool_limits(1):
         for repeats in args.repeats or [None]:
-            table(repeats, args.problems, args.runs, args.evaluations, args.level)
+            tables(repeats, args)
 
 
 if __name__ == "__main__":

@@ -47,11 +47,10 @@ def test_draws_at_the_same_point_are_the_same(rng):
 def test_intervals_are_those_of_a_student_distribution(level):
     opt = optimizer()
     found, model, X = drawn(opt), opt.model, opt.observations.X
-    t = posterior.WIDTH * stats.t(posterior.DOF).ppf(0.5 + 0.5 * level)
+    t = stats.t(posterior.DOF).ppf(0.5 + 0.5 * level)
     # Five standard errors of a quantile of so many draws.
     q = 0.5 * (1.0 - level)
-    density = stats.t(posterior.DOF).pdf(t / posterior.WIDTH) / posterior.WIDTH
-    error = 5.0 * np.sqrt(q * (1.0 - q) / posterior.DRAWS) / density
+    error = 5.0 * np.sqrt(q * (1.0 - q) / posterior.DRAWS) / stats.t(posterior.DOF).pdf(t)
     mu, sigma = model.mean.predict(X)
     g, spread = model.noise.latent(X)
     units = model.learned

@@ -3,7 +3,7 @@
 Notation: ``n`` draws at ``m`` points; mu and cov the posteriors of the mean f and of the latent
 noise g (`model.joint`), v = link(g) the noise variance. A draw of f or g is that of a Student
 process with nu degrees of freedom,
-    mu + width sqrt(nu / c) a,  a ~ N(0, cov),  c ~ chi-squared with nu degrees of freedom
+    mu + sqrt(nu / c) a,  a ~ N(0, cov),  c ~ chi-squared with nu degrees of freedom
 with one c for all points, which leaves their correlations and their ranks nearly as they are.
 """
 
@@ -25,7 +25,7 @@ DRAWS = 2000
 LEADING = 200
 # The posterior takes its hyperparameters as known, and the reported point is the luckiest of many.
 # With tails this heavy, intervals hold the truth as often as they say (`bench/coverage.py`).
-DOF, WIDTH = 3, 1.1
+DOF = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ def draws(gp: GP, X: Array, rng: np.random.Generator, n: int) -> Array:
 
 def _student(gp: GP, X: Array, rng: np.random.Generator) -> Array:
     """Draws ``(DRAWS, m)`` with heavier tails."""
-    stretch = WIDTH * np.sqrt(DOF / rng.chisquare(DOF, (DRAWS, 1)))
+    stretch = np.sqrt(DOF / rng.chisquare(DOF, (DRAWS, 1)))
     return np.asarray(gp.predict(X)[0] + stretch * _deviations(gp, X, rng, DRAWS))
 
 
