@@ -37,6 +37,7 @@ ORDER = (
     "settings",
     "belief",
     "optimizer",
+    "stopping",
     "loop",
     "theory",
     "problems",
@@ -51,7 +52,7 @@ ORDER = (
 INNER_ORDER = {
     "model": ("kernels", "gp", "confidence", "variance", "noise", "joint"),
     "policy": ("design", "acquisition", "search", "repeats", "strategies"),
-    "report": ("recommendation", "frontier", "unevenness", "diagnosis"),
+    "report": ("posterior", "recommendation", "frontier", "unevenness", "diagnosis"),
 }
 SEES_ONLY = {
     "problems": {

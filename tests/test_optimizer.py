@@ -461,7 +461,25 @@ def test_the_pessimistic_recommendation_maximises_the_bound_over_evaluated_point
     bound = units.shift + units.scale * b.f_lower - units.scale**2 * b.noise_upper
     best = opt.recommend()
     assert best.params == opt.settings.space.decode(X[np.argmax(bound)])
-    assert best.risk_interval.lower == pytest.approx(bound.max())
+    assert opt.predict(best.params).risk_interval.lower == pytest.approx(bound.max())
+
+
+def test_a_recommendation_has_credible_intervals_at_the_level_asked_for():
+    opt = run(20)
+    narrow, usual, wide = (opt.recommend(level=level) for level in (0.5, 0.9, 0.99))
+    assert opt.recommend() == usual
+    assert [r.level for r in (narrow, usual, wide)] == [0.5, 0.9, 0.99]
+    for name in ("mean", "noise_std", "risk"):
+        ends = [getattr(r, f"{name}_interval") for r in (wide, usual, narrow)]
+        lower, upper = zip(*ends, strict=True)
+        ordered = [*lower, getattr(usual, name), *reversed(upper)]
+        assert ordered == sorted(ordered)
+        assert len(set(ordered)) == 7
+    assert 0.0 < usual.p_best == wide.p_best <= 1.0
+    assert usual.p_best + sum(other.p_best for other in usual.runner_ups) <= 1.0
+    for level in (0.0, 1.0, 90, "0.9", True, float("nan")):
+        with pytest.raises(SettingsError, match="level must be a probability"):
+            opt.recommend(level=level)
 
 
 def test_prediction_in_user_units_agrees_with_the_model():
@@ -504,6 +522,7 @@ def test_recommendations_are_those_of_each_rule(strategy, direction):
         assert (record.sample_mean, record.sample_std) == (alone.sample_mean, alone.sample_std)
         for name in ("mean", "mean_interval", "noise_std", "noise_std_interval", "risk_interval"):
             assert getattr(record, name) == pytest.approx(getattr(alone, name), rel=1e-9), name
+        assert (record.p_best, record.level) == (alone.p_best, 0.9)
 
 
 def test_recommendations_leave_out_own_round_until_a_chosen_point_is_told():

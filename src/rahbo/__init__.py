@@ -11,7 +11,8 @@ function cannot run: ask for a point, tell what came of it, ask for a recommenda
 
 `Float`, `Int` and `Categorical` describe parameters, `Candidates` a list of the only points that
 can be tried. `MeanVariance`, `MeanStd`, `Quantile` and `ExpectedShortfall` say what a noisy outcome
-is worth. `paper_preset` gives the settings of the paper's experiments.
+is worth. `PBest` and `Gap` end a run once enough is known. `paper_preset` gives the settings of the
+paper's experiments.
 
 >>> import random, rahbo
 >>> def objective(x):
@@ -27,6 +28,7 @@ from rahbo.policy.repeats import Adaptive
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
 from rahbo.settings import paper_preset
 from rahbo.space import Candidates, Categorical, Float, Int
+from rahbo.stopping import Gap, PBest
 
 __version__ = "0.1.0"
 
@@ -36,10 +38,12 @@ __all__ = [
     "Categorical",
     "ExpectedShortfall",
     "Float",
+    "Gap",
     "Int",
     "MeanStd",
     "MeanVariance",
     "Optimizer",
+    "PBest",
     "Quantile",
     "__version__",
     "maximize",

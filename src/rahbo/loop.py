@@ -1,4 +1,4 @@
-"""Run an objective: ask, evaluate each repeat, tell, until a budget is spent."""
+"""Run an objective: ask, evaluate each repeat, tell, until a budget is spent or enough known."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rahbo.optimizer import Optimizer
 from rahbo.report.recommendation import Recommendation
 from rahbo.settings import Direction
 from rahbo.space import Candidates, Space
+from rahbo.stopping import Stop
 
 # An objective that fails this often in a row, and at this many points, is taken to be broken.
 MAX_FAILURES = 10
@@ -26,6 +27,7 @@ MAX_FAILED_POINTS = 3
 
 Objective = Callable[..., float]
 Callback = Callable[[Optimizer], object]
+End = Literal["budget", "stop", "exhausted", "interrupt"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +37,13 @@ class Result:
     Attributes:
         recommendation: The point to use.
         optimizer: The run itself, to predict with, to plot or to go on with.
+        stopped_by: What ended it: the ``"budget"``, the criterion ``"stop"``, a list of candidates
+            that is ``"exhausted"``, or an ``"interrupt"``.
     """
 
     recommendation: Recommendation
     optimizer: Optimizer
+    stopped_by: End = "budget"
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -54,7 +59,8 @@ class Result:
         failed = sum(len(trial.failures) for trial in self.trials)
         spent = f"{self.n_evaluations} evaluations at {self.optimizer.observations.n} points"
         spent += f", {failed} failed" if failed else ""
-        return f"{self.recommendation}\nout of {spent}; seed {self.optimizer.settings.seed}"
+        ended = "" if self.stopped_by == "budget" else f"; ended by {self.stopped_by}"
+        return f"{self.recommendation}\nout of {spent}; seed {self.optimizer.settings.seed}{ended}"
 
 
 def maximize(
@@ -63,6 +69,7 @@ def maximize(
     *,
     rounds: int | None = None,
     evaluations: int | None = None,
+    stop: Stop | None = None,
     callback: Callback | None = None,
     **settings: Any,
 ) -> Result:
@@ -80,6 +87,8 @@ def maximize(
         rounds: Suggestions after the initial design, the paper's T.
         evaluations: Calls of the objective, initial design and failures included. The last
             suggestion may get fewer repeats, so that the number is met exactly.
+        stop: Ends the run earlier, ``PBest(0.95)`` or ``Gap(0.1)``: looked at after each
+            suggestion, never within the initial design.
         callback: Called with the optimizer after each suggestion is evaluated.
         **settings: Those of `Optimizer`, ``direction`` excepted. With ``trials=`` of an
             interrupted run, its rounds and evaluations count: it is brought to the same end.
@@ -97,7 +106,7 @@ def maximize(
     >>> abs(result.recommendation.params["x"] - 1.0) < 0.3
     True
     """
-    return _run("maximize", objective, space, rounds, evaluations, callback, settings)
+    return _run("maximize", objective, space, rounds, evaluations, stop, callback, settings)
 
 
 def minimize(
@@ -106,6 +115,7 @@ def minimize(
     *,
     rounds: int | None = None,
     evaluations: int | None = None,
+    stop: Stop | None = None,
     callback: Callback | None = None,
     **settings: Any,
 ) -> Result:
@@ -118,7 +128,7 @@ def minimize(
     >>> result.recommendation.mean < 0.1
     True
     """
-    return _run("minimize", objective, space, rounds, evaluations, callback, settings)
+    return _run("minimize", objective, space, rounds, evaluations, stop, callback, settings)
 
 
 def _run(
@@ -127,6 +137,7 @@ def _run(
     space: Mapping[str, Any] | Candidates | Space,
     rounds: int | None,
     evaluations: int | None,
+    stop: Stop | None,
     callback: Callback | None,
     settings: dict[str, Any],
 ) -> Result:
@@ -137,10 +148,16 @@ def _run(
             "Call maximize() or minimize()."
         )
     _check_budget(direction, rounds, evaluations)
+    if stop is not None and not isinstance(stop, Stop):
+        raise SettingsError(f"stop must be PBest(0.95), Gap(0.1) or another Stop, got {stop!r}.")
     optimizer = Optimizer(space, direction=direction, **settings)
     evaluate = _Evaluation(objective, optimizer)
+    ended: End = "budget"
     try:
         while not _is_spent(optimizer, rounds, evaluations):
+            if stop is not None and _past_design(optimizer) and stop.is_met(optimizer):
+                ended = "stop"
+                break
             left = math.inf if evaluations is None else evaluations - _n_evaluated(optimizer)
             suggestion = optimizer.ask()
             for repeat in suggestion.indices[: int(min(left, suggestion.repeats))]:
@@ -149,10 +166,19 @@ def _run(
                 optimizer.cancel(suggestion)
             if callback is not None:
                 callback(optimizer)
-    except (KeyboardInterrupt, ExhaustedError):
+    except (KeyboardInterrupt, ExhaustedError) as error:
         if not any(trial.values for trial in optimizer.trials):
             raise
-    return Result(optimizer.recommend(), optimizer)
+        ended = "interrupt" if isinstance(error, KeyboardInterrupt) else "exhausted"
+    return Result(optimizer.recommend(), optimizer, ended)
+
+
+def _past_design(optimizer: Optimizer) -> bool:
+    """Whether the initial design is told and no suggestion is open."""
+    trials = optimizer.trials
+    told = {trial.x.tobytes() for trial in trials if trial.values}
+    chosen = any(trial.source == "strategy" for trial in trials)
+    return (chosen or len(told) >= optimizer.settings.n_initial) and not optimizer.open
 
 
 def _check_budget(direction: str, rounds: int | None, evaluations: int | None) -> None:

@@ -318,8 +318,8 @@ class Optimizer:
 
     # -- reporting ---------------------------------------------------------------------------
 
-    def recommend(self, *, rule: Rule = "pessimistic", risk: RiskMeasure | None = None
-                  ) -> Recommendation:  # fmt: skip
+    def recommend(self, *, rule: Rule = "pessimistic", risk: RiskMeasure | None = None,
+                  level: float = 0.9) -> Recommendation:  # fmt: skip
         """The point to use, among those evaluated, and what is known of it.
 
         Args:
@@ -328,9 +328,11 @@ class Optimizer:
                 the best sample mean; ``"empirical"``, the best risk of sample mean and variance.
             risk: Another risk measure than the run's, for the rules ``"pessimistic"`` and
                 ``"empirical"``. The pessimistic bound then decides whatever the strategy.
+            level: The probability with which each interval of the record holds the truth.
         """
         report.check_rule(rule, risk)
-        return self._recommend([rule], risk)[rule]
+        report.check_level(level)
+        return self._recommend([rule], risk, level)[rule]
 
     def recommendations(self) -> dict[Rule, Recommendation]:
         """What `recommend` gives by each rule, at about the cost of one.
@@ -340,9 +342,9 @@ class Optimizer:
         with one_blas_thread():
             own = own_bounds(self._trials.values(), self._model()[0])
         chosen = not np.isnan(own).all()
-        return self._recommend([r for r in get_args(Rule) if chosen or r != "own_round"], None)
+        return self._recommend([r for r in get_args(Rule) if chosen or r != "own_round"])
 
-    def _recommend(self, rules: list[Rule], other: RiskMeasure | None
+    def _recommend(self, rules: list[Rule], other: RiskMeasure | None = None, level: float = 0.9
                    ) -> dict[Rule, Recommendation]:  # fmt: skip
         settings, risk = self.settings, other or self.settings.risk
         lower = pessimistic if other else settings.strategy.report_bound
@@ -350,17 +352,10 @@ class Optimizer:
             observations, model = self._model()
             bound = values(lower(model, risk), observations.X)
             own = own_bounds(self._trials.values(), observations)
-            legal = settings.space.is_valid(observations.X)
-            at = [
-                report.choose(r, observations, bound=bound, own_bound=own, risk=risk, legal=legal)
-                for r in rules
-            ]
-            X = observations.X[at]
-            known = report.predict(model, risk, X, [settings.space.decode(x) for x in X])
-        found = {
-            rule: report.recommendation(prediction, rule, observations, i)
-            for rule, prediction, i in zip(rules, known, at, strict=True)
-        }
+            found = report.recommendations(
+                rules, observations, model, risk, space=settings.space, bound=bound,
+                own_bound=own, level=level, seed=settings.seed,
+            )  # fmt: skip
         return found if settings.sign > 0 else {r: record.negated() for r, record in found.items()}
 
     def frontier(self) -> Frontier:

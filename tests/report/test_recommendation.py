@@ -6,14 +6,16 @@ import pytest
 import rahbo
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.observations import Observations
+from rahbo.report import posterior
 from rahbo.report.recommendation import (
     Interval,
     Prediction,
     Recommendation,
+    RunnerUp,
     check_rule,
     choose,
     predict,
-    recommendation,
+    recommendations,
 )
 
 PREDICTION = Prediction(
@@ -122,24 +124,27 @@ def test_negating_swaps_the_ends_and_leaves_the_noise():
     assert negated.negated() == PREDICTION
 
 
-def test_a_recommendation_adds_what_was_measured():
-    record = recommendation(PREDICTION, "empirical", DATA, 1)
-    assert isinstance(record, Recommendation)
-    assert (record.rule, record.n_evaluations) == ("empirical", 3)
-    assert (record.sample_mean, record.sample_std) == (3.0, 3.0)
-    for name in vars(PREDICTION):
-        assert getattr(record, name) == getattr(PREDICTION, name)
-    negated = record.negated()
-    assert isinstance(negated, Recommendation)
-    assert (negated.sample_mean, negated.sample_std, negated.mean) == (-3.0, 3.0, -2.0)
-    assert negated.negated() == record
+RECOMMENDATION = Recommendation(
+    **vars(PREDICTION),
+    level=0.95,
+    p_best=0.625,
+    runner_ups=(
+        RunnerUp({"lr": 0.02, "kind": "b", "n": 4}, 1.5, 0.25),
+        RunnerUp({"lr": 0.5, "kind": "a", "n": 5}, -1.25, 0.125),
+    ),
+    rule="empirical",
+    n_evaluations=3,
+    sample_mean=3.0,
+    sample_std=2.0,
+)
 
 
-def test_a_single_value_has_no_sample_deviation():
-    record = recommendation(PREDICTION, "pessimistic", DATA, 2)
-    assert record.sample_std is None
-    assert record.negated().sample_std is None
-    assert (record.n_evaluations, record.sample_mean) == (1, 1.0)
+def test_negating_a_recommendation_leaves_its_probabilities():
+    negated = RECOMMENDATION.negated()
+    assert (negated.sample_mean, negated.sample_std, negated.mean) == (-3.0, 2.0, -2.0)
+    assert (negated.p_best, negated.level, negated.n_evaluations) == (0.625, 0.95, 3)
+    assert [(r.risk, r.p_best) for r in negated.runner_ups] == [(-1.5, 0.25), (1.25, 0.125)]
+    assert negated.negated() == RECOMMENDATION
 
 
 def test_the_printed_record():
@@ -148,9 +153,120 @@ def test_the_printed_record():
     assert lines[1].split() == ["mean", "2", "[1,", "3.5]"]
     assert lines[2].split() == ["noise", "std", "0.5", "[0.25,", "1]"]
     assert lines[3].split() == ["risk", "value", "1.75", "[0,", "3.4375]"]
-    printed = str(recommendation(PREDICTION, "empirical", DATA, 1)).splitlines()
-    assert printed[:4] == lines
-    assert printed[4].split() == ["evaluated", "3", "times"]
+    printed = str(RECOMMENDATION).splitlines()
+    assert printed[:3] == lines[:3]
+    assert printed[3] == f"{lines[3]}   at 95 %"
+    assert printed[4].split() == ["P(best)", "0.62", "of", "the", "evaluated", "points"]
+    assert printed[5].split() == ["evaluated", "3", "times"]
+    assert printed[6] == "runner-up  lr=0.02, kind=b, n=4: risk value 1.5, P(best) 0.25"
+    assert len(printed) == 8
+
+
+# -- recommendations -----------------------------------------------------------------------------
+
+
+def reported(opt, rules=("pessimistic",), bound=None, **changed):
+    n = opt.observations.n
+    arguments = {
+        "space": opt.settings.space,
+        "bound": np.zeros(n) if bound is None else np.array(bound),
+        "own_bound": np.full(n, np.nan),
+        "level": 0.9,
+        "seed": 5,
+    }
+    risk = opt.settings.risk
+    return recommendations(list(rules), opt.observations, opt.model, risk, **arguments | changed)
+
+
+def three_points(means=(0.0, 1.0, 1.1), spread=0.4, **settings):
+    rng = np.random.default_rng(2)
+    rows = rahbo.Candidates([{"x": float(i)} for i in range(len(means))])
+    data = [({"x": float(i)}, m + spread * rng.standard_normal(9)) for i, m in enumerate(means)]
+    return rahbo.Optimizer(rows, seed=0, data=data, **settings)
+
+
+def test_what_was_measured_is_part_of_the_record():
+    opt = three_points()
+    opt.tell({"x": 0.0}, 0.25)
+    data = opt.observations
+    found = reported(opt, bound=(1.0, 0.0, 0.0))["pessimistic"]
+    assert (found.rule, found.n_evaluations, found.params) == ("pessimistic", 10, {"x": 0.0})
+    assert found.sample_mean == data.mean[0]
+    assert found.sample_std == pytest.approx(np.std(data.repeats(0), ddof=1))
+    single = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, data=[({"x": 0.5}, 1.5)])
+    found = single.recommend()
+    assert (found.sample_mean, found.sample_std, found.n_evaluations) == (1.5, None, 1)
+    assert (found.p_best, found.runner_ups) == (1.0, ())
+
+
+def test_centres_are_those_of_a_prediction():
+    opt = three_points()
+    for i in range(3):
+        found = reported(opt, bound=np.eye(3)[i])["pessimistic"]
+        centre = opt.predict({"x": float(i)})
+        for name in ("params", "mean", "noise_std", "risk"):
+            assert getattr(found, name) == pytest.approx(getattr(centre, name))
+
+
+def test_probabilities_are_shares_of_the_draws_and_sum_to_one():
+    opt = three_points()
+    draws = posterior.joint_posterior(
+        opt.model, opt.settings.risk, opt.observations.X, np.arange(3), seed=5
+    )
+    shares = np.bincount(np.argmax(draws.risk, axis=1), minlength=3) / posterior.DRAWS
+    for i in range(3):
+        found = reported(opt, bound=np.eye(3)[i])["pessimistic"]
+        assert found.p_best == shares[i]
+        others = {r.params["x"]: r.p_best for r in found.runner_ups}
+        assert others == {float(j): shares[j] for j in range(3) if j != i and shares[j] > 0}
+        assert found.mean_interval == pytest.approx(np.quantile(draws.f[:, i], [0.05, 0.95]))
+        assert found.noise_std_interval == pytest.approx(
+            np.quantile(draws.noise_std[:, i], [0.05, 0.95])
+        )
+        assert found.risk_interval == pytest.approx(np.quantile(draws.risk[:, i], [0.05, 0.95]))
+
+
+def test_the_best_has_the_probability_and_runner_ups_come_in_order():
+    opt = three_points((0.0, 1.0, 1.1, 5.0), spread=0.2)
+    found = opt.recommend()
+    assert found.params == {"x": 3.0}
+    assert found.p_best > 0.95
+    opt = three_points((1.0, 1.1, 1.2, 1.3, 1.4, 1.5), spread=0.6)
+    found = opt.recommend(rule="best_observed")
+    chances = [r.p_best for r in found.runner_ups]
+    assert len(chances) == 3
+    assert chances == sorted(chances, reverse=True)
+    assert found.params not in [r.params for r in found.runner_ups]
+    for other in found.runner_ups:
+        assert other.risk == pytest.approx(opt.predict(other.params).risk)
+
+
+def test_a_point_that_is_not_legal_is_no_rival():
+    opt = three_points((0.0, 5.0, 1.0), spread=0.2, valid=lambda p: p["x"] != 1.0)
+    found = opt.recommend()
+    assert found.params == {"x": 2.0}
+    assert found.p_best > 0.95
+    assert {"x": 1.0} not in [r.params for r in found.runner_ups]
+
+
+def test_a_reported_point_beyond_the_leading_ones_is_drawn_with_them(monkeypatch):
+    monkeypatch.setattr(posterior, "LEADING", 2)
+    opt = three_points((0.0, 2.0, 2.1), spread=0.2)
+    found = reported(opt, ("pessimistic", "best_observed"), bound=(1.0, 0.0, 0.0))
+    assert found["pessimistic"].params == {"x": 0.0}
+    assert found["pessimistic"].p_best < 0.1
+    assert len(found["pessimistic"].runner_ups) == 2
+    alone = reported(opt, ("best_observed",))
+    assert alone["best_observed"] == found["best_observed"]
+
+
+def test_the_draws_depend_on_the_seed_alone():
+    opt = three_points()
+    assert reported(opt) == reported(opt)
+    other = reported(opt, seed=6)["pessimistic"]
+    first = reported(opt)["pessimistic"]
+    assert other.risk_interval != first.risk_interval
+    assert other.risk_interval == pytest.approx(first.risk_interval, abs=0.2)
 
 
 # -- predictions ---------------------------------------------------------------------------------

@@ -18,10 +18,10 @@ import numpy as np
 from scipy.special import betaincinv, ndtr
 
 from rahbo.arrays import Array, Index, Mask
-from rahbo.model.gp import GP
 from rahbo.model.joint import MeanNoiseModel
 from rahbo.observations import Observations
 from rahbo.policy.acquisition import central, optimistic, pessimistic
+from rahbo.report.posterior import draws
 from rahbo.report.recommendation import Interval, Prediction, choose, predict
 from rahbo.report.unevenness import LEVELS, Answer, Unevenness, unevenness
 from rahbo.risk import MeanVariance, RiskMeasure
@@ -319,24 +319,16 @@ def _decision(
 def risk_gain(model: MeanNoiseModel, risk: RiskMeasure, X: Array) -> Array:
     """Posterior draws of R at the first of ``X (2, d)`` less R at the second, in user units."""
     rng = np.random.default_rng(SEED)
-    f = _draws(model.mean, X, rng)
+    f = draws(model.mean, X, rng, DRAWS)
     if model.noise.gp is None:
         v = np.broadcast_to(model.noise.variance(X), f.shape)
     else:
-        v = model.noise.link(_draws(model.noise.gp, X, rng))
+        v = model.noise.link(draws(model.noise.gp, X, rng, DRAWS))
     measure = central(model, risk).risk
     if not measure.allows_negative_variance:
         v = np.maximum(v, model.min_noise_var)
     value = measure.value(f, v)
     return np.asarray(model.learned.scale * (value[:, 0] - value[:, 1]))
-
-
-def _draws(gp: GP, X: Array, rng: np.random.Generator) -> Array:
-    """Joint posterior draws ``(DRAWS, m)``."""
-    mu, _ = gp.predict(X)
-    values, vectors = np.linalg.eigh(gp.covariance(X))
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return np.asarray(mu + rng.standard_normal((DRAWS, len(X))) @ root.T)
 
 
 def _repeats(
