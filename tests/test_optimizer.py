@@ -197,6 +197,46 @@ def test_proposals_turn_away_from_where_everything_fails():
     assert 8.0 < opt.recommend().params["x"] < 10.0
 
 
+def corner_fails(opt, rounds):
+    """Ask and tell, where the corner with the largest values fails; returns what was asked."""
+    asked = []
+    for _ in range(rounds):
+        s = opt.ask()
+        x, y = s.params["x"], s.params["y"]
+        asked.append((x, y))
+        if x + y > 1.37:
+            opt.tell_failure(s, "broke")
+        else:
+            opt.tell(s, [x + y + 0.01 * (s.id % 7), x + y - 0.01 * (s.id % 5)])
+    return asked
+
+
+def test_few_later_asks_fail_where_the_best_fifth_of_the_space_does():
+    opt = rahbo.Optimizer(SQUARE, repeats=2, seed=0)
+    corner_fails(opt, 40)
+    later = [t for t in opt.trials if t.source == "strategy"]
+    assert len(later) >= 30
+    assert sum(bool(t.failures) for t in later) <= 0.1 * len(later)
+    best = opt.recommend().params
+    assert 1.2 < best["x"] + best["y"] <= 1.37
+
+
+def test_a_resumed_run_with_failures_goes_on_bit_for_bit():
+    whole = rahbo.Optimizer(SQUARE, repeats=2, seed=0)
+    corner_fails(whole, 14)
+    assert any(t.failures for t in whole.trials)
+    resumed = rahbo.Optimizer(SQUARE, repeats=2, seed=0, trials=whole.trials)
+    assert corner_fails(resumed, 5) == corner_fails(whole, 5)
+
+
+def test_failures_leave_what_is_believed_of_values_alone():
+    opt = rahbo.Optimizer(SQUARE, repeats=2, seed=0)
+    corner_fails(opt, 8)
+    before = opt.predict({"x": 0.5, "y": 0.5})
+    opt.tell_failure({"x": 0.5, "y": 0.45}, "broke")
+    assert opt.predict({"x": 0.5, "y": 0.5}) == before
+
+
 def test_cancelled_suggestions_are_no_longer_waited_for():
     opt = rahbo.Optimizer(SQUARE, repeats=2, seed=0)
     s = opt.ask()
