@@ -51,7 +51,7 @@ ORDER = (
 # The order inside a folder; a folder not named here has none.
 INNER_ORDER = {
     "model": ("kernels", "gp", "confidence", "variance", "noise", "joint"),
-    "policy": ("design", "acquisition", "search", "repeats", "strategies"),
+    "policy": ("design", "acquisition", "feasibility", "search", "repeats", "strategies"),
     "report": ("posterior", "recommendation", "frontier", "unevenness", "diagnosis"),
 }
 SEES_ONLY = {

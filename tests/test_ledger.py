@@ -17,6 +17,7 @@ from rahbo.ledger import (
     checked_repeat,
     checked_values,
     observations_of,
+    outcomes_of,
     own_bounds,
 )
 
@@ -157,6 +158,23 @@ def test_each_repeat_is_a_value_a_failure_or_missing(valued, failed, n_requested
     assert t.values == {i: float(i) for i in valued}
     assert t.failures == dict.fromkeys(failed - valued, "trip")
     assert t.missing == tuple(sorted(set(range(n_requested)) - valued - failed))
+
+
+def test_outcomes_are_counted_by_point():
+    trials = [
+        trial(2, identity=0, x=(0.2,)).with_values([1.0, 2.0]),
+        trial(2, identity=1, x=(0.1,)).with_failures([0, 1], "trip"),
+        trial(2, identity=2, x=(0.3,)),
+        trial(3, identity=3, x=(0.2,)).with_values([1.0]).with_failures([1], "trip"),
+    ]
+    X, values, failures = outcomes_of(trials)
+    assert X.tolist() == [[0.2], [0.1]]
+    assert (values.tolist(), failures.tolist()) == ([3, 0], [1, 2])
+
+
+def test_nothing_told_has_no_outcomes():
+    X, values, failures = outcomes_of([trial(2)])
+    assert len(X) == len(values) == len(failures) == 0
 
 
 def test_the_last_reason_of_a_failure_is_kept():

@@ -168,16 +168,28 @@ def test_exceptions_and_odd_numbers_are_recorded_and_the_run_goes_on():
     assert second.failures == {0: "returned -inf", 1: "returned 1e+200"}
 
 
-def test_ten_failures_in_a_row_end_the_run_and_keep_the_data():
-    errors = [ValueError(f"failure {i}") for i in range(30)]
+def test_failures_in_a_row_at_many_points_end_the_run_and_keep_the_data():
+    errors = [ValueError(f"failure {i}") for i in range(40)]
     objective = Script(1.0, 2.0, *errors)
-    with pytest.raises(ObjectiveError, match=r"10 times in a row.*failure 9") as caught:
+    # One failure at the first point, three at each of six more, and one at the eighth.
+    with pytest.raises(ObjectiveError, match=r"20 times in a row at 8.*failure 19") as caught:
         rahbo.maximize(objective, SPACE, evaluations=100, **SMALL)
-    assert caught.value.__cause__ is errors[9]
-    assert objective.calls == 12
-    assert caught.value.optimizer.n_evaluations == 12
+    assert caught.value.__cause__ is errors[19]
+    assert objective.calls == 22
+    assert caught.value.optimizer.n_evaluations == 22
     assert caught.value.optimizer.recommend().sample_mean == 1.5
     assert issubclass(ObjectiveError, RahboError)
+
+
+def test_failures_at_all_of_a_few_points_end_the_run():
+    few = rahbo.Candidates([{"x": 0.0}, {"x": 1.0}])
+    with pytest.raises(ObjectiveError, match="10 times in a row at 2 points"):
+        rahbo.maximize(lambda x: float("nan"), few, evaluations=100, repeats=5, seed=0)
+
+
+def test_a_few_failing_points_in_a_row_do_not_end_a_run():
+    objective = Script(*[float("nan")] * 21, 1.0)
+    assert rahbo.maximize(objective, SPACE, evaluations=30, **SMALL).n_evaluations == 30
 
 
 def test_a_value_in_between_forgives_the_failures():

@@ -14,7 +14,7 @@ from rahbo.model.joint import Raw, Standardized
 from rahbo.model.kernels import RBF, Matern52
 from rahbo.model.noise import CubeNoise, DirectNoise, KnownNoise, LogNoise
 from rahbo.policy.repeats import Fixed
-from rahbo.policy.strategies import Rahbo
+from rahbo.policy.strategies import Rahbo, TopTwo
 from rahbo.settings import Refit, make_settings, paper_preset
 
 LINE = {"x": (0.0, 1.0)}
@@ -132,13 +132,13 @@ def test_the_preset_keeps_the_hyperparameters_of_the_initial_design():
 def test_defaults():
     settings = made()
     assert settings.risk == rahbo.MeanVariance(1.0)
-    assert settings.repeats == Fixed(5)
-    assert settings.strategy == Rahbo()
+    assert settings.repeats == rahbo.Adaptive()
+    assert settings.strategy == TopTwo()
     assert settings.direction == "maximize"
     assert settings.refit == Refit(1.1)
     model = settings.model
     assert (model.kernel, model.noise, model.outputs) == (Matern52, LogNoise(), Standardized())
-    assert (model.beta, model.beta_noise, model.lam) == (ConstantBeta(2.0), ConstantBeta(2.0), 1.0)
+    assert (model.beta, model.beta_noise, model.lam) == (ConstantBeta(1.0), ConstantBeta(1.0), 1.0)
     assert (model.min_noise_var, model.max_noise_var) == (None, None)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rahbo.arrays import Array
+from rahbo.arrays import Array, Index
 from rahbo.checks import is_whole
 from rahbo.errors import DataError
 from rahbo.observations import Observations
@@ -160,6 +160,19 @@ def observations_of(trials: Iterable[Trial], sign: float) -> Observations:
     ordered = sorted(trials, key=lambda trial: trial.id)
     values = [[sign * t.values[i] for i in sorted(t.values)] for t in ordered]
     return Observations.from_rounds([t.x for t in ordered], values)
+
+
+def outcomes_of(trials: Iterable[Trial]) -> tuple[Array, Index, Index]:
+    """Distinct points ``(n, d)`` in order, and how many values and failures each had, ``(n,)``."""
+    told = [trial for trial in trials if trial.values or trial.failures]
+    points = {trial.x.tobytes(): trial.x for trial in told}
+    rows = {key: i for i, key in enumerate(points)}
+    values, failures = np.zeros((2, len(rows)), dtype=np.intp)
+    for trial in told:
+        row = rows[trial.x.tobytes()]
+        values[row] += len(trial.values)
+        failures[row] += len(trial.failures)
+    return np.array(list(points.values())), values, failures
 
 
 def own_bounds(trials: Iterable[Trial], observations: Observations) -> Array:

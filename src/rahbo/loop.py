@@ -22,8 +22,9 @@ from rahbo.space import Candidates, Space
 from rahbo.stopping import Stop
 
 # An objective that fails this often in a row, and at this many points, is taken to be broken.
+# Where a fifth of the space fails, so many points in a row have a chance of three in a million.
 MAX_FAILURES = 10
-MAX_FAILED_POINTS = 3
+MAX_FAILED_POINTS = 8
 
 Objective = Callable[..., float]
 Callback = Callable[[Optimizer], object]
@@ -94,7 +95,7 @@ def maximize(
             interrupted run, its rounds and evaluations count: it is brought to the same end.
 
     Raises:
-        ObjectiveError: Ten evaluations or more failed in a row, at three points or more, or one
+        ObjectiveError: Ten evaluations or more failed in a row, at eight points or more, or one
             gave something that is no number.
 
     >>> from random import Random
@@ -254,7 +255,8 @@ class _Evaluation:
         self._optimizer.tell_failure(suggestion, reason, repeat=repeat)
         self._failed.append(tuple(suggestion.params.values()))
         points = len(set(self._failed))
-        if len(self._failed) >= MAX_FAILURES and points >= MAX_FAILED_POINTS:
+        enough = min(MAX_FAILED_POINTS, self._optimizer.settings.space.size)
+        if len(self._failed) >= MAX_FAILURES and points >= enough:
             raise ObjectiveError(
                 f"The objective failed {len(self._failed)} times in a row at {points} points, last "
                 f"at {suggestion.params}: {reason}. Correct it, or keep such points out with "

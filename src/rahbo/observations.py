@@ -58,23 +58,6 @@ class Observations:
         sample_var = np.where(count > 1, squares / np.maximum(count - 1, 1), np.nan)
         return cls(X, flat, point, rounds, count, mean, sample_var)
 
-    def with_values(self, points: Sequence[Array], value: float) -> Observations:
-        """The same and one round of a single value at each of ``points`` not observed yet."""
-        known = {x.tobytes() for x in self.X}
-        fresh = [x for x in points if x.tobytes() not in known]
-        new = Observations.from_rounds(fresh, [[value]] * len(fresh)) if fresh else None
-        if new is None:
-            return self
-        return Observations(
-            X=np.vstack([self.X, new.X]),
-            values=np.append(self.values, new.values),
-            point=np.append(self.point, self.n + new.point),
-            rounds=np.append(self.rounds, self.n + new.rounds),
-            count=np.append(self.count, new.count),
-            mean=np.append(self.mean, new.mean),
-            sample_var=np.append(self.sample_var, new.sample_var),
-        )
-
     def best_first(self) -> Array:
         """The points in order of their sample means, the largest first, ``(n, d)``."""
         return np.asarray(self.X[np.argsort(-self.mean, kind="stable")])

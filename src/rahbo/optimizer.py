@@ -25,6 +25,7 @@ from rahbo.ledger import (
     checked_trials,
     checked_values,
     observations_of,
+    outcomes_of,
     own_bounds,
     provided_points,
     trial_at,
@@ -37,6 +38,7 @@ from rahbo.model.noise import LogNoise, NoiseModel
 from rahbo.observations import Observations
 from rahbo.policy.acquisition import RiskBound, pessimistic
 from rahbo.policy.design import initial_design
+from rahbo.policy.feasibility import Success
 from rahbo.policy.repeats import Adaptive, Repeats
 from rahbo.policy.search import Domain, random_point, values
 from rahbo.policy.strategies import Situation, Strategy, TopTwo
@@ -169,10 +171,11 @@ class Optimizer:
                 return self._open(x, "design", settings.repeats.initial(told))
         observations, model = self._model()
         asking = self._model_for_asking()
+        success = Success.learn(*outcomes_of(self._trials.values()))
         situation = Situation(
             model=asking,
             risk=settings.risk,
-            domain=replace(domain, known=observations.best_first()),
+            domain=replace(domain, known=observations.best_first(), success=success),
             round=sum(t.source == "strategy" for t in self._trials.values()),
             rng=rng,
         )
@@ -302,19 +305,11 @@ class Optimizer:
         return self._current
 
     def _model_for_asking(self) -> MeanNoiseModel:
-        """The model that also knows what failed and what is under way.
-
-        A point that gave nothing but failures counts as one value as bad as the worst mean, which
-        turns proposals away from its neighbourhood; a point under way as its expected values.
-        """
-        observations, model = self._model()
-        failed = [t.x for t in self._trials.values() if t.failures and not t.values]
-        if failed:
-            observations = observations.with_values(failed, float(observations.mean.min()))
-            model = self.settings.model.condition(observations, model.learned)
+        """The model that also knows what is under way, each such point as its expected values."""
         pending = self._missing()
         X = np.array([t.x for t in pending]).reshape(len(pending), self.settings.space.d)
-        return model.with_pending(X, np.array([len(t.missing) for t in pending], dtype=np.intp))
+        count = np.array([len(t.missing) for t in pending], dtype=np.intp)
+        return self._model()[1].with_pending(X, count)
 
     # -- reporting ---------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import pytest
 import rahbo
 from rahbo.errors import SettingsError
 from rahbo.model.noise import KnownPosterior
+from rahbo.observations import Observations
 from rahbo.policy.repeats import Adaptive, Fixed, as_repeats
 
 
@@ -54,16 +55,37 @@ def model_with(sigma, noise_var):
 X0 = np.array([0.5])
 
 
-def test_a_new_point_gets_the_least_and_a_known_one_a_single_look():
+def observed(means, spread, repeats=2):
+    """Points of given means, whose repeats differ by ``spread``."""
+    X = np.linspace(0.0, 1.0, len(means))[:, None]
+    values = [[m + spread * i for i in range(repeats)] for m in means]
+    return Observations.from_rounds(list(X), values)
+
+
+def test_the_design_is_repeated_and_later_points_get_one_look_at_a_time():
     repeats = Adaptive(min=3, max=8)
-    assert (repeats.first, repeats.most) == (3, 8)
+    assert (repeats.initial(None), repeats.most) == (3, 8)
+    assert repeats.initial(observed([0.0, 1.0, 2.0], 0.5)) == 3
     model = model_with(1.0, 1.0)
-    assert [repeats.wanted(model, X0, count) for count in (0, 1, 2, 3, 50)] == [3, 2, 1, 1, 1]
+    assert [repeats.wanted(model, X0, count) for count in (0, 1, 2, 3, 50)] == [1] * 5
 
 
-def test_noise_that_does_not_matter_needs_one_look():
-    assert Adaptive().wanted(model_with(1.0, 0.0099), X0, 0) == 1
-    assert Adaptive().wanted(model_with(1.0, 0.0101), X0, 0) == 2
+def test_repeats_that_agree_end_the_repeats_of_the_design():
+    means = [0.0, 1.0, 2.0]
+    assert Adaptive().initial(observed(means, 0.0)) == 1
+    assert Adaptive().initial(observed(means, 0.01)) == 1
+    assert Adaptive().initial(observed(means, 0.02)) == 2
+    # One point shows no spread, and single values no noise.
+    assert Adaptive().initial(observed(means[:1], 0.0)) == 2
+    assert Adaptive().initial(observed(means, 0.0, repeats=1)) == 2
+
+
+def test_a_quiet_objective_is_not_repeated():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}, seed=0)
+    for _ in range(12):
+        s = opt.ask()
+        opt.tell(s, [math.sin(5 * s.params["x"]) + s.params["y"]] * s.repeats)
+    assert [t.n_requested for t in opt.trials] == [2, 2] + [1] * 10
 
 
 @pytest.mark.parametrize("setup", [0.0, 0.5, 1.0, 10.0])

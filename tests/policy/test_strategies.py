@@ -6,8 +6,16 @@ from scipy.stats import chisquare, kstest
 
 import rahbo
 from rahbo.errors import SettingsError
+from rahbo.policy import acquisition as acq
 from rahbo.policy.search import Domain
-from rahbo.policy.strategies import GPUCB, Rahbo, RahboUS, RandomSearch, Situation
+from rahbo.policy.strategies import (
+    GPUCB,
+    Rahbo,
+    RahboUS,
+    RandomSearch,
+    Situation,
+    TopTwo,
+)
 from rahbo.space import Candidates, Categorical, Int, Space
 
 LINE = {"x": (0.0, 1.0)}
@@ -78,6 +86,68 @@ def test_rahbo_maximises_the_optimistic_mean_less_std(seed):
         return b["f_upper"] - 1.5 * np.sqrt(b["noise_lower"])
 
     assert_maximises(Rahbo().propose(situation(opt)), bound)
+
+
+def settled():
+    """A run that knows a peak at 0.5 well, and too little of the rest to be interested in it."""
+    data = [
+        ({"x": x}, [1.0 - 8.0 * (x - 0.5) ** 2 + 0.05 * i for i in (-1, 0, 1)])
+        for x in np.linspace(0.3, 0.7, 9)
+    ]
+    return rahbo.Optimizer(LINE, seed=0, data=data)
+
+
+def correlation(opt, x, z):
+    kernel = opt.model.mean.kernel
+    return float(kernel(x[None], z[None])[0, 0] / kernel.variance)
+
+
+def test_top_two_is_rahbo_where_that_is_not_beside_the_leader():
+    elsewhere = 0
+    for seed in range(8):
+        opt = told(seed, rahbo.MeanVariance(1.0))
+        x = Rahbo().propose(situation(opt))
+        leader = opt.settings.space.encode(opt.recommend().params)
+        if correlation(opt, x, leader) < 0.95:
+            elsewhere += 1
+            assert np.array_equal(TopTwo().propose(situation(opt)), x)
+    assert elsewhere >= 2
+
+
+def test_top_two_challenges_a_leader_every_other_time():
+    opt = settled()
+    plain = [Rahbo().propose(situation(opt, seed=s)) for s in range(40)]
+    assert all(abs(x[0] - 0.5) < 0.1 for x in plain)
+    chosen = [TopTwo().propose(situation(opt, seed=s)) for s in range(40)]
+    away = [x for x in chosen if correlation(opt, x, np.array([0.5])) < 0.95]
+    assert 10 <= len(away) <= 30
+    bound = acq.optimistic(opt.model, opt.settings.risk)
+    for x in away:
+        wider = [bound.widened(width) for width in (2.0, 4.0)]
+        shortfall = [np.max(w.value(GRID)) - w.value(x[None])[0] for w in wider]
+        assert min(shortfall) < 1e-6
+
+
+def test_a_candidate_list_is_not_left_for_its_favourite():
+    rng = np.random.default_rng(0)
+    rows = [{"x": float(x), "y": float(y)} for x, y in rng.random((60, 2))]
+
+    def run(strategy):
+        opt = rahbo.Optimizer(Candidates(rows), seed=1, strategy=strategy)
+        for _ in range(50):
+            s = opt.ask()
+            f = np.sin(8 * s.params["x"]) * np.cos(8 * s.params["y"])
+            noise = np.random.default_rng(s.id).standard_normal(s.repeats)
+            opt.tell(s, list(f + 0.05 * noise))
+        return opt.observations.n
+
+    assert run(TopTwo()) > 1.5 * run(Rahbo())
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, 1.5, "x", None, True, float("nan")])
+def test_a_bad_beside_is_named(bad):
+    with pytest.raises(SettingsError, match="TopTwo needs beside in"):
+        TopTwo(beside=bad)
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)

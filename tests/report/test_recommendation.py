@@ -301,18 +301,18 @@ def test_predictions_are_the_bounds_in_user_units(preset, risk, formula, rng):
     X = rng.random((9, 2))
     mu, sigma = model.mean.predict(X)
     g, spread = model.noise.latent(X)
-    floor = model.min_noise_var
+    floor, width = model.min_noise_var, 1 if preset == {} else 2
     records = predict(model, risk, X, [{"i": i} for i in range(9)])
     for i, record in enumerate(records):
         assert record.params == {"i": i}
         lower, mean, upper = (
-            units.shift + units.scale * (mu[i] + z * sigma[i]) for z in (-2, 0, 2)
+            units.shift + units.scale * (mu[i] + z * sigma[i]) for z in (-width, 0, width)
         )
         assert record.mean == pytest.approx(mean)
         assert record.mean_interval == pytest.approx((lower, upper))
         quiet, centre, loud = (
             units.scale**2 * max(float(model.noise.link(g[i] + z * spread[i])), floor)
-            for z in (-2, 0, 2)
+            for z in (-width, 0, width)
         )
         assert record.noise_std == pytest.approx(np.sqrt(centre))
         assert record.noise_std_interval == pytest.approx((np.sqrt(quiet), np.sqrt(loud)))

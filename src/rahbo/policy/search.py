@@ -15,6 +15,7 @@ import numpy as np
 from rahbo.arrays import Array, Index, Mask
 from rahbo.errors import ExhaustedError, SpaceError
 from rahbo.policy.acquisition import Acquisition
+from rahbo.policy.feasibility import Hoped, Success
 from rahbo.quasinewton import minimize
 from rahbo.space import Candidates, Space
 
@@ -40,11 +41,13 @@ class Domain:
         space: The space.
         known: Points evaluated before, best first, ``(n, d)``; good places to start.
         excluded: Points that may not be proposed, as bytes.
+        success: The chance of success, once something failed.
     """
 
     space: Space
     known: Array
     excluded: Set[bytes]
+    success: Success | None = None
 
     def allowed(self, X: Array) -> Mask:
         """Which rows of ``X (m, d)`` may be proposed."""
@@ -74,10 +77,12 @@ def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator)
     space = domain.space
     if space.size <= ENUMERATE or isinstance(space.spec, Candidates):
         X = domain.listed()
+        acquisition = _hoped(acquisition, domain, X)
         return np.asarray(X[int(np.argmax(values(acquisition, X)))])
     # Moves in discrete parameters are coarse, so more of them are needed.
     effort = 1 if space.continuous.all() else 2
     X = _samples(domain, rng, effort)
+    acquisition = _hoped(acquisition, domain, X)
     F = values(acquisition, X)
     spread = float(np.max(F) - np.median(F)) or 1.0
     best = _spaced_best(X, F, effort * STARTS)
@@ -111,6 +116,13 @@ def values(acquisition: Acquisition, X: Array) -> Array:
         return acquisition.value(X)
     pieces = np.array_split(X, -(-len(X) // CHUNK))
     return np.concatenate([acquisition.value(piece) for piece in pieces])
+
+
+def _hoped(acquisition: Acquisition, domain: Domain, X: Array) -> Acquisition:
+    """The acquisition, weighed by the chance of success where something failed before."""
+    if domain.success is None:
+        return acquisition
+    return Hoped(acquisition, domain.success, float(values(acquisition, X).min()))
 
 
 def _samples(domain: Domain, rng: np.random.Generator, effort: int) -> Array:

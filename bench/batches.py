@@ -1,0 +1,99 @@
+"""Batches of suggestions against one at a time: evaluations to reach the same regret.
+
+    python bench/batches.py                                  both numbers of repeats (half an hour)
+    python bench/batches.py --problems sine --repeats 2 --seeds 3
+
+The target of a problem is the mean normalised regret of the sequential runs at their end, 0.005 at
+least. Each side counts the evaluations from which its mean curve stays at or below it. Batches may
+run on for longer than the sequential runs; one that never gets there counts as its last mark.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+from contest.measures import LOWEST_TARGET, evaluations_to_target, geometric_mean
+from contest.problems import normalised_regret, problem_of, risk_of
+from rahbo import Optimizer
+from rahbo.loop import evaluation_seed
+
+PROBLEMS = ("sine", "branin", "hartmann6", "fel")
+NEED = 1.3
+MARK = 8
+
+
+def curve(problem, seed, repeats, batch, budget):
+    """Normalised regret at every eighth evaluation, of what is complete by then; 1 before that."""
+    truth = problem_of(problem)
+    opt = Optimizer(truth.space, risk=risk_of(problem), repeats=repeats, seed=seed)
+    regret = []
+    while len(regret) < budget // MARK:
+        asked = opt.ask(batch)
+        coming = opt.n_evaluations + sum(s.repeats for s in asked)
+        due = (coming - 1) // MARK - len(regret)
+        regret += [regret_now(problem, opt)] * due if due else []
+        for s in asked:
+            seeds = (evaluation_seed(seed, s.id, i) for i in s.indices)
+            opt.tell(s, truth.samples(s.params, map(np.random.default_rng, seeds)))
+    return regret[: budget // MARK]
+
+
+def regret_now(problem, opt):
+    if opt.n_evaluations == 0:
+        return 1.0
+    X = problem_of(problem).params_to_row(opt.recommend().params)[None]
+    f, v = (value(X) for value in (problem_of(problem).f, problem_of(problem).noise_var))
+    return float(normalised_regret(problem, f, v)[0])
+
+
+def compare(problem, repeats, args):
+    """Target, evaluations of both sides, and mean regret of both where sequential runs end."""
+    longest = round(args.longest * args.budget)
+    single, batch = (
+        np.array([curve(problem, seed, repeats, n, budget) for seed in range(args.seeds)])
+        for n, budget in ((1, args.budget), (args.batch, longest))
+    )
+    target = max(LOWEST_TARGET, float(single.mean(axis=0)[-1]))
+    spent = [
+        evaluations_to_target(c.mean(axis=0), MARK * np.arange(1, 1 + c.shape[1]), target)
+        for c in (single, batch)
+    ]
+    end = single.shape[1] - 1
+    gap = batch[:, end] - single[:, end]
+    se = float(gap.std(ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else float("nan")
+    return target, *spent, single[:, end].mean(), batch[:, end].mean(), 2.0 * se
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--problems", nargs="+", default=PROBLEMS, choices=PROBLEMS)
+    parser.add_argument("--repeats", nargs="+", type=int, default=[2, 1])
+    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--batch", type=int, default=8, help="suggestions at the same time (8)")
+    parser.add_argument("--budget", type=int, default=200, help="of the sequential runs (200)")
+    parser.add_argument("--longest", type=float, default=1.4, help="budget of batches, in these")
+    args = parser.parse_args()
+    print(f"Batches of {args.batch} against one at a time, {args.seeds} seeds")
+    print(
+        "\n| repeats | problem | target | one at a time | batches | ratio "
+        f"| regret at {args.budget}: one at a time | batches | ± 2 se of the difference |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    started, ratios = time.process_time(), []
+    for repeats in args.repeats:
+        for problem in args.problems:
+            target, one, many, *ends = compare(problem, repeats, args)
+            ratios.append(many / one)
+            print(
+                f"| {repeats} | {problem} | {target:.4f} | {one:.0f} | {many:.0f} "
+                f"| {ratios[-1]:.2f} | {ends[0]:.4f} | {ends[1]:.4f} | {ends[2]:.4f} |",
+                flush=True,
+            )
+    mean = geometric_mean(np.array(ratios))
+    print(f"\nGeometric mean of the ratios: {mean:.2f} (needed: at most {NEED})")
+    print(f"{time.process_time() - started:.0f} s of processor time")
+
+
+if __name__ == "__main__":
+    main()
