@@ -14,7 +14,7 @@ from rahbo.model.confidence import Lemma1Beta
 from rahbo.model.joint import Raw, Standardized
 from rahbo.model.kernels import RBF, Matern52
 from rahbo.model.noise import DirectNoise, KnownNoise, LogNoise
-from rahbo.policy.strategies import GPUCB, Rahbo
+from rahbo.policy.strategies import GPUCB, Rahbo, TopTwo
 from rahbo.settings import Refit
 from rahbo.theory import information_gain, regret_bound, run_gains
 
@@ -190,6 +190,7 @@ REFUSED = [
     ({"refit": Refit(1.1)}, "Refit"),
     ({"outputs": Standardized()}, "Raw"),
     ({"strategy": GPUCB()}, "Rahbo"),
+    ({"strategy": TopTwo()}, "Rahbo"),
     ({"kernel": Matern52}, "fixed in advance"),
     ({"noise": DirectNoise(max_noise_var=HIGHEST)}, "fixed in advance"),
     ({"noise": DirectNoise(NOISE_KERNEL)}, "Assumption 2"),

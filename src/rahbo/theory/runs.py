@@ -242,7 +242,7 @@ def _checked_alpha(settings: Settings) -> float:
                            "The theory is about a GP on s^2 itself")  # fmt: skip
         kernels.append(model.noise.kernel)
     for ok, needed, got, why in (
-        (isinstance(settings.strategy, Rahbo), "strategy=Rahbo()", settings.strategy,
+        (type(settings.strategy) is Rahbo, "strategy=Rahbo()", settings.strategy,
          "Only its choices are bounded"),
         (isinstance(model.outputs, Raw), "outputs=Raw()", model.outputs,
          "Standardising makes the prior depend on the data"),
