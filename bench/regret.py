@@ -65,9 +65,9 @@ def jobs_of(args: argparse.Namespace) -> tuple[list[Job], list[str]]:
         if reason is not None:
             notes.append(f"Left out: {problem}, because {reason}.")
             continue
-        even = TASKS[problem].kind == "even"
-        methods = args.methods or (EVEN_METHODS if even else METHODS)
-        seeds = args.seeds or (EVEN_SEEDS if even else SEEDS)
+        kind = TASKS[problem].kind
+        methods = args.methods or {"even": EVEN_METHODS, "list": (OURS,)}.get(kind, METHODS)
+        seeds = args.seeds or (EVEN_SEEDS if kind == "even" else SEEDS)
         for method in methods:
             lacking = missing(method)
             if lacking:

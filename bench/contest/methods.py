@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from contest.problems import TASKS, problem_of, risk_of
-from rahbo import Optimizer, paper_preset
+from rahbo import Adaptive, Optimizer, paper_preset
+from rahbo.model.noise import DirectNoise
+from rahbo.policy import strategies as rahbo_strategies
 from rahbo.policy.design import initial_design
 from rahbo.policy.repeats import Fixed
-from rahbo.policy.strategies import GPUCB
 from rahbo.problems import Tabulated
 from rahbo.space import Space
 
@@ -36,7 +37,12 @@ VARIANTS: Mapping[str, dict[str, Any]] = {
     "fixed3": {"repeats": 3},
     "fixed5": {"repeats": 5},
     "fixed10": {"repeats": 10},
-    "gpucb1": {"strategy": GPUCB(), "repeats": 1},
+    # What the defaults were chosen by: each changes one of them.
+    "min1": {"repeats": Adaptive(min=1)},
+    "wide": {"beta": 2.0, "beta_noise": 2.0},
+    "algorithm1": {"strategy": rahbo_strategies.Rahbo()},
+    "direct": {"noise": DirectNoise()},
+    "gpucb1": {"strategy": rahbo_strategies.GPUCB(), "repeats": 1},
 }
 
 

@@ -7,11 +7,12 @@ over the space. It is 0 at the optimum and 1 at a middling point.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Literal
 
 import numpy as np
 
+from contest.lists import SHAPES, design_list
 from rahbo import problems
 from rahbo.errors import NotReadyError
 from rahbo.loop import evaluation_seed
@@ -23,8 +24,9 @@ MEDIAN_POINTS = 20_000
 MEDIAN_SEED = 0
 
 # "uneven": noise that depends on the input. "even": the same everywhere, or none, so that being
-# careful gains nothing. "table": a complete table of results, with no draws.
-Kind = Literal["uneven", "even", "table"]
+# careful gains nothing. "table": a complete table of results, with no draws. "list": a list of
+# designs, for rahbo alone, as the others take no lists.
+Kind = Literal["uneven", "even", "table", "list"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ TASKS: Mapping[str, Task] = {
     "ridge10": Task(problems.ridge10),
     # The paper's smaller coefficient: with 1 the fold variances would hardly count.
     "forest": Task(problems.forest, "table", 20.0),
+    **{f"list{i}": Task(partial(design_list, i), "list") for i in range(len(SHAPES))},
     "branin-even": Task(lambda: even(problems.branin(), 4.0), "even"),
     "hartmann6-even": Task(lambda: problems.hartmann6(0.0), "even"),
     "branin-noiseless": Task(lambda: even(problems.branin(), 0.0), "even"),

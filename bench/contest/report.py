@@ -76,8 +76,8 @@ def problems_table(contest: Contest) -> str:
 
 def regret_table(contest: Contest, mark: int) -> str:
     """Methods by problems; the means leave out the problems of even noise."""
-    counted = contest.of_kind("uneven", "table")
-    head = ["method", *contest.problems, "mean, uneven", "geometric mean, uneven"]
+    counted = contest.of_kind("uneven", "table", "list")
+    head = ["method", *contest.problems, "mean", "geometric mean"]
     rows = []
     for method in contest.methods:
         cells = [_regret(contest, problem, method, mark) for problem in contest.problems]
