@@ -48,7 +48,7 @@ T = TypeVar("T")
 D = 4
 REPEATS = 5
 ALPHA = 1.0
-BETA = 2.0
+BETA = 1.0
 NAMES = tuple(f"x{j + 1}" for j in range(D))
 SPACE = dict.fromkeys(NAMES, (0.0, 1.0))
 # What optimize_acqf is given in BoTorch's tutorials.

@@ -23,10 +23,14 @@ NEED = 1.3
 MARK = 8
 
 
+def by(repeats):
+    return {} if repeats is None else {"repeats": repeats}
+
+
 def curve(problem, seed, repeats, batch, budget):
     """Normalised regret at every eighth evaluation, of what is complete by then; 1 before that."""
     truth = problem_of(problem)
-    opt = Optimizer(truth.space, risk=risk_of(problem), repeats=repeats, seed=seed)
+    opt = Optimizer(truth.space, risk=risk_of(problem), seed=seed, **by(repeats))
     regret = []
     while len(regret) < budget // MARK:
         asked = opt.ask(batch)
@@ -68,7 +72,7 @@ def compare(problem, repeats, args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems", nargs="+", default=PROBLEMS, choices=PROBLEMS)
-    parser.add_argument("--repeats", nargs="+", type=int, default=[2, 1])
+    parser.add_argument("--repeats", nargs="*", type=int, help="numbers; else the default")
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--batch", type=int, default=8, help="suggestions at the same time (8)")
     parser.add_argument("--budget", type=int, default=200, help="of the sequential runs (200)")
@@ -81,12 +85,12 @@ def main():
     )
     print("|---|---|---|---|---|---|---|---|---|")
     started, ratios = time.process_time(), []
-    for repeats in args.repeats:
+    for repeats in args.repeats or [None]:
         for problem in args.problems:
             target, one, many, *ends = compare(problem, repeats, args)
             ratios.append(many / one)
             print(
-                f"| {repeats} | {problem} | {target:.4f} | {one:.0f} | {many:.0f} "
+                f"| {repeats or 'default'} | {problem} | {target:.4f} | {one:.0f} | {many:.0f} "
                 f"| {ratios[-1]:.2f} | {ends[0]:.4f} | {ends[1]:.4f} | {ends[2]:.4f} |",
                 flush=True,
             )

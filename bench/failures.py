@@ -151,10 +151,14 @@ def refined(name, region, X, risk):
     return float(best)
 
 
+def by(repeats):
+    return {} if repeats is None else {"repeats": repeats}
+
+
 def run(name, kind, seed, repeats, budget):
     """Share of later evaluations that failed, and normalised regret at the end."""
     case, region = case_of(name), region_of(kind, name)
-    opt = Optimizer(case.space, risk=RISK, repeats=repeats, seed=seed)
+    opt = Optimizer(case.space, risk=RISK, seed=seed, **by(repeats))
     while opt.n_evaluations < budget:
         suggestion = opt.ask()
         fails = bool(region.fails(case.space.encode(suggestion.params)[None])[0])
@@ -178,13 +182,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems", nargs="+", default=PROBLEMS, choices=PROBLEMS)
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS)
-    parser.add_argument("--repeats", nargs="+", type=int, default=[2, 1])
+    parser.add_argument("--repeats", nargs="*", type=int, help="numbers; else the default")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--budget", type=int, default=100, help="single evaluations (100)")
     args = parser.parse_args()
     started = time.process_time()
-    for repeats in args.repeats:
-        print(f"\n{repeats} repeats, {args.budget} evaluations, {args.seeds} seeds:"
+    for repeats in args.repeats or [None]:
+        print(f"\nRepeats {repeats or 'by default'}, {args.budget} evaluations, {args.seeds} seeds:"
               " failed / regret (median)\n")  # fmt: skip
         print("| problem | " + " | ".join(args.kinds) + " | no failures |")
         print("|---|" + "---|" * (1 + len(args.kinds)))

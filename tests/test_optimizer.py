@@ -998,3 +998,15 @@ def test_blas_threads_are_given_back():
     opt = run(8)
     opt.recommend()
     assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+def test_a_list_without_revisits_gives_each_row_its_repeats_and_no_more():
+    rows = rahbo.Candidates([{"x": float(x)} for x in range(8)], revisit=False)
+    for repeats, most in ((rahbo.Adaptive(), 10), (rahbo.Adaptive(max=4, setup=5.0), 4), (3, 3)):
+        opt = rahbo.Optimizer(rows, repeats=repeats, seed=0)
+        with pytest.raises(ExhaustedError):
+            while True:
+                s = opt.ask()
+                noise = np.random.default_rng(s.id).standard_normal(s.repeats)
+                opt.tell(s, list(s.params["x"] + noise))
+        assert list(opt.observations.count) == [most] * 8

@@ -229,3 +229,16 @@ def test_a_list_that_is_exhausted_says_so():
     rows = rahbo.Candidates([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}], revisit=False)
     result = rahbo.maximize(noisy, rows, rounds=50, stop=Never(), repeats=2, seed=0)
     assert result.stopped_by == "exhausted"
+
+
+@pytest.mark.parametrize("stop", [Gap(0.1), PBest(0.9, within=0.1)])
+def test_a_region_that_fails_does_not_keep_a_run_going(stop):
+    def rising(x):
+        if x > 0.8:
+            raise RuntimeError("broke")
+        return float(np.sin(2.0 * x) + x)
+
+    result = rahbo.maximize(rising, {"x": (0.0, 1.0)}, evaluations=60, stop=stop, seed=0)
+    assert sum(bool(t.failures) for t in result.trials) >= 1
+    assert result.stopped_by == "stop"
+    assert result.n_evaluations < 40

@@ -75,13 +75,14 @@ def problems_table(contest: Contest) -> str:
 
 
 def regret_table(contest: Contest, mark: int) -> str:
-    """Methods by problems; the means leave out the problems of even noise."""
-    counted = contest.of_kind("uneven", "table", "list")
+    """Methods by problems; means are over the problems of uneven noise that all have played."""
+    played = [p for p in contest.of_kind("uneven", "table", "list")
+              if all((p, method) in contest.runs for method in contest.methods)]  # fmt: skip
     head = ["method", *contest.problems, "mean", "geometric mean"]
     rows = []
     for method in contest.methods:
         cells = [_regret(contest, problem, method, mark) for problem in contest.problems]
-        means = contest.mean_at(mark, method, counted) if counted else None
+        means = contest.mean_at(mark, method, played) if played else None
         both = ["", ""]
         if means is not None:
             both = [f"{means.mean():.4f}", f"{m.geometric_mean(means):.4f}"]

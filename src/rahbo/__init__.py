@@ -17,7 +17,7 @@ paper's experiments.
 >>> import random, rahbo
 >>> def objective(x):
 ...     return -((x - 1.0) ** 2) + 0.1 * x * random.gauss(0, 1)
->>> result = rahbo.maximize(objective, {"x": (0.0, 2.0)}, repeats=5, evaluations=50, seed=0)
+>>> result = rahbo.maximize(objective, {"x": (0.0, 2.0)}, evaluations=50, seed=0)
 >>> sorted(result.recommendation.params)
 ['x']
 """

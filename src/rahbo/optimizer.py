@@ -181,8 +181,10 @@ class Optimizer:
         )
         x = settings.strategy.propose(situation)
         bound = _in_user_units(settings.strategy.report_bound(model, settings.risk), x[None])
-        count = sum(len(t.values) + len(t.missing) for t in self._trials.values() if t.is_at(x))
-        wanted = settings.repeats.wanted(asking, x, count)
+        wanted = settings.repeats.wanted(asking, x)
+        if not settings.space.revisit:
+            given = sum(len(t.values) + len(t.missing) for t in self._trials.values() if t.is_at(x))
+            wanted = min(wanted, settings.repeats.most - given)
         return self._open(x, "strategy", wanted, own_bound=float(bound[0]))
 
     def _design_point(self) -> Array | None:

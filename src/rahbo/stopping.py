@@ -10,8 +10,10 @@ import numpy as np
 from rahbo.arrays import Array
 from rahbo.checks import is_finite
 from rahbo.errors import SettingsError
+from rahbo.ledger import outcomes_of
 from rahbo.optimizer import Optimizer
 from rahbo.policy.acquisition import optimistic, pessimistic
+from rahbo.policy.feasibility import Success
 from rahbo.policy.search import Domain, maximise, values
 from rahbo.report.posterior import joint_posterior, leading
 from rahbo.threads import one_blas_thread
@@ -131,10 +133,15 @@ def _evaluated(optimizer: Optimizer) -> Array:
 
 
 def _most_promising(optimizer: Optimizer) -> Array:
-    """The point of the space with the largest optimistic value, ``(1, d)``."""
+    """The point of the space with the largest optimistic value, ``(1, d)``.
+
+    Where evaluations failed before, values are weighed as they are for a proposal: what cannot be
+    evaluated is no rival.
+    """
     settings, model = optimizer.settings, optimizer.model
+    success = Success.learn(*outcomes_of(optimizer.trials))
     # A point that has its repeats may be the best too: none is left out.
-    domain = Domain(settings.space, optimizer.observations.best_first(), frozenset())
+    domain = Domain(settings.space, optimizer.observations.best_first(), frozenset(), success)
     rng = np.random.default_rng([settings.seed, 3, len(optimizer.trials)])
     with one_blas_thread():
         return maximise(optimistic(model, settings.risk), domain, rng)[None]

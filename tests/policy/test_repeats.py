@@ -67,16 +67,17 @@ def test_the_design_is_repeated_and_later_points_get_one_look_at_a_time():
     assert (repeats.initial(None), repeats.most) == (3, 8)
     assert repeats.initial(observed([0.0, 1.0, 2.0], 0.5)) == 3
     model = model_with(1.0, 1.0)
-    assert [repeats.wanted(model, X0, count) for count in (0, 1, 2, 3, 50)] == [1] * 5
+    assert repeats.wanted(model, X0) == 1
 
 
 def test_repeats_that_agree_end_the_repeats_of_the_design():
-    means = [0.0, 1.0, 2.0]
+    means = [0.0, 1.0, 2.0, 3.0, 4.0]
     assert Adaptive().initial(observed(means, 0.0)) == 1
-    assert Adaptive().initial(observed(means, 0.01)) == 1
-    assert Adaptive().initial(observed(means, 0.02)) == 2
-    # One point shows no spread, and single values no noise.
-    assert Adaptive().initial(observed(means[:1], 0.0)) == 2
+    assert Adaptive().initial(observed(means, 0.028)) == 1
+    assert Adaptive().initial(observed(means, 0.029)) == 2
+    # Few points may tie by chance, as may outcomes of few kinds; single values show no noise.
+    assert Adaptive().initial(observed(means[:3], 0.0)) == 2
+    assert Adaptive().initial(observed([0.0, 1.0, 1.0, 0.0, 0.5], 0.0)) == 2
     assert Adaptive().initial(observed(means, 0.0, repeats=1)) == 2
 
 
@@ -85,20 +86,20 @@ def test_a_quiet_objective_is_not_repeated():
     for _ in range(12):
         s = opt.ask()
         opt.tell(s, [math.sin(5 * s.params["x"]) + s.params["y"]] * s.repeats)
-    assert [t.n_requested for t in opt.trials] == [2, 2] + [1] * 10
+    assert [t.n_requested for t in opt.trials] == [2] * 4 + [1] * 8
 
 
 @pytest.mark.parametrize("setup", [0.0, 0.5, 1.0, 10.0])
 @pytest.mark.parametrize("noise_var", [0.1, 1.0, 30.0])
 def test_repeats_gain_the_most_for_their_cost(setup, noise_var):
-    wanted = Adaptive(min=1, max=20, setup=setup).wanted(model_with(1.0, noise_var), X0, 0)
+    wanted = Adaptive(min=1, max=20, setup=setup).wanted(model_with(1.0, noise_var), X0)
     gain = [math.log(1.0 + m / noise_var) / (setup + m) for m in range(1, 21)]
     assert gain[wanted - 1] == max(gain)
 
 
 def test_what_is_costly_to_set_up_and_noisy_is_repeated_more():
     def wanted(setup, noise_var):
-        return Adaptive(min=1, max=50, setup=setup).wanted(model_with(1.0, noise_var), X0, 0)
+        return Adaptive(min=1, max=50, setup=setup).wanted(model_with(1.0, noise_var), X0)
 
     assert wanted(0.0, 4.0) == 1
     assert wanted(1.0, 4.0) < wanted(10.0, 4.0) < wanted(10.0, 100.0)

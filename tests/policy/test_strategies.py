@@ -144,6 +144,19 @@ def test_a_candidate_list_is_not_left_for_its_favourite():
     assert run(TopTwo()) > 1.5 * run(Rahbo())
 
 
+def test_the_leader_is_a_point_that_may_be_reported():
+    data = [({"x": x}, [1.0 - 8.0 * (x - 0.3) ** 2 + 0.05 * i for i in (-1, 0, 1)])
+            for x in np.linspace(0.1, 0.5, 9)]  # fmt: skip
+    data.append(({"x": 0.95}, [9.0, 9.1, 9.05]))
+    opt = rahbo.Optimizer(LINE, seed=0, data=data, valid=lambda p: p["x"] < 0.9)
+    x = Rahbo().propose(situation(opt))
+    leader = opt.settings.space.encode(opt.recommend().params)
+    assert leader[0] < 0.9
+    if correlation(opt, x, leader) >= 0.95:
+        away = [TopTwo().propose(situation(opt, seed=s)) for s in range(20)]
+        assert any(correlation(opt, z, leader) < 0.95 for z in away)
+
+
 @pytest.mark.parametrize("bad", [0.0, -1.0, 1.5, "x", None, True, float("nan")])
 def test_a_bad_beside_is_named(bad):
     with pytest.raises(SettingsError, match="TopTwo needs beside in"):

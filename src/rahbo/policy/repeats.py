@@ -14,7 +14,7 @@ from rahbo.model.joint import MeanNoiseModel
 from rahbo.observations import Observations
 
 # Repeats that agree to this share of the spread, at so many points, show no noise worth learning.
-NEGLIGIBLE, QUIET_POINTS = 0.01, 2
+NEGLIGIBLE, QUIET_POINTS = 0.01, 4
 
 
 class Repeats(ABC):
@@ -30,8 +30,8 @@ class Repeats(ABC):
         """A point with so many values has all it needs."""
 
     @abstractmethod
-    def wanted(self, model: MeanNoiseModel, x: Array, count: int) -> int:
-        """Repeats at a point ``x (d,)`` that the strategy chose and that has ``count`` values."""
+    def wanted(self, model: MeanNoiseModel, x: Array) -> int:
+        """Repeats at a point ``x (d,)`` that the strategy chose."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Fixed(Repeats):
         """Those of one round."""
         return self.n_repeats
 
-    def wanted(self, model: MeanNoiseModel, x: Array, count: int) -> int:
+    def wanted(self, model: MeanNoiseModel, x: Array) -> int:
         """The same as everywhere."""
         return self.n_repeats
 
@@ -91,20 +91,25 @@ class Adaptive(Repeats):
             raise SettingsError(f"Adaptive needs a number >= 0 for setup, got {self.setup!r}.")
 
     def initial(self, observations: Observations | None) -> int:
-        """The least, or one once some repeats agree far better than the points do."""
-        if observations is None or observations.n < QUIET_POINTS:
+        """The least, or one once repeats agree at some points whose means all differ.
+
+        Where means are equal too, the outcomes are few, yes or no for example, and ties are luck.
+        """
+        repeated = np.zeros(0, dtype=bool) if observations is None else observations.count > 1
+        if observations is None or np.sum(repeated) < QUIET_POINTS:
             return self.min
-        s2 = observations.sample_var[observations.count > 1]
-        spread = float(np.var(observations.mean))
-        quiet = len(s2) >= QUIET_POINTS and float(s2.max()) <= NEGLIGIBLE * NEGLIGIBLE * spread
-        return 1 if quiet else self.min
+        noise_std = float(np.sqrt(observations.sample_var[repeated].max()))
+        means = observations.mean[repeated]
+        spread = float(np.subtract(*np.quantile(means, [0.75, 0.25])))
+        differ = len(np.unique(means)) == len(means)
+        return 1 if differ and noise_std <= NEGLIGIBLE * spread else self.min
 
     @property
     def most(self) -> int:
         """Those of one suggestion at most."""
         return self.max
 
-    def wanted(self, model: MeanNoiseModel, x: Array, count: int) -> int:
+    def wanted(self, model: MeanNoiseModel, x: Array) -> int:
         """The number with the largest gain for its cost."""
         var = float(model.mean.predict(x[None])[1][0] ** 2)
         noise_var = max(float(model.noise.variance(x[None])[0]), model.min_noise_var)

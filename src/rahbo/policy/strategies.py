@@ -1,4 +1,4 @@
-"""The methods of the paper: frozen settings, and how each proposes and reports.
+"""The methods of the paper and the default, `TopTwo`: how each proposes and reports.
 
 Algorithm 1 is `Rahbo`: its lines 2 and 3 are `model.joint`, line 4 is `propose`, lines 5 to 9
 are `Optimizer.tell` and the next call of `model.joint`.
@@ -76,9 +76,9 @@ class TopTwo(Rahbo):
     """Algorithm 1 that does not rest on its favourite.
 
     Optimism alone may end at the point it would report anyway, and repeat it for ever under a
-    model that is too sure of itself. Where x_t lies beside that point, the leader, every other
-    time a challenger is evaluated instead: the optimistic choice under bounds twice as wide, or
-    four times, until it lies elsewhere.
+    model that is too sure of itself. Where x_t lies beside that point, the leader, a challenger is
+    evaluated instead half of the time, by chance: the optimistic choice under bounds twice as wide,
+    or four times where that is still beside the leader. There may be none; then it is x_t.
 
     Attributes:
         beside: Prior correlation with the leader from which on a point is beside it.
@@ -95,14 +95,16 @@ class TopTwo(Rahbo):
         model, risk, domain = situation.model, situation.risk, situation.domain
         bound = acq.optimistic(model, risk)
         x = maximise(bound, domain, situation.rng)
-        worst = values(self.report_bound(model, risk), domain.known)
-        leader = domain.known[int(np.argmax(worst))]
+        known = domain.known[domain.space.is_valid(domain.known)]
+        if len(known) == 0:
+            return x
+        leader = known[int(np.argmax(values(self.report_bound(model, risk), known)))]
         if not self._is_beside(x, leader, model) or situation.rng.random() < 0.5:
             return x
         for width in WIDER:
-            x = maximise(bound.widened(width), domain, situation.rng)
-            if not self._is_beside(x, leader, model):
-                break
+            challenger = maximise(bound.widened(width), domain, situation.rng)
+            if not self._is_beside(challenger, leader, model):
+                return challenger
         return x
 
     def _is_beside(self, x: Array, leader: Array, model: MeanNoiseModel) -> bool:

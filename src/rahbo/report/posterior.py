@@ -68,10 +68,7 @@ def joint_posterior(
         v = np.broadcast_to(model.noise.variance(at), f.shape)
     else:
         v = model.noise.link(_student(model.noise.gp, at, rng))
-    highest = model.settings.max_noise_var
     v = units.scale**2 * np.maximum(v, model.min_noise_var)
-    if highest is not None:
-        v = np.minimum(v, max(highest, units.scale**2 * model.min_noise_var))
     return JointPosterior(points, f, np.sqrt(v), risk.value(f, v))
 
 

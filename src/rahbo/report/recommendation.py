@@ -194,9 +194,9 @@ def check_rule(rule: Rule, risk: RiskMeasure | None) -> None:
 
 def check_level(level: float) -> None:
     """Refuse what is no probability of an interval."""
-    if not (is_number(level) and 0.0 < level < 1.0):
+    if not (is_number(level) and 0.0 < level <= 0.99):
         raise SettingsError(
-            f"level must be a probability between 0 and 1, such as 0.9, got {level!r}."
+            f"level must be a probability of at most 0.99, such as 0.9, got {level!r}."
         )
 
 
