@@ -41,6 +41,7 @@ from acquisition import (
     table,
     timed,
 )
+from provenance import commit
 from rahbo import Optimizer
 from rahbo.risk import MeanVariance
 from rahbo.settings import Refit
@@ -330,14 +331,6 @@ def provenance() -> str:
         f"Commit {commit()}; Python {platform.python_version()}, {versions}; "
         f"{cpu()}, {os.cpu_count()} cores, one thread used."
     )
-
-
-def commit() -> str:
-    done = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=Path(__file__).parent,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return done.stdout.strip() or "unknown"
 
 
 def cpu() -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from contest.measures import LOWEST_TARGET, evaluations_to_target, geometric_mean
 from contest.problems import normalised_regret, problem_of, risk_of
-from rahbo import Optimizer
+from rahbo import Adaptive, Optimizer
 from rahbo.loop import evaluation_seed
 
 PROBLEMS = ("sine", "branin", "hartmann6", "fel")
@@ -23,14 +23,10 @@ NEED = 1.3
 MARK = 8
 
 
-def by(repeats):
-    return {} if repeats is None else {"repeats": repeats}
-
-
 def curve(problem, seed, repeats, batch, budget):
     """Normalised regret at every eighth evaluation, of what is complete by then; 1 before that."""
     truth = problem_of(problem)
-    opt = Optimizer(truth.space, risk=risk_of(problem), seed=seed, **by(repeats))
+    opt = Optimizer(truth.space, risk=risk_of(problem), repeats=repeats or Adaptive(), seed=seed)
     regret = []
     while len(regret) < budget // MARK:
         asked = opt.ask(batch)

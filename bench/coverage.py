@@ -19,7 +19,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from contest.problems import Evaluations, problem_of, risk_of
-from rahbo import Optimizer
+from rahbo import Adaptive, Optimizer
 from rahbo.report import posterior
 
 PROBLEMS = ("sine", "branin", "fel", "euxfel", "hartmann6", "ridge10")
@@ -44,8 +44,8 @@ class Outcome:
 def run(name, repeats, evaluations, seed):
     """One run, its budget spent."""
     problem = problem_of(name)
-    settings = {} if repeats is None else {"repeats": repeats}
-    optimizer = Optimizer(problem.space, risk=risk_of(name), seed=seed, **settings)
+    repeats = repeats or Adaptive()
+    optimizer = Optimizer(problem.space, risk=risk_of(name), repeats=repeats, seed=seed)
     evaluate = Evaluations(problem, seed)
     while (left := evaluations - optimizer.n_evaluations) > 0:
         suggestion = optimizer.ask()

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from contest.problems import problem_of
-from rahbo import Candidates, Categorical, Float, Int, MeanVariance, Optimizer
+from rahbo import Adaptive, Candidates, Categorical, Float, Int, MeanVariance, Optimizer
 from rahbo.loop import evaluation_seed
 from rahbo.policy.design import initial_design
 from rahbo.space import Space
@@ -151,14 +151,10 @@ def refined(name, region, X, risk):
     return float(best)
 
 
-def by(repeats):
-    return {} if repeats is None else {"repeats": repeats}
-
-
 def run(name, kind, seed, repeats, budget):
     """Share of later evaluations that failed, and normalised regret at the end."""
     case, region = case_of(name), region_of(kind, name)
-    opt = Optimizer(case.space, risk=RISK, seed=seed, **by(repeats))
+    opt = Optimizer(case.space, risk=RISK, repeats=repeats or Adaptive(), seed=seed)
     while opt.n_evaluations < budget:
         suggestion = opt.ask()
         fails = bool(region.fails(case.space.encode(suggestion.params)[None])[0])

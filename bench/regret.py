@@ -9,11 +9,9 @@ Runs that the file of records holds are not repeated, so a run may be stopped an
 
 import argparse
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from functools import cache
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
@@ -23,6 +21,7 @@ from contest.methods import VARIANTS, is_peer, missing, parsed
 from contest.problems import TASKS, why_absent
 from contest.report import draw, full_report
 from contest.runs import Job, Record, Store, run
+from provenance import commit
 
 METHODS = (
     OURS, "paper", "optuna-gp-5", "optuna-gp-10", "optuna-tpe-5", "optuna-tpe-10", "smac-5",
@@ -100,15 +99,6 @@ def _end_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
         Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
-
-
-@cache
-def commit() -> str:
-    done = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=Path(__file__).parent,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return done.stdout.strip() or "unknown"
 
 
 def log(message: str) -> None:

@@ -78,14 +78,17 @@ def regret_table(contest: Contest, mark: int) -> str:
     """Methods by problems; means are over the problems of uneven noise that all have played."""
     played = [p for p in contest.of_kind("uneven", "table", "list")
               if all((p, method) in contest.runs for method in contest.methods)]  # fmt: skip
-    head = ["method", *contest.problems, "mean", "geometric mean"]
+    head = ["method", *contest.problems, "mean", "geometric mean", f"beyond {OURS}"]
     rows = []
     for method in contest.methods:
         cells = [_regret(contest, problem, method, mark) for problem in contest.problems]
         means = contest.mean_at(mark, method, played) if played else None
-        both = ["", ""]
+        both = ["", "", ""]
         if means is not None:
-            both = [f"{means.mean():.4f}", f"{m.geometric_mean(means):.4f}"]
+            both = [f"{means.mean():.4f}", f"{m.geometric_mean(means):.4f}", ""]
+            if method != OURS and OURS in contest.methods:
+                more, two_se = contest.difference(mark, method, played)
+                both[-1] = f"{more:+.3f}{_error(two_se, 3)}"
         rows.append([title(method), *cells, *both])
     return table(head, rows)
 
