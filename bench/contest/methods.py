@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from contest.problems import TASKS, problem_of, risk_of
-from rahbo import Adaptive, Optimizer, paper_preset
+from rahbo import Adaptive, Folds, Optimizer, paper_preset
 from rahbo.model.noise import DirectNoise
 from rahbo.policy import strategies as rahbo_strategies
 from rahbo.policy.design import initial_design
-from rahbo.policy.repeats import Fixed
+from rahbo.policy.repeats import Fixed, Repeats
 from rahbo.problems import Tabulated
 from rahbo.space import Space
 
@@ -102,10 +102,8 @@ class Rahbo(Method):
     def __init__(self, task: str, seed: int, settings: dict[str, Any]) -> None:
         problem = problem_of(task)
         settings = settings | {"risk": risk_of(task)}
-        repeats = settings.get("repeats")
-        if isinstance(problem, Tabulated) and isinstance(repeats, int | Fixed):
-            k = repeats if isinstance(repeats, int) else repeats.n_repeats
-            settings["repeats"] = min(k, TABLE_REPEATS)
+        if isinstance(problem, Tabulated):
+            settings["repeats"] = _of_table(settings.get("repeats"))
         self.optimizer = Optimizer(problem.space, seed=seed, **settings)
 
     def ask(self) -> tuple[Params, int]:
@@ -121,6 +119,14 @@ class Rahbo(Method):
     def report(self) -> Report:
         best = self.optimizer.recommend()
         return Report(best.params, (best.risk_interval.lower, best.risk_interval.upper))
+
+
+def _of_table(repeats: int | Repeats | None) -> Repeats:
+    """What is asked of a table: by default all it has of a point, and never more."""
+    if isinstance(repeats, int | Fixed):
+        k = repeats if isinstance(repeats, int) else repeats.n_repeats
+        return Fixed(min(k, TABLE_REPEATS))
+    return Folds(TABLE_REPEATS)
 
 
 class Peer(Method):

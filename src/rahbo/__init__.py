@@ -24,7 +24,7 @@ paper's experiments.
 
 from rahbo.loop import maximize, minimize
 from rahbo.optimizer import Optimizer
-from rahbo.policy.repeats import Adaptive
+from rahbo.policy.repeats import Adaptive, Folds
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
 from rahbo.settings import paper_preset
 from rahbo.space import Candidates, Categorical, Float, Int
@@ -38,6 +38,7 @@ __all__ = [
     "Categorical",
     "ExpectedShortfall",
     "Float",
+    "Folds",
     "Gap",
     "Int",
     "MeanStd",

@@ -90,6 +90,11 @@ class Trial:
         """Whether it is a trial of the point ``x (d,)``."""
         return bool(np.array_equal(self.x, x))
 
+    @property
+    def provided(self) -> int:
+        """Repeats told or outstanding; a failed one may be tried again."""
+        return len(self.values) + len(self.missing)
+
     def with_values(self, values: Sequence[float]) -> Trial:
         """Append values at the first free repeat indices."""
         taken = self.values.keys() | self.failures.keys()
@@ -197,7 +202,7 @@ def provided_points(trials: Iterable[Trial], n_repeats: int) -> set[bytes]:
     total: dict[bytes, int] = {}
     for trial in trials:
         key = trial.x.tobytes()
-        total[key] = total.get(key, 0) + len(trial.values) + len(trial.missing)
+        total[key] = total.get(key, 0) + trial.provided
     return {key for key, count in total.items() if count >= n_repeats}
 
 

@@ -182,8 +182,8 @@ class Optimizer:
         x = settings.strategy.propose(situation)
         bound = _in_user_units(settings.strategy.report_bound(model, settings.risk), x[None])
         wanted = settings.repeats.wanted(asking, x)
-        if not settings.space.revisit:
-            given = sum(len(t.values) + len(t.missing) for t in self._trials.values() if t.is_at(x))
+        if not settings.revisit:
+            given = sum(t.provided for t in self._trials.values() if t.is_at(x))
             wanted = min(wanted, settings.repeats.most - given)
         return self._open(x, "strategy", wanted, own_bound=float(bound[0]))
 
@@ -205,7 +205,9 @@ class Optimizer:
     def _domain(self) -> Domain:
         """Where to look; without revisits, not where points have or get their repeats."""
         space, wanted = self.settings.space, self.settings.repeats.most
-        excluded = set() if space.revisit else provided_points(self._trials.values(), wanted)
+        excluded = set()
+        if not self.settings.revisit:
+            excluded = provided_points(self._trials.values(), wanted)
         return Domain(space, np.empty((0, space.d)), excluded)
 
     # -- telling -----------------------------------------------------------------------------

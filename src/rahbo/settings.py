@@ -77,6 +77,11 @@ class Settings:
     seed: int
 
     @property
+    def revisit(self) -> bool:
+        """Whether a point that has its repeats may be proposed again."""
+        return self.space.revisit and self.repeats.population is None
+
+    @property
     def sign(self) -> float:
         """Multiplies user values so that larger is better."""
         return 1.0 if self.direction == "maximize" else -1.0
@@ -120,6 +125,7 @@ def make_settings(
     if seed is None:
         seed = secrets.randbits(31)
     _require(is_whole(seed) and seed >= 0, "seed", "a whole number >= 0", seed)
+    how_often = as_repeats(repeats)
     model = ModelSettings(
         kernel=kernel,
         noise=noise.bind(where),
@@ -129,9 +135,10 @@ def make_settings(
         outputs=outputs,
         min_noise_var=min_noise_var,
         max_noise_var=max_noise_var,
+        population=how_often.population,
     )
     return Settings(
-        where, risk, as_repeats(repeats), strategy, direction, int(min(n_initial, where.size)),
+        where, risk, how_often, strategy, direction, int(min(n_initial, where.size)),
         model, refit, int(seed),
     )  # fmt: skip
 

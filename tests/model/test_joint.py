@@ -435,3 +435,20 @@ def test_raw_outputs_keep_every_input():
     kept = ModelSettings(outputs=Raw()).learn(data).mean.kernel.lengthscales
     assert free[2] > 2.0
     assert kept[2] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("count", [2, 4, 5, 7])
+def test_values_of_a_finite_number_leave_less_open(count):
+    rng = np.random.default_rng(count)
+    rounds = rng.standard_normal((12, count)).tolist()
+    data = Observations.from_rounds(list(rng.random((12, 2))), rounds)
+    known = CubeNoise(lambda X: np.full(len(X), 2.0))
+    endless = ModelSettings(kernel=RBF([0.5, 0.5]), noise=known, outputs=Raw())
+    five = replace(endless, population=5)
+    share = max(0.0, 1.0 - count / 5)
+    floor = model_of(five, data).learned.floor
+    sigma = [s._mean_noise(model_of(s, data).noise, data.X, data.count, model_of(s, data).data)
+             for s in (endless, five)]  # fmt: skip
+    np.testing.assert_allclose(sigma[1], np.maximum(share * sigma[0], floor), rtol=1e-12)
+    dof = [model_of(replace(s, noise=LogNoise()), data).data.dof for s in (endless, five)]
+    np.testing.assert_allclose(dof[1], dof[0] / max(share, 0.01))

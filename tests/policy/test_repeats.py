@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import rahbo
-from rahbo.errors import SettingsError
+from rahbo.errors import ExhaustedError, SettingsError
 from rahbo.model.noise import KnownPosterior
 from rahbo.observations import Observations
-from rahbo.policy.repeats import Adaptive, Fixed, as_repeats
+from rahbo.policy.repeats import Adaptive, Fixed, Folds, as_repeats
 
 
 def test_a_number_means_that_many_repeats():
@@ -131,3 +131,34 @@ def test_a_run_spends_what_it_asks_for_and_goes_on_from_its_trials():
     rest = run(rahbo.Optimizer({"x": (0.0, 1.0)}, trials=half.trials, **settings), 7)
     assert [t.params for t in rest.trials] == [t.params for t in whole.trials]
     assert [t.n_requested for t in rest.trials] == asked
+
+
+def test_folds_end_with_what_a_point_has():
+    table = {i: [0.1 * i, 0.2 * i, 0.5, 0.1] for i in range(6)}
+    opt = rahbo.Optimizer({"i": rahbo.Int(0, 5)}, repeats=Folds(4), n_initial=3, seed=0)
+    seen = []
+    for _ in table:
+        suggestion = opt.ask()
+        assert suggestion.repeats == 4
+        seen.append(suggestion.params["i"])
+        opt.tell(suggestion, table[suggestion.params["i"]])
+    with pytest.raises(ExhaustedError, match="Folds"):
+        opt.ask()
+    assert sorted(seen) == list(range(6))
+    best = max(table, key=lambda i: np.mean(table[i]) - np.var(table[i], ddof=1))
+    reported = opt.recommend()
+    assert reported.params["i"] == best
+    assert reported.mean == pytest.approx(np.mean(table[best]), abs=1e-3)
+    assert reported.risk_interval.upper - reported.risk_interval.lower < 0.05
+
+
+def test_a_failed_fold_may_be_tried_again_and_only_that_one():
+    opt = rahbo.Optimizer({"i": rahbo.Int(0, 1)}, repeats=Folds(3), n_initial=1, seed=0)
+    first = opt.ask()
+    opt.tell(first, [1.0, 1.1])
+    opt.tell_failure(first, "no convergence")
+    later = [opt.ask(), opt.ask()]
+    assert {(s.params["i"], s.repeats) for s in later} == {
+        (first.params["i"], 1),
+        (1 - first.params["i"], 3),
+    }

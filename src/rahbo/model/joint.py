@@ -6,6 +6,7 @@ The noise model comes first; its upper bound is the noise of the sample means (e
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 
@@ -30,6 +31,8 @@ NOISE_FLOOR = 1e-8
 # How often residuals of single evaluations go from the mean GP to the noise GP, and from how many
 # points per input on: fewer do not tell a residual from a trend.
 PASSES, RESIDUALS_FROM = 2, 3
+# Where a point has all its values, their variance counts as if this share were still to come.
+CERTAIN = 0.01
 
 
 class Outputs(ABC):
@@ -108,6 +111,8 @@ class ModelSettings:
     Attributes:
         sigma_width: Posterior standard deviations that the mean GP adds to the noise it is given;
             None for those of the noise band (eq. 16).
+        population: How many values a point has in all, where they are not draws without end: that
+            many give its mean and its variance for certain.
     """
 
     kernel: type[Kernel] | Kernel = Matern52
@@ -119,13 +124,14 @@ class ModelSettings:
     min_noise_var: float | None = None
     max_noise_var: float | None = None
     sigma_width: float | None = None
+    population: int | None = None
 
     def learn(self, observations: Observations, previous: Learned | None = None) -> Learned:
         """Fit the noise GP, then the mean GP under the noise it implies."""
         shift, scale = self.outputs.units(observations)
         floor = NOISE_FLOOR * (output_scale(observations) / scale) ** 2
         y = (observations.mean - shift) / scale
-        data = _sample_variances(observations, floor, scale)
+        data = self._sample_variances(observations, floor, scale)
         passes = self._passes(observations)
         noise: Hyperparameters | None
         if previous is not None and previous.noise is not None and passes:
@@ -147,7 +153,7 @@ class ModelSettings:
     def condition(self, observations: Observations, learned: Learned) -> MeanNoiseModel:
         """Both posteriors given all data, at hyperparameters learned before."""
         y = (observations.mean - learned.shift) / learned.scale
-        data = repeated = _sample_variances(observations, learned.floor, learned.scale)
+        data = repeated = self._sample_variances(observations, learned.floor, learned.scale)
         noise = self._noise_posterior(data, learned.noise, learned.mean, learned.floor)
         gp = self._mean_posterior(observations, y, learned.mean, noise, data)
         for _ in range(self._passes(observations)):
@@ -208,6 +214,24 @@ class ModelSettings:
             mean.kernel, observations.X, y, noise_var, lam=self.lam, prior_mean=mean.prior_mean
         )
 
+    def _sample_variances(
+        self, observations: Observations, floor: float, scale: float
+    ) -> SampleVariances:
+        """Of the points with at least two repeats."""
+        use = observations.count > 1
+        count = observations.count[use]
+        dof = (count - 1.0) / np.maximum(self._unseen(count), CERTAIN)
+        s2 = observations.sample_var[use] / scale**2
+        return SampleVariances(observations.X[use], s2, dof, floor, scale**2)
+
+    def _unseen(self, count: Index) -> Array:
+        """The share of its values that ``count (n,)`` repeats of a point leave open.
+
+        Var[mean of n out of N] = (rho^2 / n) (1 - n / N)
+        """
+        total = math.inf if self.population is None else self.population
+        return np.maximum(1.0 - count / total, 0.0)
+
     def _with_residuals(
         self,
         data: SampleVariances,
@@ -245,7 +269,8 @@ class ModelSettings:
         upper = noise.variance(X, z=width)
         highest = np.inf if self.max_noise_var is None else self.max_noise_var / data.unit
         lowest = max(data.floor, (self.min_noise_var or 0.0) / data.unit)
-        return np.asarray(np.clip(upper, lowest, max(highest, lowest)) / count)
+        noise_var = np.clip(upper, lowest, max(highest, lowest)) / count
+        return np.asarray(np.maximum(noise_var * self._unseen(count), data.floor))
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,10 +358,3 @@ class MeanNoiseModel:
 
 def _width(confidence: Confidence, noise: NoisePosterior) -> float:
     return 0.0 if noise.gp is None else confidence.beta(noise.gp)
-
-
-def _sample_variances(observations: Observations, floor: float, scale: float) -> SampleVariances:
-    """Of the points with at least two repeats."""
-    use = observations.count > 1
-    s2, dof = observations.sample_var[use] / scale**2, observations.count[use].astype(float) - 1.0
-    return SampleVariances(observations.X[use], s2, dof, floor, scale**2)

@@ -29,6 +29,11 @@ class Repeats(ABC):
     def most(self) -> int:
         """A point with so many values has all it needs."""
 
+    @property
+    def population(self) -> int | None:
+        """How many values a point has in all, if it has no more than that."""
+        return None
+
     @abstractmethod
     def wanted(self, model: MeanNoiseModel, x: Array) -> int:
         """Repeats at a point ``x (d,)`` that the strategy chose."""
@@ -57,6 +62,19 @@ class Fixed(Repeats):
 
     def wanted(self, model: MeanNoiseModel, x: Array) -> int:
         """The same as everywhere."""
+        return self.n_repeats
+
+
+@dataclass(frozen=True)
+class Folds(Fixed):
+    """The same folds for every point: so many values, and the same ones if asked again.
+
+    A point that has them all is known for certain, its variance too, so it is not proposed again.
+    """
+
+    @property
+    def population(self) -> int:
+        """The number of folds."""
         return self.n_repeats
 
 

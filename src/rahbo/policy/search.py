@@ -61,8 +61,8 @@ class Domain:
         X = X[self._included(X)]
         if len(X) == 0:
             raise ExhaustedError(
-                "Every candidate has its repeats and revisit=False forbids more. "
-                "Call recommend(), add candidates, or allow revisits."
+                "Every point has its repeats, and revisit=False or Folds forbids more. "
+                "Call recommend(), add points, or allow revisits."
             )
         return X
 

@@ -251,7 +251,7 @@ def _checked_alpha(settings: Settings) -> float:
         (all(isinstance(kernel, Kernel) for kernel in kernels), "kernels fixed in advance, such "
          "as kernel=Matern52([0.2]) and DirectNoise(Matern52([0.2]))", kernels,
          "RKHS norms belong to a kernel"),
-        (settings.space.revisit, "a space with revisit=True", settings.space.spec,
+        (settings.revisit, "a space with revisit=True and no Folds", settings.space.spec,
          "The best point must stay open to choice"),
     ):  # fmt: skip
         if not ok:
