@@ -14,7 +14,6 @@ import botorch
 import gpytorch
 import numpy as np
 import torch
-from botorch.fit import FitGPyTorchMLL
 from botorch.models import SingleTaskGP
 from botorch.models.transforms.input import InputTransform
 from botorch.models.transforms.outcome import Standardize
@@ -75,6 +74,10 @@ class _CoreGP(SingleTaskGP):
         self._subset_batch_dict: dict[str, int] = {}
         self.requires_grad_(False)
 
+    def custom_fit(self, mll: MarginalLogLikelihood, **kwargs: Any) -> MarginalLogLikelihood:
+        """Nothing, so that code which calls `fit_gpytorch_mll` runs: all is fitted already."""
+        return mll.eval()
+
     def condition_on_observations(self, X: Tensor, Y: Tensor, **kwargs: Any) -> Any:
         """The model given outputs ``Y (..., p, 1)`` at ``X (..., p, d)``."""
         if self.prediction_strategy is None:
@@ -92,14 +95,6 @@ class _CoreGP(SingleTaskGP):
     def _inner(self, var: Tensor) -> Tensor:
         """A variance in the units that the model has inside."""
         return var / self.outcome_transform.stdvs**2
-
-
-@FitGPyTorchMLL.register(MarginalLogLikelihood, object, _CoreGP)
-def _fitted_already(
-    mll: MarginalLogLikelihood, _: object, __: object, **kwargs: Any
-) -> MarginalLogLikelihood:
-    """What `fit_gpytorch_mll` does to these models: nothing, so that code which calls it runs."""
-    return mll.eval()
 
 
 class NoiseGP(_CoreGP):
@@ -140,7 +135,7 @@ class HeteroscedasticSingleTaskGP(_CoreGP):
 
     Rows of train_X that are equal are repeats of one point; they may differ in number. A GP on the
     log noise variance is learned from their scatter, and the mean GP takes at each point the noise
-    it implies (eq. 16). All is learned here, by rahbo's own core: `fit_gpytorch_mll` changes nothing.
+    it implies (eq. 16). All is learned here, by rahbo's own core; `fit_gpytorch_mll` does nothing.
 
     Inputs must lie in the unit cube, if need be by an input_transform such as `Normalize`. There is
     no outcome_transform: outputs are standardised inside, and the posterior is in their units.
