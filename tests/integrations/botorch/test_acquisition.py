@@ -14,7 +14,7 @@ from rahbo import ExpectedShortfall, MeanStd, MeanVariance, Quantile
 from rahbo.errors import RahboError, SettingsError
 from rahbo.integrations.botorch import OptimisticRisk, PessimisticRisk, RiskBound, from_log
 from rahbo.model.joint import ModelSettings, Raw
-from rahbo.model.noise import DirectNoise
+from rahbo.model.noise import DirectNoise, LogNoise
 from rahbo.policy import acquisition
 from rahbo.risk import RiskMeasure
 
@@ -69,6 +69,21 @@ def test_direct_noise_has_its_own_link_and_floor(make, risk, bound, of_core):
     clipped = case.core.noise.variance(case.Z, -2.0) < 20.0
     assert clipped.any()
     agrees(case, bound(case.model, case.model.noise_model, risk), of_core(case.core, risk))
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+@pytest.mark.parametrize("noise", [LogNoise(), DirectNoise()], ids=repr)
+def test_units_do_not_matter(make, noise, unit):
+    """GPyTorch would take variances below 1e-10 for rounding errors."""
+    repeats, seen_by_both = make
+    X, Y = repeats(2, seed=4)
+    case = seen_by_both(X, unit * Y, ModelSettings(noise=noise))
+    risk = MeanVariance(0.3 / unit)
+    bound = OptimisticRisk(case.model, case.model.noise_model, risk)
+    agrees(case, bound, acquisition.optimistic(case.core, risk))
+    bound.set_X_pending(case.batch[5:7, 0])
+    pending = case.core.with_pending(case.Z[5:7], np.ones(2, dtype=np.intp))
+    agrees(case, bound, acquisition.optimistic(pending, risk))
 
 
 def test_widths_are_standard_deviations(plane):

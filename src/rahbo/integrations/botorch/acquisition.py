@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import gpytorch
 import torch
 from botorch.acquisition import AcquisitionFunction
 from botorch.models.model import Model
@@ -36,9 +37,14 @@ def from_log(g: Tensor) -> Tensor:
 def shifted(model: Model, X: Tensor, z: float) -> Tensor:
     """Mu + z sigma at ``X (..., q, d)``, ``(..., q, 1)``."""
     posterior = model.posterior(X)
-    # The slope of a root is infinite at 0, where a model that is certain has no slope.
+    if z == 0.0:
+        return posterior.mean
+    # GPyTorch raises variances to 1e-10 or 1e-6, which is much for outputs in small units.
     tiny = torch.finfo(X.dtype).tiny
-    return posterior.mean + z * posterior.variance.clamp_min(tiny).sqrt() if z else posterior.mean
+    with gpytorch.settings.min_variance(float_value=tiny, double_value=tiny):
+        variance = posterior.variance
+    # The slope of a root is infinite at 0, where a model that is certain has no slope.
+    return posterior.mean + z * variance.clamp_min(tiny).sqrt()
 
 
 def like(t: Tensor, array: Array) -> Tensor:
