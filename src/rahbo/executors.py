@@ -9,14 +9,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from concurrent.futures import (
-    BrokenExecutor,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-)
-from typing import Any, TypeVar
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from typing import TypeVar
 
 from rahbo.checks import is_whole
 from rahbo.errors import ExecutorError, SettingsError
@@ -115,10 +109,11 @@ class Pool:
         """Have a worker call a function."""
         return self._executor.submit(function, *arguments)
 
-    def has_started(self, task: Future[Any]) -> bool:
-        """Whether a task is with a worker; where executors do not say, it is taken to be."""
-        says = isinstance(self._executor, ThreadPoolExecutor | ProcessPoolExecutor)
-        return task.running() or not says
+    @property
+    def is_local(self) -> bool:
+        """Whether the workers are known to share this machine's files."""
+        threads = isinstance(self._executor, ThreadPoolExecutor)
+        return threads or hasattr(self._executor, "_processes")
 
     def renew(self) -> None:
         """Another executor in the place of one whose workers died."""
@@ -135,9 +130,15 @@ class Pool:
     def kill(self) -> bool:
         """Kill the workers, if they are processes of this machine; whether they are."""
         processes = getattr(self._executor, "_processes", None)
-        for process in list((processes or {}).values()):
-            process.kill()
-        return processes is not None
+        if processes is None:
+            return False
+        if "kill_workers" in inspect.signature(self._executor.shutdown).parameters:
+            # loky's processes do not know how to be killed.
+            self._executor.shutdown(wait=False, kill_workers=True)  # type: ignore[call-arg]
+        else:
+            for process in list(processes.values()):
+                process.kill()
+        return True
 
     def close(self, idle: bool) -> None:
         """Shut down what was made here; an executor of the user's stays open.

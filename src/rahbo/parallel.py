@@ -7,11 +7,15 @@ of a task is looked at, so a task that runs twice, because a worker died, is tol
 from __future__ import annotations
 
 import math
+import shutil
+import tempfile
 import traceback
 import uuid
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -57,11 +61,14 @@ def _arrive(objective: Objective) -> None:
     """Run by a worker, this shows that it has all it needs."""
 
 
-def _attempt_there(objective: Objective, arguments: dict[str, Any], name: str) -> Outcome:
+def _attempt_there(objective: Objective, arguments: dict[str, Any], mark: Path) -> Outcome:
     """Call the objective in a worker; what is returned can always be sent back.
 
-    The ``name`` of the task keeps executors from taking two repeats for the same computation.
+    The ``mark`` is made to show that the task has started, if its folder is known here. No two
+    tasks have the same, so that no executor takes two repeats for one computation.
     """
+    with suppress(OSError):
+        mark.touch()
     try:
         outcome = attempt(objective, arguments)
     except SystemExit as error:
@@ -81,12 +88,14 @@ class _Task:
         suggestion: What to evaluate.
         repeat: The index of the repeat.
         crashes: How often workers died while it was under way.
+        mark: The file that shows that it runs.
         deadline: When its time is over, once it is seen to run.
     """
 
     suggestion: Suggestion
     repeat: int
     crashes: int = 0
+    mark: Path = Path()
     deadline: float = math.inf
 
     @property
@@ -102,6 +111,8 @@ class _Tasks:
         self._run = run
         self._pool = pool
         self._timeout = timeout
+        # Without a time-out nobody looks for marks, and the folder stays unknown to all.
+        self._marks = Path(tempfile.mkdtemp(prefix="rahbo-") if timeout else uuid.uuid4().hex)
         self._waiting: deque[_Task] = deque()
         # In the order of submission.
         self._under_way: dict[Future[Outcome], _Task] = {}
@@ -133,6 +144,7 @@ class _Tasks:
 
     def give_up(self) -> None:
         """Cancel what is under way, but tell the values that have come in meanwhile."""
+        shutil.rmtree(self._marks, ignore_errors=True)
         for future in self._overdue:
             future.cancel()
         for future, task in list(self._under_way.items()):
@@ -175,11 +187,10 @@ class _Tasks:
         return True
 
     def _submit(self, task: _Task) -> None:
-        task.deadline = math.inf
+        task.mark, task.deadline = self._marks / uuid.uuid4().hex, math.inf
         arguments = self._run.arguments(task.suggestion, task.repeat)
-        name = uuid.uuid4().hex
         try:
-            future = self._pool.submit(_attempt_there, self._run.objective, arguments, name)
+            future = self._pool.submit(_attempt_there, self._run.objective, arguments, task.mark)
         except BrokenExecutor as error:
             # A worker died while it was idle, or with another task.
             self._waiting.appendleft(task)
@@ -222,10 +233,8 @@ class _Tasks:
         if self._timeout is None:
             return LONGEST_WAIT
         now = monotonic()
-        # Workers take tasks in order, so no more of them run than there are workers free.
-        free = max(0, self._pool.workers - len(self._overdue))
-        for future, task in list(self._under_way.items())[:free]:
-            if task.deadline == math.inf and self._pool.has_started(future):
+        for task in self._running():
+            if task.deadline == math.inf:
                 task.deadline = now + self._timeout
         soonest = min((task.deadline for task in self._under_way.values()), default=math.inf)
         if self._overdue and soonest == math.inf and now > self._last_event + self._timeout:
@@ -235,6 +244,14 @@ class _Tasks:
                 "stopped. Use processes; the error's .optimizer holds what was measured."
             )
         return max(0.0, min(LONGEST_WAIT, self._timeout / 10, soonest - now))
+
+    def _running(self) -> list[_Task]:
+        """The tasks under way that workers have begun with."""
+        tasks = list(self._under_way.values())
+        if self._pool.is_local:
+            return [task for task in tasks if task.mark.exists()]
+        # Elsewhere it cannot be seen. Workers take tasks in order, so all run that find one free.
+        return tasks[: max(0, self._pool.workers - len(self._overdue))]
 
     def _take(self, done: list[Future[Outcome]]) -> BrokenExecutor | None:
         """Record what tasks came to, those excepted whose pool broke; that error, if there is one.
