@@ -129,7 +129,7 @@ def test_equal_tasks_are_different_measurements(client):
 
 
 def test_loky_with_a_worker_killed(loky):
-    executor = loky.get_reusable_executor(max_workers=2)
+    executor = loky.get_reusable_executor(max_workers=1)
     pids = lambda: list(executor._processes)  # noqa: E731
     callback, killed = kill_a_worker_at((3,), pids)
     result = rahbo.maximize(
@@ -138,10 +138,6 @@ def test_loky_with_a_worker_killed(loky):
     )  # fmt: skip
     assert len(killed) == 1
     assert_each_told_once(result, 30, repeats=3, seed=7)
-    # The broken one is not the run's to replace; loky makes another one itself.
-    again = loky.get_reusable_executor(max_workers=1)
-    assert again.submit(abs, -1).result() == 1
-    again.shutdown(wait=True)
 
 
 @pytest.mark.parametrize("parallel", [None, 1, 3, 8])
@@ -605,6 +601,7 @@ def tell(optimizer):
     print("told", optimizer.n_evaluations, flush=True)
 
 if __name__ == "__main__":
+    multiprocessing.set_forkserver_preload(["rahbo"])
     if {twice}:
         report = rahbo.Optimizer.recommend
         def recommend(self):
