@@ -264,35 +264,38 @@ def test_a_list_without_revisits_may_end_early():
 
 
 def test_an_interrupted_run_reports_and_is_brought_to_its_end():
-    started = threading.Event()
-
-    def objective(x, seed):
-        started.set()
-        return noisy(x, seed)
-
     def interrupt(optimizer):
         if optimizer.n_evaluations >= 6:
             raise KeyboardInterrupt
 
     with ThreadPoolExecutor(2) as executor:
         part = rahbo.maximize(
-            objective, SPACE, evaluations=20, executor=executor, callback=interrupt, **QUICK
+            noisy, SPACE, evaluations=20, executor=executor, callback=interrupt, **QUICK
         )
         assert part.stopped_by == "interrupt"
         assert 6 <= part.n_evaluations < 20
         result = rahbo.maximize(
-            objective, SPACE, evaluations=20, executor=executor, trials=part.trials, **QUICK
+            noisy, SPACE, evaluations=20, executor=executor, trials=part.trials, **QUICK
         )
     assert (result.stopped_by, result.n_evaluations) == ("budget", 20)
     for before, after in zip(part.trials, result.trials, strict=False):
         assert before.values.items() <= after.values.items()
-    assert_each_told_once_or_cut(result)
-
-
-def assert_each_told_once_or_cut(result):
     for trial in result.trials:
         for i, value in trial.values.items():
             assert value == noisy(**trial.params, seed=evaluation_seed(7, trial.id, i))
+
+
+def test_what_an_earlier_run_left_open_is_evaluated_before_a_stop():
+    earlier = rahbo.Optimizer(SPACE, **SMALL)
+    for _ in range(3):
+        earlier.tell(earlier.ask(), [0.0, 0.1, 0.2])
+    earlier.ask()
+    with ThreadPoolExecutor(1) as executor:
+        result = rahbo.maximize(
+            noisy, SPACE, evaluations=60, stop=rahbo.Gap(1e9), executor=executor, **SMALL,
+            trials=earlier.trials,
+        )  # fmt: skip
+    assert (result.stopped_by, result.n_evaluations) == ("stop", 12)
 
 
 def test_values_that_came_in_before_an_error_are_kept():
@@ -516,13 +519,16 @@ def test_a_thread_past_its_time_keeps_its_worker_until_it_returns():
         assert not late or set(trial.failures.values()) == {"timed out after 0.3 s"}
 
 
-def test_waiting_for_a_worker_takes_no_time_from_the_evaluation():
+def test_waiting_for_a_worker_takes_no_time_from_the_evaluation(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with ThreadPoolExecutor(1) as executor:
         result = rahbo.maximize(
             lambda x: time.sleep(0.06) or x, SPACE, evaluations=9, executor=executor, parallel=9,
             timeout=0.3, **QUICK,
         )  # fmt: skip
     assert sum(len(t.values) for t in result.trials) == 9
+    # Nothing is left of what shows that tasks have started.
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_threads_that_never_return_end_the_run_with_what_was_measured():

@@ -129,7 +129,8 @@ class _Tasks:
 
     def work(self) -> End:
         """Keep the workers busy until the budget is spent or enough is known."""
-        news = True
+        # What an earlier run left open is evaluated first.
+        news = not self._run.optimizer.open
         while not (news and self._run.has_enough()):
             self._fill()
             if not self._under_way and not self._waiting and self._run.is_spent():
