@@ -98,7 +98,7 @@ def test_processes_killed_twice_lose_nothing_and_count_nothing_twice():
     callback, killed = kill_a_worker_at((10, 25))
     with processes() as executor:
         result = rahbo.maximize(
-            objectives.slow, SPACE, evaluations=200, repeats=5, seed=1,
+            objectives.slow, SPACE, evaluations=200, repeats=5, seed=1, strategy=RandomSearch(),
             executor=executor, callback=callback,
         )  # fmt: skip
     assert len(set(killed)) == 2
@@ -523,8 +523,8 @@ def test_waiting_for_a_worker_takes_no_time_from_the_evaluation(tmp_path, monkey
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with ThreadPoolExecutor(1) as executor:
         result = rahbo.maximize(
-            lambda x: time.sleep(0.06) or x, SPACE, evaluations=9, executor=executor, parallel=9,
-            timeout=0.3, **QUICK,
+            lambda x: time.sleep(0.08) or x, SPACE, evaluations=9, executor=executor, parallel=9,
+            timeout=0.5, **QUICK,
         )  # fmt: skip
     assert sum(len(t.values) for t in result.trials) == 9
     # Nothing is left of what shows that tasks have started.
@@ -542,7 +542,7 @@ def test_threads_that_never_return_end_the_run_with_what_was_measured():
     with ThreadPoolExecutor(2) as executor:
         with pytest.raises(ExecutorError, match="processes") as caught:
             rahbo.maximize(
-                objective, SPACE, evaluations=60, executor=executor, parallel=3, timeout=0.2,
+                objective, SPACE, evaluations=60, executor=executor, parallel=3, timeout=0.1,
                 **QUICK,
             )  # fmt: skip
         release.set()
@@ -554,11 +554,11 @@ def test_threads_that_never_return_end_the_run_with_what_was_measured():
 
 def test_dask_tasks_past_their_time_fail(client):
     def objective(x):
-        time.sleep(1.0 if x > 1.0 else 0.0)
+        time.sleep(2.5 if x > 1.0 else 0.0)
         return x
 
     result = rahbo.maximize(
-        objective, SPACE, evaluations=4, timeout=0.4, executor=client.get_executor(pure=False),
+        objective, SPACE, evaluations=4, timeout=1.0, executor=client.get_executor(pure=False),
         **(QUICK | {"repeats": 1}),
     )  # fmt: skip
     for trial in result.trials:

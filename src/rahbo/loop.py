@@ -98,6 +98,7 @@ def maximize(
     Raises:
         ObjectiveError: Ten evaluations or more failed in a row, at eight points or more, or one
             gave something that is no number.
+        ExecutorError: The executor can run nothing more.
 
     >>> from random import Random
     >>> def objective(x, seed):

@@ -26,6 +26,8 @@ from rahbo.run import End, Objective, Outcome, Run, attempt
 
 # Seconds: on some systems only a wait that ends lets an interrupt through.
 LONGEST_WAIT = 1.0
+# Time-outs after which evaluations that nobody can stop are taken never to return.
+PATIENCE = 10
 
 
 class RemoteError(Exception):
@@ -238,10 +240,11 @@ class _Tasks:
             if task.deadline == math.inf:
                 task.deadline = now + self._timeout
         soonest = min((task.deadline for task in self._under_way.values()), default=math.inf)
-        if self._overdue and soonest == math.inf and now > self._last_event + self._timeout:
+        waited = now - self._last_event
+        if self._overdue and soonest == math.inf and waited > PATIENCE * self._timeout:
             raise ExecutorError(
                 f"All workers are busy with evaluations past their time-out of {self._timeout:g} s "
-                "and none came free within as long again: threads and remote workers cannot be "
+                f"and none came free for {waited:.0f} s: threads and remote workers cannot be "
                 "stopped. Use processes; the error's .optimizer holds what was measured."
             )
         return max(0.0, min(LONGEST_WAIT, self._timeout / 10, soonest - now))
