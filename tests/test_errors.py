@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from rahbo import errors
-from rahbo.errors import ObjectiveError, RahboError
+from rahbo.errors import ExecutorError, ObjectiveError, RahboError
 
 KINDS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
 
@@ -21,6 +21,7 @@ def test_the_family_is_complete():
         "NotReadyError",
         "NumericalError",
         "ObjectiveError",
+        "ExecutorError",
     }
 
 
@@ -37,7 +38,7 @@ def test_bad_values_of_the_user_are_value_errors(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["ExhaustedError", "NotReadyError", "NumericalError", "ObjectiveError"]
+    "name", ["ExhaustedError", "NotReadyError", "NumericalError", "ObjectiveError", "ExecutorError"]
 )
 def test_what_no_other_value_would_mend_is_a_runtime_error(name):
     kind = getattr(errors, name)
@@ -45,11 +46,12 @@ def test_what_no_other_value_would_mend_is_a_runtime_error(name):
     assert not issubclass(kind, ValueError)
 
 
-def test_an_objective_error_carries_the_run():
+@pytest.mark.parametrize("kind", [ObjectiveError, ExecutorError])
+def test_an_error_within_a_run_carries_it(kind):
     run = {"measured": [1.0, 2.0]}
-    assert ObjectiveError("gave None", run).optimizer is run
-    assert ObjectiveError("gave None").optimizer is None
-    assert str(ObjectiveError("gave None", run)) == "gave None"
+    assert kind("gave None", run).optimizer is run
+    assert kind("gave None").optimizer is None
+    assert str(kind("gave None", run)) == "gave None"
 
 
 @pytest.mark.parametrize("kind", KINDS)

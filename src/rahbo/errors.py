@@ -39,3 +39,15 @@ class ObjectiveError(RahboError, RuntimeError):
     def __init__(self, message: str, optimizer: object = None) -> None:
         super().__init__(message)
         self.optimizer = optimizer
+
+
+class ExecutorError(RahboError, RuntimeError):
+    """Raised when the executor of `maximize` or `minimize` can run nothing more.
+
+    Attributes:
+        optimizer: The run so far, or None; nothing that was measured is lost.
+    """
+
+    def __init__(self, message: str, optimizer: object = None) -> None:
+        super().__init__(message)
+        self.optimizer = optimizer

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-import math
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
-
-from rahbo.checks import is_number, is_whole
-from rahbo.errors import ExhaustedError, ObjectiveError, SettingsError
-from rahbo.ledger import LARGEST, Suggestion, Trial
+from rahbo.checks import is_finite, is_whole
+from rahbo.errors import ExhaustedError, SettingsError
+from rahbo.executors import Pool
+from rahbo.ledger import Trial
 from rahbo.optimizer import Optimizer
+from rahbo.parallel import in_parallel
 from rahbo.report.recommendation import Recommendation
+from rahbo.run import MAX_FAILURES, Callback, End, Objective, Run, attempt, evaluation_seed
 from rahbo.settings import Direction
 from rahbo.space import Candidates, Space
 from rahbo.stopping import Stop
 
-# An objective that fails this often in a row, and at this many points, is taken to be broken.
-# Where a fifth of the space fails, so many points in a row have a chance of three in a million.
-MAX_FAILURES = 10
-MAX_FAILED_POINTS = 8
-
-Objective = Callable[..., float]
-Callback = Callable[[Optimizer], object]
-End = Literal["budget", "stop", "exhausted", "interrupt"]
+__all__ = ["MAX_FAILURES", "Result", "evaluation_seed", "maximize", "minimize"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +63,9 @@ def maximize(
     evaluations: int | None = None,
     stop: Stop | None = None,
     callback: Callback | None = None,
+    executor: Executor | Callable[[], Executor] | None = None,
+    parallel: int | None = None,
+    timeout: float | None = None,
     **settings: Any,
 ) -> Result:
     """Maximise a risk measure of a noisy objective.
@@ -91,12 +85,20 @@ def maximize(
         stop: Ends the run earlier, ``PBest(0.95)`` or ``Gap(0.1)``: looked at after each
             suggestion, never within the initial design.
         callback: Called with the optimizer after each suggestion is evaluated.
+        executor: Evaluates in parallel, each repeat a task of its own: any executor of
+            ``concurrent.futures``, such as those of threads, processes, loky and Dask. It is left
+            open. Or a function without arguments that makes one: it is shut down at the end, and
+            another one made when its workers die.
+        parallel: Tasks under way at a time; by default as many as the executor has workers. A
+            new point is asked for as soon as one is free.
+        timeout: Seconds after which an evaluation by an executor counts as failed.
         **settings: Those of `Optimizer`, ``direction`` excepted. With ``trials=`` of an
             interrupted run, its rounds and evaluations count: it is brought to the same end.
 
     Raises:
         ObjectiveError: Ten evaluations or more failed in a row, at eight points or more, or one
             gave something that is no number.
+        ExecutorError: The executor can run nothing more.
 
     >>> from random import Random
     >>> def objective(x, seed):
@@ -107,7 +109,10 @@ def maximize(
     >>> abs(result.recommendation.params["x"] - 1.0) < 0.3
     True
     """
-    return _run("maximize", objective, space, rounds, evaluations, stop, callback, settings)
+    pool = _checked_pool(executor, parallel, timeout)
+    return _run(
+        "maximize", objective, space, rounds, evaluations, stop, callback, pool, timeout, settings
+    )
 
 
 def minimize(
@@ -118,6 +123,9 @@ def minimize(
     evaluations: int | None = None,
     stop: Stop | None = None,
     callback: Callback | None = None,
+    executor: Executor | Callable[[], Executor] | None = None,
+    parallel: int | None = None,
+    timeout: float | None = None,
     **settings: Any,
 ) -> Result:
     """Minimise a noisy objective that should also be reliable; as `maximize` in all else.
@@ -129,7 +137,10 @@ def minimize(
     >>> result.recommendation.mean < 0.1
     True
     """
-    return _run("minimize", objective, space, rounds, evaluations, stop, callback, settings)
+    pool = _checked_pool(executor, parallel, timeout)
+    return _run(
+        "minimize", objective, space, rounds, evaluations, stop, callback, pool, timeout, settings
+    )
 
 
 def _run(
@@ -140,6 +151,8 @@ def _run(
     evaluations: int | None,
     stop: Stop | None,
     callback: Callback | None,
+    pool: Pool | None,
+    timeout: float | None,
     settings: dict[str, Any],
 ) -> Result:
     """Check the arguments, spend the budget, and report."""
@@ -152,34 +165,27 @@ def _run(
     if stop is not None and not isinstance(stop, Stop):
         raise SettingsError(f"stop must be PBest(0.95), Gap(0.1) or another Stop, got {stop!r}.")
     optimizer = Optimizer(space, direction=direction, **settings)
-    evaluate = _Evaluation(objective, optimizer)
-    ended: End = "budget"
-    try:
-        while not _is_spent(optimizer, rounds, evaluations):
-            if stop is not None and _past_design(optimizer) and stop.is_met(optimizer):
-                ended = "stop"
-                break
-            left = math.inf if evaluations is None else evaluations - _n_evaluated(optimizer)
-            suggestion = optimizer.ask()
-            for repeat in suggestion.indices[: int(min(left, suggestion.repeats))]:
-                evaluate(suggestion, repeat)
-            if suggestion.repeats > left:
-                optimizer.cancel(suggestion)
-            if callback is not None:
-                callback(optimizer)
-    except (KeyboardInterrupt, ExhaustedError) as error:
-        if not any(trial.values for trial in optimizer.trials):
-            raise
-        ended = "interrupt" if isinstance(error, KeyboardInterrupt) else "exhausted"
+    run = Run(objective, optimizer, rounds, evaluations, stop, callback)
+    ended = _in_turn(run) if pool is None else in_parallel(run, pool, timeout)
     return Result(optimizer.recommend(), optimizer, ended)
 
 
-def _past_design(optimizer: Optimizer) -> bool:
-    """Whether the initial design is told and no suggestion is open."""
-    trials = optimizer.trials
-    told = {trial.x.tobytes() for trial in trials if trial.values}
-    chosen = any(trial.source == "strategy" for trial in trials)
-    return (chosen or len(told) >= optimizer.settings.n_initial) and not optimizer.open
+def _in_turn(run: Run) -> End:
+    """Evaluate one repeat after the other, here."""
+    optimizer = run.optimizer
+    try:
+        while not run.is_spent():
+            if not optimizer.open and run.has_enough():
+                return "stop"
+            left = run.left
+            suggestion = optimizer.ask()
+            for repeat in suggestion.indices[: int(min(left, suggestion.repeats))]:
+                outcome = attempt(run.objective, run.arguments(suggestion, repeat))
+                run.record(suggestion, repeat, outcome)
+            run.evaluated(suggestion, complete=suggestion.repeats <= left)
+    except (KeyboardInterrupt, ExhaustedError) as error:
+        return run.ended_by(error)
+    return "budget"
 
 
 def _check_budget(direction: str, rounds: int | None, evaluations: int | None) -> None:
@@ -195,105 +201,17 @@ def _check_budget(direction: str, rounds: int | None, evaluations: int | None) -
         raise SettingsError(f"{name} must be a whole number >= 1, got {budget!r}.")
 
 
-def _is_spent(optimizer: Optimizer, rounds: int | None, evaluations: int | None) -> bool:
-    """Whether the budget is used up; a suggestion left open by an earlier run is not yet paid."""
-    if evaluations is not None:
-        return _n_evaluated(optimizer) >= evaluations
-    chosen = sum(trial.source == "strategy" for trial in optimizer.trials)
-    return rounds is not None and chosen >= rounds and not optimizer.open
-
-
-def _n_evaluated(optimizer: Optimizer) -> int:
-    """Evaluations that were asked for; past results cost nothing."""
-    asked = (trial for trial in optimizer.trials if trial.source != "user")
-    return sum(len(trial.values) + len(trial.failures) for trial in asked)
-
-
-class _Evaluation:
-    """Calls the objective for one repeat and tells the optimizer what came of it."""
-
-    def __init__(self, objective: Objective, optimizer: Optimizer) -> None:
-        self._objective = objective
-        self._optimizer = optimizer
-        self._wants_seed = _check_signature(objective, optimizer.settings.space.names)
-        self._failed: list[tuple[object, ...]] = []
-
-    def __call__(self, suggestion: Suggestion, repeat: int) -> None:
-        arguments = dict(suggestion.params)
-        if self._wants_seed:
-            arguments["seed"] = evaluation_seed(
-                self._optimizer.settings.seed, suggestion.id, repeat
-            )
-        try:
-            outcome = self._objective(**arguments)
-        except Exception as error:
-            self._fail(suggestion, repeat, repr(error), error)
-            return
-        value = self._number(outcome, suggestion)
-        if abs(value) <= LARGEST:
-            self._optimizer.tell(suggestion, value, repeat=repeat)
-            self._failed.clear()
-        else:
-            self._fail(suggestion, repeat, f"returned {value!r}", None)
-
-    def _number(self, outcome: object, suggestion: Suggestion) -> float:
-        if isinstance(outcome, np.ndarray) and outcome.ndim == 0:
-            outcome = outcome.item()
-        if is_whole(outcome) and not is_number(outcome):
-            return math.inf
-        if isinstance(outcome, bool | np.bool_) or not isinstance(outcome, Real):
-            raise ObjectiveError(
-                f"The objective must return one number, got {outcome!r} at {suggestion.params}. "
-                "Return a float; raise an exception where an evaluation fails.",
-                self._optimizer,
-            )
-        return float(outcome)
-
-    def _fail(
-        self, suggestion: Suggestion, repeat: int, reason: str, cause: Exception | None
-    ) -> None:
-        self._optimizer.tell_failure(suggestion, reason, repeat=repeat)
-        self._failed.append(tuple(suggestion.params.values()))
-        points = len(set(self._failed))
-        enough = min(MAX_FAILED_POINTS, self._optimizer.settings.space.size)
-        if len(self._failed) >= MAX_FAILURES and points >= enough:
-            raise ObjectiveError(
-                f"The objective failed {len(self._failed)} times in a row at {points} points, last "
-                f"at {suggestion.params}: {reason}. Correct it, or keep such points out with "
-                "valid=; the error's .optimizer holds what was measured.",
-                self._optimizer,
-            ) from cause
-
-
-def evaluation_seed(run_seed: int, suggestion_id: int, repeat: int) -> int:
-    """The seed of one evaluation, a whole number under 2^31.
-
-    It depends on nothing else, so an evaluation that is made again gives the same again.
-    """
-    sequence = np.random.SeedSequence(run_seed, spawn_key=(suggestion_id, repeat))
-    return int(sequence.generate_state(1)[0] >> 1)
-
-
-def _check_signature(objective: Objective, names: tuple[str, ...]) -> bool:
-    """Whether the objective wants a seed; an error if it does not take the parameters."""
-    if not callable(objective):
+def _checked_pool(
+    executor: Executor | Callable[[], Executor] | None, parallel: int | None, timeout: float | None
+) -> Pool | None:
+    """The executor as a pool, or None to evaluate in turn."""
+    if timeout is not None and not (is_finite(timeout) and timeout > 0.0):
+        raise SettingsError(f"timeout must be a positive number of seconds, got {timeout!r}.")
+    if executor is not None:
+        return Pool(executor, parallel)
+    if parallel is not None or timeout is not None:
         raise SettingsError(
-            f"The objective must be a function of {list(names)}, got {objective!r}."
+            f"parallel= and timeout= need an executor=, got parallel={parallel!r} and "
+            f"timeout={timeout!r}. Pass one, such as concurrent.futures.ProcessPoolExecutor(4)."
         )
-    try:
-        signature = inspect.signature(objective)
-    except (TypeError, ValueError):
-        # Some functions written in C do not say what they take.
-        return False
-    bound = objective.keywords if isinstance(objective, functools.partial) else {}
-    seed = None if "seed" in bound else signature.parameters.get("seed")
-    by_keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    wants_seed = "seed" not in names and seed is not None and seed.kind in by_keyword
-    try:
-        signature.bind(**dict.fromkeys([*names, "seed"] if wants_seed else names))
-    except TypeError as error:
-        raise SettingsError(
-            f"The objective must take the parameters {list(names)} as keywords, but its signature "
-            f"is {signature}: {error}. Name its arguments as in the space."
-        ) from error
-    return wants_seed
+    return None

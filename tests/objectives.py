@@ -1,0 +1,74 @@
+"""Objectives that worker processes can import, each a function of its parameters and seed."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+
+
+def noisy(x, seed):
+    """A parabola with its maximum at 0.6 whose noise grows with x."""
+    return -((x - 0.6) ** 2) + 0.05 * (1 + x) * np.random.default_rng(seed).standard_normal()
+
+
+def slow(x, seed):
+    """It takes a moment, so that a worker can be killed meanwhile."""
+    time.sleep(0.01)
+    return noisy(x, seed)
+
+
+def deadly(x, seed):
+    """Every evaluation in the upper part kills its worker."""
+    if x > 1.5:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return slow(x, seed)
+
+
+def hanging(x, seed):
+    """Every evaluation in the upper part takes much too long."""
+    if x > 1.0:
+        time.sleep(60.0)
+    return noisy(x, seed)
+
+
+class StubbornError(Exception):
+    """An exception that cannot be unpickled: its arguments are not those of its constructor."""
+
+    def __init__(self, code, lock):
+        super().__init__(f"code {code}")
+        self.lock = lock
+
+
+def moody(x, seed):
+    """It fails in every way that is not the machine's fault."""
+    if x < 0.4:
+        raise StubbornError(7, threading.Lock())
+    if x < 0.8:
+        sys.exit("no licence")
+    return float("nan") if x < 1.2 else noisy(x, seed)
+
+
+def wordy(x):
+    """Not a number."""
+    return {"x": x}
+
+
+WORKED_WITH = []
+
+
+def prepare(word):
+    """An initializer."""
+    WORKED_WITH.append(word)
+
+
+def prepared(x, seed):
+    """It fails where the initializer was not called."""
+    return noisy(x, seed) if WORKED_WITH == ["bench 3"] else float("nan")
+
+
+def refuse():
+    """An initializer that fails."""
+    raise RuntimeError("no licence")

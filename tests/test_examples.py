@@ -1,0 +1,43 @@
+"""Every example is short, runs in a few seconds and ends with a recommendation."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+MAX_LINES = 60
+MAX_SECONDS = 15.0
+
+
+def test_examples_are_found():
+    assert ROOT / "examples" / "instrument.py" in EXAMPLES
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_is_short(path):
+    assert len(path.read_text("utf-8").splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_runs_and_recommends_something(path, tmp_path):
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "OMP_NUM_THREADS": "1",
+        "MPLBACKEND": "Agg",
+    }
+    # What it took of the processors, not how busy the machine was otherwise.
+    before = os.times()
+    done = subprocess.run(
+        [sys.executable, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True,
+        timeout=20 * MAX_SECONDS,
+    )  # fmt: skip
+    after = os.times()
+    assert done.returncode == 0, done.stderr
+    assert "recommend" in done.stdout.lower(), done.stdout
+    spent = after.children_user - before.children_user
+    assert spent < MAX_SECONDS
