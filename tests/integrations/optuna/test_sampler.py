@@ -75,11 +75,11 @@ def test_adaptive_repeats_are_those_of_an_optimizer() -> None:
 
 def test_threads_share_the_repeats() -> None:
     study = study_with(repeats=3)
-    study.optimize(quadratic, n_trials=36, n_jobs=4)
-    given = counts(study)
-    # The last points may lack some, and a point gets one more when two choose at once.
-    assert set(given.values()) <= {1, 2, 3, 4}
-    assert sum(count == 3 for count in given.values()) >= 8
+    study.optimize(quadratic, n_trials=24, n_jobs=4)
+    assert len(counts(study)) <= 16
+    # What they left when they stopped is made up for first.
+    study.optimize(quadratic, n_trials=26)
+    assert sum(count < 3 for count in counts(study).values()) <= 1
 
 
 def test_a_repeated_objective_needs_no_further_trials() -> None:
