@@ -1,0 +1,121 @@
+"""Optuna's distributions as our parameters.
+
+A value has three faces: the user's, Optuna's *internal number* (the value itself, or the index of a
+choice), by which a storage keeps it, and our code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.trial import FrozenTrial, TrialState
+
+from rahbo.errors import SpaceError
+from rahbo.parameters import Categorical, Float, Int, Parameter
+from rahbo.space import Space
+
+Kinds = Mapping[str, BaseDistribution]
+
+
+def space_of(kinds: Kinds) -> Space:
+    """The space of some distributions, which hold more than one value each."""
+    return Space.of({name: _parameter(kind) for name, kind in kinds.items()})
+
+
+def _parameter(kind: BaseDistribution) -> Parameter:
+    if isinstance(kind, CategoricalDistribution):
+        return _Choices(_told_apart(kind), kind=kind)
+    if isinstance(kind, FloatDistribution) and kind.step is None:
+        return Float(kind.low, kind.high, kind.log)
+    if kind.step == 1 and isinstance(kind, IntDistribution):
+        return Int(kind.low, kind.high, kind.log)
+    return _Steps(0, round((kind.high - kind.low) / kind.step), kind=kind)
+
+
+@dataclass(frozen=True, repr=False)
+class _Steps(Int):
+    """Numbers in steps, by their index."""
+
+    kind: Any = None
+
+    def __repr__(self) -> str:
+        return repr(self.kind)
+
+    def code(self, name: str, value: Any) -> float:
+        """The index of a number."""
+        return float(round((_internal(self.kind, name, value) - self.kind.low) / self.kind.step))
+
+    def value(self, cols: list[float]) -> Any:
+        """The number, as Optuna computes it."""
+        return min(self.kind.low + super().value(cols) * self.kind.step, self.kind.high)
+
+
+@dataclass(frozen=True, repr=False)
+class _Choices(Categorical):
+    """Choices by Optuna's index, so that they may be anything at all."""
+
+    kind: Any = None
+
+    def __post_init__(self) -> None:
+        pass
+
+    def code(self, name: str, value: Any) -> float:
+        """The place of a choice."""
+        return float(_indices(self.kind).index(_internal(self.kind, name, value)))
+
+
+def _indices(kind: CategoricalDistribution) -> list[float]:
+    """Indices that a storage may hold: Optuna cannot tell 1 from an earlier True, say."""
+    return [i for i, choice in enumerate(kind.choices) if kind.to_internal_repr(choice) == i]
+
+
+def _told_apart(kind: CategoricalDistribution) -> tuple[Any, ...]:
+    return tuple(kind.choices[int(i)] for i in _indices(kind))
+
+
+def _internal(kind: BaseDistribution, name: str, value: Any) -> float:
+    try:
+        number = float(kind.to_internal_repr(value))
+    except ValueError:
+        number = math.nan
+    if math.isnan(number) or not kind._contains(number):
+        raise SpaceError(f"{name}={value!r} is not in {kind}. Pass a value of its range.")
+    return number
+
+
+def shared(trials: Iterable[FrozenTrial]) -> dict[str, list[BaseDistribution]]:
+    """The distributions, oldest first, of each parameter that all complete trials have."""
+    complete = [t.distributions for t in trials if t.state == TrialState.COMPLETE]
+    names = set.intersection(*map(set, complete)) if complete else set()
+    return {name: [kinds[name] for kinds in complete] for name in sorted(names)}
+
+
+def newest(kinds: Mapping[str, list[BaseDistribution]]) -> dict[str, BaseDistribution]:
+    """The latest range of each parameter; without those of a single value."""
+    return {name: some[-1] for name, some in kinds.items() if not some[-1].single()}
+
+
+def merged(kinds: Mapping[str, list[BaseDistribution]]) -> dict[str, BaseDistribution]:
+    """For each parameter a range that holds all of its ranges; without those of a single value."""
+    found = {name: _merged(some) for name, some in kinds.items()}
+    return {name: kind for name, kind in found.items() if not kind.single()}
+
+
+def _merged(kinds: list[BaseDistribution]) -> BaseDistribution:
+    last = kinds[-1]
+    if all(kind == last for kind in kinds):
+        return last
+    low, high = min(kind.low for kind in kinds), max(kind.high for kind in kinds)
+    # Steps from another start need not meet.
+    if isinstance(last, FloatDistribution):
+        return FloatDistribution(low, high, log=last.log)
+    return IntDistribution(low, high, log=last.log)

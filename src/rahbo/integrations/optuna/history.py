@@ -1,0 +1,332 @@
+"""What a study holds: its trials as evaluations of points, and the answer they give.
+
+A *point* is all trials with exactly equal parameters. A trial that `RahboSampler` proposed carries
+how many evaluations its point is to have.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from optuna.storages import BaseStorage
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from rahbo.errors import NotReadyError, SettingsError, SpaceError
+from rahbo.integrations.optuna.distributions import Kinds, merged, shared, space_of
+from rahbo.integrations.optuna.repeats import VALUES, is_measured, seed_of
+from rahbo.ledger import Trial
+from rahbo.optimizer import Optimizer
+from rahbo.report.recommendation import Recommendation, Rule
+from rahbo.space import Space
+
+# System attributes of a trial: what it was proposed for, and that its objective failed.
+ASKED, FAILED = "rahbo:asked", "rahbo:failed"
+# A point whose workers die more often is taken to kill them.
+MAX_LOST = 3
+# Settings of `Optimizer` that a study has already.
+IN_STUDY = ("space", "direction", "data", "trials", "journal")
+
+Internal = dict[str, float]
+
+
+def recommend(
+    study: Study, *, rule: Rule = "pessimistic", level: float = 0.9, **settings: Any
+) -> Recommendation:
+    """The risk-averse answer of a study, whatever sampler made it.
+
+    Trials with equal parameters are repeats, and so are the values of a `repeated` one. Without
+    repeats the noise is learned from how far trials lie from what the others predict.
+
+    Args:
+        study: With one objective. What counts are the parameters that all complete trials have,
+            over all ranges they had.
+        rule: As for `Optimizer.recommend`.
+        level: As for `Optimizer.recommend`.
+        **settings: Those of `Optimizer`, such as ``risk``.
+
+    Returns:
+        The recommendation. Its parameters are those of its trials, exactly as stored; where its
+        trials differ in a parameter that not all trials have, that one is left out.
+
+    >>> import optuna, rahbo
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    >>> study.optimize(lambda trial: trial.suggest_float("x", -1, 1) ** 2, n_trials=20)
+    >>> abs(recommend(study, risk=rahbo.MeanVariance(2.0)).params["x"]) < 0.2
+    True
+    """
+    history = _history(study, settings)
+    found = history.optimizer.recommend(rule=rule, level=level)
+    runner_ups = tuple(replace(r, params=history.stored(r.params)) for r in found.runner_ups)
+    return replace(found, params=history.stored(found.params), runner_ups=runner_ups)
+
+
+def optimizer_of(study: Study, **settings: Any) -> Optimizer:
+    """An `Optimizer` that was told the finished trials of a study.
+
+    Args:
+        study: As for `recommend`.
+        **settings: Those of `Optimizer`; the seed is by default one that belongs to the study.
+    """
+    return _history(study, settings).optimizer
+
+
+def _history(study: Study, settings: Mapping[str, Any]) -> History:
+    check_study(study)
+    check_settings(settings)
+    found = [record for record in records(study) if record.outcomes and not record.under_way]
+    if not any(value is not None for record in found for value in record.outcomes):
+        raise NotReadyError(
+            f"Study {study.study_name!r} has no complete trial with a finite value that keeps its "
+            "constraints. Run some trials first."
+        )
+    kinds = merged(shared(record.trial for record in found))
+    if not kinds:
+        raise SpaceError(
+            f"The complete trials of study {study.study_name!r} must have a parameter in common "
+            "that takes more than one value, and have none. Suggest one in every trial."
+        )
+    return History.of(study, kinds, found, settings)
+
+
+def check_study(study: Study) -> None:
+    """Refuse a study with several objectives."""
+    if len(study.directions) > 1:
+        raise SettingsError(
+            f"A study must have one objective here, {study.study_name!r} has "
+            f"{len(study.directions)}. Make a study of each, or combine them into one value."
+        )
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse settings that come from the study."""
+    refused = [name for name in IN_STUDY if name in settings]
+    if refused:
+        raise SettingsError(f"The study itself has {', '.join(refused)}. Leave that out.")
+
+
+# -- trials ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One trial of a study.
+
+    Attributes:
+        trial: As Optuna has it.
+        params: In Optuna's internal numbers; of a trial under way, those it will have.
+        outcomes: What its evaluations gave, None for a failure.
+        lost: Whether its worker died.
+    """
+
+    trial: FrozenTrial
+    params: Internal
+    outcomes: tuple[float | None, ...]
+    lost: bool
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What it was proposed for; empty if nobody asked here."""
+        return self.trial.system_attrs.get(ASKED) or {}
+
+    @property
+    def under_way(self) -> bool:
+        """Whether it runs or waits to run."""
+        return not self.lost and not self.trial.state.is_finished()
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it runs and has no parameters yet."""
+        running = self.under_way and self.trial.state == TrialState.RUNNING
+        return running and not self.asked and not self.params
+
+    @property
+    def key(self) -> frozenset[tuple[str, float]]:
+        """By which equal parameters are recognised."""
+        return frozenset(self.params.items())
+
+
+def records(study: Study) -> list[Record]:
+    """All trials of a study, in order."""
+    storage = study._storage
+    watched = _has_heartbeat(storage)
+    stale = set(storage._get_stale_trial_ids(study._study_id)) if watched else set()
+    found = []
+    for trial in study.get_trials(deepcopy=False):
+        # A dead worker's trial is failed by others; a failed objective's worker leaves a note.
+        unexplained = trial.state == TrialState.FAIL and FAILED not in trial.system_attrs
+        lost = trial._trial_id in stale or (watched and unexplained)
+        params = numbers(trial.params, trial.distributions)
+        if lost or not trial.state.is_finished():
+            asked = trial.system_attrs.get(ASKED) or {}
+            params = {**asked.get("params", {}), **params}
+        found.append(Record(trial, params, () if lost else _outcomes(trial), lost))
+    deaths = Counter(record.key for record in found if record.lost)
+    return [
+        replace(record, outcomes=(None,), lost=False)
+        if record.lost and deaths[record.key] > MAX_LOST
+        else record
+        for record in found
+    ]
+
+
+def _has_heartbeat(storage: BaseStorage) -> bool:
+    interval = getattr(storage, "get_heartbeat_interval", None)
+    return interval is not None and interval() is not None
+
+
+def _outcomes(trial: FrozenTrial) -> tuple[float | None, ...]:
+    """What the evaluations of a trial gave so far; values that break a constraint are none."""
+    if trial.state in (TrialState.FAIL, TrialState.PRUNED):
+        return (None,)
+    kept = trial.user_attrs.get(VALUES)
+    values = kept if isinstance(kept, list) else []
+    if trial.state == TrialState.COMPLETE:
+        values = values or [trial.value]
+        if not _is_feasible(trial):
+            return (None,) * len(values)
+    return tuple(float(value) if is_measured(value) else None for value in values)
+
+
+def _is_feasible(trial: FrozenTrial) -> bool:
+    attributes = trial.system_attrs
+    limits = [value for name, value in attributes.items() if name.startswith("constraints:")]
+    return all(limit <= 0 for limit in [*limits, *(attributes.get("constraints") or ())])
+
+
+# -- points ----------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Point:
+    """All trials with equal parameters.
+
+    Attributes:
+        params: In Optuna's internal numbers.
+        wanted: Evaluations it is to have.
+        given: Those it has or is about to get, failures included.
+        known: Whether one gave a value, or was lost before it could.
+    """
+
+    params: Internal
+    wanted: int = 0
+    given: int = 0
+    known: bool = False
+
+    @property
+    def free(self) -> int:
+        """Evaluations that it lacks. Where the first one failed, no more are made."""
+        return max(0, self.wanted - self.given) if self.known else 0
+
+
+def points(found: Iterable[Record]) -> dict[frozenset[tuple[str, float]], Point]:
+    """The points of some trials, oldest first."""
+    by_key: dict[frozenset[tuple[str, float]], Point] = {}
+    for record in found:
+        point = by_key.setdefault(record.key, Point(record.params))
+        point.wanted = max(point.wanted, record.asked.get("repeats", 0))
+        point.known |= record.lost or any(value is not None for value in record.outcomes)
+        if record.lost:
+            continue
+        point.given += max(1, len(record.outcomes))
+        meant = by_key.get(frozenset(record.asked.get("params", {}).items()), point)
+        if meant is not point and "source" not in record.asked:
+            # A repeat that got other parameters after all must not be tried for ever.
+            meant.given += 1
+    return by_key
+
+
+def has(params: Internal, kinds: Kinds) -> bool:
+    """Whether there is a value of each distribution."""
+    return all(name in params and kind._contains(params[name]) for name, kind in kinds.items())
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What a study tells of some of its parameters.
+
+    Attributes:
+        kinds: Their distributions.
+        records: The trials that have them.
+        optimizer: Told these trials, in this order.
+    """
+
+    kinds: Kinds
+    records: list[Record]
+    optimizer: Optimizer
+
+    @classmethod
+    def of(
+        cls,
+        study: Study,
+        kinds: Kinds,
+        found: Iterable[Record],
+        settings: Mapping[str, Any],
+        lacking: Iterable[Point] = (),
+    ) -> History:
+        """Read some trials; evaluations that points lack are under way as well."""
+        direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
+        space = space_of(kinds)
+        there = [r for r in found if not r.lost and has(r.params, kinds)]
+        trials: list[Trial] = []
+        for record in there:
+            trials.append(_with_outcomes(_blank(trials, record.params, kinds, space), record))
+        for point in lacking:
+            blank = _blank(trials, point.params, kinds, space)
+            trials.append(replace(blank, n_requested=point.free))
+        settings = {"seed": seed_of(study), **settings, "direction": direction}
+        return cls(kinds, there, Optimizer(space, trials=trials, **settings))
+
+    def at(self, params: Mapping[str, Any]) -> list[Record]:
+        """The trials of one of our points."""
+        x = self.optimizer.settings.space.encode(params)
+        pairs = zip(self.records, self.optimizer.trials, strict=False)
+        return [record for record, trial in pairs if trial.is_at(x)]
+
+    def numbers(self, params: Mapping[str, Any]) -> Internal:
+        """A point in Optuna's internal numbers, exactly as stored where it was tried."""
+        there = self.at(params)
+        exact = there[0].params if there else numbers(params, self.kinds)
+        return {name: exact[name] for name in self.kinds}
+
+    def stored(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters on which the trials of a point agree, as Optuna has them."""
+        there = [record for record in self.at(params) if record.outcomes]
+        first = there[0]
+        return {
+            name: first.trial.params[name]
+            for name, number in first.params.items()
+            if all(name in self.kinds or r.params.get(name) == number for r in there)
+        }
+
+
+def _blank(before: list[Trial], params: Internal, kinds: Kinds, space: Space) -> Trial:
+    values = external(params, kinds)
+    return Trial(len(before), values, space.encode(values), 0, "user")
+
+
+def _with_outcomes(trial: Trial, record: Record) -> Trial:
+    outcomes, asked = dict(enumerate(record.outcomes)), record.asked
+    state = record.trial.state.name.lower()
+    return replace(
+        trial,
+        n_requested=len(outcomes) + record.under_way,
+        source=asked.get("source", "user"),
+        values={i: value for i, value in outcomes.items() if value is not None},
+        failures={i: state for i, value in outcomes.items() if value is None},
+        own_bound=asked.get("bound"),
+    )
+
+
+def external(params: Internal, kinds: Kinds) -> dict[str, Any]:
+    """Values in user units of Optuna's internal numbers."""
+    return {name: kind.to_external_repr(params[name]) for name, kind in kinds.items()}
+
+
+def numbers(params: Mapping[str, Any], kinds: Kinds) -> Internal:
+    """Optuna's internal numbers of those values that have a distribution."""
+    return {n: float(kinds[n].to_internal_repr(v)) for n, v in params.items() if n in kinds}
