@@ -93,6 +93,7 @@ def maximize(
         callback: Called with the optimizer after each suggestion is evaluated.
         **settings: Those of `Optimizer`, ``direction`` excepted. With ``trials=`` of an
             interrupted run, its rounds and evaluations count: it is brought to the same end.
+            With ``journal=`` the same call again does that, however the run was ended.
 
     Raises:
         ObjectiveError: Ten evaluations or more failed in a row, at eight points or more, or one
@@ -152,9 +153,9 @@ def _run(
     if stop is not None and not isinstance(stop, Stop):
         raise SettingsError(f"stop must be PBest(0.95), Gap(0.1) or another Stop, got {stop!r}.")
     optimizer = Optimizer(space, direction=direction, **settings)
-    evaluate = _Evaluation(objective, optimizer)
     ended: End = "budget"
     try:
+        evaluate = _Evaluation(objective, optimizer)
         while not _is_spent(optimizer, rounds, evaluations):
             if stop is not None and _past_design(optimizer) and stop.is_met(optimizer):
                 ended = "stop"
@@ -167,10 +168,16 @@ def _run(
                 optimizer.cancel(suggestion)
             if callback is not None:
                 callback(optimizer)
+        else:
+            # A run that died before it dropped what its budget does not pay for.
+            for suggestion in optimizer.open:
+                optimizer.cancel(suggestion)
     except (KeyboardInterrupt, ExhaustedError) as error:
         if not any(trial.values for trial in optimizer.trials):
             raise
         ended = "interrupt" if isinstance(error, KeyboardInterrupt) else "exhausted"
+    finally:
+        optimizer.close()
     return Result(optimizer.recommend(), optimizer, ended)
 
 
