@@ -616,7 +616,7 @@ def damage(draw):
 
 
 @given(damage())
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_any_damage_is_a_journal_error_or_another_legal_journal(recorded, hurt):
     check_survives(hurt(recorded))
 
