@@ -52,7 +52,10 @@ def settings_to_resume(path: Path, again: Mapping[str, Any]) -> dict[str, Any]:
     # The whole file is read later, once it is locked.
     events, _ = _parse(contents(name, first_line=True), name)
     if not events:
-        raise JournalError(f"{name} holds no run: its first line is torn. Begin the run again.")
+        raise JournalError(
+            f"{name} holds no run: its first line is torn or damaged. Restore the file, or begin "
+            "the run again."
+        )
     keywords = {**_settings(events[0], name)[0], **again}
     code = [f"{v.name}={v.description}" for v in keywords.values() if isinstance(v, Code)]
     if code:
