@@ -1,0 +1,1 @@
+"""Adapters to other libraries, each an extra that nothing else imports."""
