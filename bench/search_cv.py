@@ -1,6 +1,6 @@
 """Cross-validated searches at equal numbers of fits: the chosen parameters on fresh folds.
 
-    python bench/search_cv.py                                10 seeds of everything (10 minutes)
+    python bench/search_cv.py                                10 seeds of everything (15 minutes)
     python bench/search_cv.py --data wine --seeds 3 --kappa 2
 
 Each search spends 100 fits on the same five folds of a seed: 20 candidates, or 13, 5 and 2 on
