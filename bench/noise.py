@@ -16,7 +16,8 @@ import numpy as np
 
 from provenance import commit
 from rahbo import problems
-from rahbo.model.gp import GP, Evidence, Hyperparameters, Hyperprior, fit
+from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
+from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.joint import ModelSettings
 from rahbo.model.noise import (
     DirectNoise,

@@ -57,7 +57,7 @@ ORDER = (
 )
 # The order inside a folder; a folder not named here has none.
 INNER_ORDER = {
-    "model": ("kernels", "gp", "confidence", "variance", "noise", "joint"),
+    "model": ("kernels", "hyperprior", "gp", "confidence", "variance", "noise", "joint"),
     "policy": ("design", "acquisition", "feasibility", "search", "repeats", "strategies"),
     "report": ("posterior", "recommendation", "frontier", "unevenness", "diagnosis"),
 }

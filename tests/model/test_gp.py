@@ -9,7 +9,8 @@ from scipy.stats import multivariate_normal
 
 from differences import slope_of
 from rahbo.errors import NumericalError
-from rahbo.model.gp import GP, SUBSET, Evidence, Hyperprior, cholesky, fit
+from rahbo.model.gp import GP, SUBSET, Evidence, cholesky, fit
+from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.kernels import RBF, Linear, Matern32, Matern52
 
 KERNELS = [RBF, Matern32, Matern52, Linear]
@@ -237,11 +238,6 @@ def test_subset_is_the_evidence_of_those_rows():
         PRIORS["weak"],
     )
     assert evidence.subset(rows)(theta)[0] == direct(theta)[0]
-
-
-def test_weak_prior_grows_with_the_diagonal_of_the_cube():
-    one, four = Hyperprior.weak(1), Hyperprior.weak(4)
-    assert math.exp(four.log_lengthscale) == pytest.approx(2 * math.exp(one.log_lengthscale))
 
 
 # Fit

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from rahbo.model.confidence import ConstantBeta, Lemma1Beta
-from rahbo.model.gp import Evidence, Hyperprior, fit
+from rahbo.model.gp import Evidence, fit
+from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.joint import ModelSettings, Raw, Standardized, output_scale
 from rahbo.model.kernels import RBF, Linear, Matern32, Matern52
 from rahbo.model.noise import CubeNoise, DirectNoise, KnownPosterior, LogNoise

@@ -6,7 +6,8 @@ import pytest
 import torch
 from gpytorch import kernels as gk
 
-from rahbo.model.gp import GP, Evidence, Hyperprior
+from rahbo.model.gp import GP, Evidence
+from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.kernels import RBF, Linear, Matern32, Matern52
 
 KERNELS = [RBF, Matern32, Matern52, Linear]

@@ -20,6 +20,7 @@ from scipy.linalg.blas import dsyr
 
 from rahbo.arrays import Array, Index
 from rahbo.errors import NumericalError
+from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.kernels import Kernel
 from rahbo.quasinewton import minimize
 
@@ -144,47 +145,6 @@ class GP:
         return np.asarray(np.maximum(var, VARIANCE_FLOOR * np.maximum(prior, 1e-300)) / self.lam)
 
 
-@dataclass(frozen=True)
-class Hyperprior:
-    """What is believed of kernel parameters and prior mean before seeing data.
-
-    Log lengthscales and log variance are Gaussian, the mean is Gaussian; an infinite standard
-    deviation is a flat prior (plain marginal likelihood), ``mean_var = 0`` fixes the mean.
-
-    Attributes:
-        log_lengthscale: Centre.
-        log_lengthscale_std: Standard deviation.
-        log_variance: Centre, also the middle of the search range.
-        log_variance_std: Standard deviation.
-        mean: Centre of the prior mean m.
-        mean_var: Its variance.
-        log_noise: Middle of the range in which a learned noise scale is sought.
-        log_noise_reach: Half the width of that range.
-        longest: The largest lengthscale sought, in widths of the cube.
-    """
-
-    log_lengthscale: float
-    log_lengthscale_std: float
-    log_variance: float
-    log_variance_std: float
-    mean: float
-    mean_var: float
-    log_noise: float = math.log(0.1)
-    log_noise_reach: float = math.log(1e5)
-    longest: float = 100.0
-
-    @classmethod
-    def weak(cls, d: int, *, log_variance: float = 0.0, mean: float = 0.0) -> Hyperprior:
-        """For outputs of order one: lengthscales grow as the diagonal of the cube does."""
-        return cls(math.log(0.2) + 0.5 * math.log(d), math.sqrt(3.0), log_variance, 1.0, mean, 1.0)
-
-    @classmethod
-    def flat(cls, log_variance: float) -> Hyperprior:
-        """Zero prior mean and plain marginal likelihood, for outputs of any scale."""
-        flat, noise = math.inf, log_variance - math.log(10.0)
-        return cls(math.log(0.3), flat, log_variance, flat, 0.0, 0.0, log_noise=noise)
-
-
 @dataclass(frozen=True, eq=False)
 class Hyperparameters:
     """The result of a fit, and the warm start of the next.
@@ -286,11 +246,10 @@ class Evidence:
     def _log_prior(self, theta: Array, prior_mean: float) -> tuple[float, Array]:
         p = self.prior
         d = self.X.shape[1]
-        centre = np.full(len(theta), float(p.log_variance))
-        centre[:d] = p.log_lengthscale
-        precision = np.zeros(len(theta))
-        precision[:d] = p.log_lengthscale_std**-2
-        precision[d] = p.log_variance_std**-2
+        centre = np.full(len(theta), float(p.log_noise))
+        centre[:d], centre[d] = p.log_lengthscale, p.log_variance
+        precision = np.full(len(theta), p.log_noise_std**-2)
+        precision[:d], precision[d] = p.log_lengthscale_std**-2, p.log_variance_std**-2
         offset = theta - centre
         value = -0.5 * float(precision @ offset**2)
         if p.mean_var > 0.0:

@@ -14,7 +14,8 @@ import numpy as np
 
 from rahbo.arrays import Array, Index
 from rahbo.model.confidence import Confidence, ConstantBeta
-from rahbo.model.gp import GP, Evidence, Hyperparameters, Hyperprior, fit
+from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
+from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.kernels import Kernel, Matern52
 from rahbo.model.noise import (
     CubeNoise,

@@ -23,7 +23,8 @@ from scipy.special import polygamma, psi
 
 from rahbo.arrays import Array, Index
 from rahbo.errors import SettingsError
-from rahbo.model.gp import GP, Evidence, Hyperparameters, Hyperprior, cholesky, fit, solve
+from rahbo.model.gp import GP, Evidence, Hyperparameters, cholesky, fit, solve
+from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.kernels import Kernel, Matern52
 from rahbo.model.variance import (
     CubeNoise,

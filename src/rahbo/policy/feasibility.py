@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rahbo.arrays import Array, Index
-from rahbo.model.gp import GP, Evidence, Hyperparameters, Hyperprior, fit
+from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
+from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.kernels import Matern52
 from rahbo.policy.acquisition import Acquisition
 
