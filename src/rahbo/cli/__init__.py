@@ -12,7 +12,7 @@ from rahbo import __version__
 from rahbo.errors import RahboError
 
 NEEDED = ("click", "rich")
-COMMANDS = ("demo", "reproduce")
+COMMANDS = ("demo", "reproduce", "tune", "recommend", "frontier", "doctor")
 
 
 def _group() -> Callable[..., Any]:
