@@ -19,7 +19,9 @@ SRC = TESTS.parent / "src" / "rahbo"
 # the adapters after it may import from it.
 ROOT = ""
 ORDER = (
+    "version",
     "errors",
+    "files",
     "arrays",
     "checks",
     "threads",
@@ -33,8 +35,10 @@ ORDER = (
     "policy",
     "report",
     "ledger",
-    "journal",
     "settings",
+    "codec",
+    "events",
+    "journal",
     "belief",
     "optimizer",
     "stopping",

@@ -20,6 +20,7 @@ def test_the_family_is_complete():
         "ExhaustedError",
         "NotReadyError",
         "NumericalError",
+        "JournalError",
         "ObjectiveError",
         "ExecutorError",
     }
@@ -38,7 +39,15 @@ def test_bad_values_of_the_user_are_value_errors(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["ExhaustedError", "NotReadyError", "NumericalError", "ObjectiveError", "ExecutorError"]
+    "name",
+    [
+        "ExhaustedError",
+        "NotReadyError",
+        "NumericalError",
+        "JournalError",
+        "ObjectiveError",
+        "ExecutorError",
+    ],
 )
 def test_what_no_other_value_would_mend_is_a_runtime_error(name):
     kind = getattr(errors, name)

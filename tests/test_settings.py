@@ -22,7 +22,7 @@ LINE = {"x": (0.0, 1.0)}
 
 def defaults():
     """What `Optimizer` passes on when nothing is set."""
-    own = {"self", "space", "data", "trials"}
+    own = {"self", "space", "data", "trials", "journal"}
     signature = inspect.signature(rahbo.Optimizer.__init__).parameters
     return {name: p.default for name, p in signature.items() if name not in own}
 

@@ -29,8 +29,7 @@ from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
 from rahbo.settings import paper_preset
 from rahbo.space import Candidates, Categorical, Float, Int
 from rahbo.stopping import Gap, PBest
-
-__version__ = "0.1.0"
+from rahbo.version import __version__
 
 __all__ = [
     "Adaptive",

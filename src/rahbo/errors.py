@@ -29,6 +29,10 @@ class NumericalError(RahboError, RuntimeError):
     """Raised when a computation breaks down, such as a matrix that cannot be factorised."""
 
 
+class JournalError(RahboError, RuntimeError):
+    """Raised when the journal of a run cannot be read, written or gone on with."""
+
+
 class ObjectiveError(RahboError, RuntimeError):
     """Raised when the objective of `maximize` or `minimize` gives no usable number.
 

@@ -94,6 +94,7 @@ def maximize(
         timeout: Seconds after which an evaluation by an executor counts as failed.
         **settings: Those of `Optimizer`, ``direction`` excepted. With ``trials=`` of an
             interrupted run, its rounds and evaluations count: it is brought to the same end.
+            With ``journal=`` the same call again does that, however the run was ended.
 
     Raises:
         ObjectiveError: Ten evaluations or more failed in a row, at eight points or more, or one
@@ -165,8 +166,15 @@ def _run(
     if stop is not None and not isinstance(stop, Stop):
         raise SettingsError(f"stop must be PBest(0.95), Gap(0.1) or another Stop, got {stop!r}.")
     optimizer = Optimizer(space, direction=direction, **settings)
-    run = Run(objective, optimizer, rounds, evaluations, stop, callback)
-    ended = _in_turn(run) if pool is None else in_parallel(run, pool, timeout)
+    try:
+        run = Run(objective, optimizer, rounds, evaluations, stop, callback)
+        ended = _in_turn(run) if pool is None else in_parallel(run, pool, timeout)
+        if ended == "budget":
+            # A run that died may have left open what its budget does not pay for.
+            for suggestion in optimizer.open:
+                optimizer.cancel(suggestion)
+    finally:
+        optimizer.close()
     return Result(optimizer.recommend(), optimizer, ended)
 
 

@@ -16,17 +16,19 @@ from rahbo.arrays import Array
 from rahbo.belief import Fits, believe, fits_before, valued
 from rahbo.checks import is_whole
 from rahbo.errors import DataError, SettingsError
+from rahbo.files import Path
+from rahbo.journal import Journal, settings_to_resume
 from rahbo.ledger import (
     Source,
     Suggestion,
     Trial,
-    checked_data,
     checked_repeat,
     checked_trials,
     checked_values,
     observations_of,
     outcomes_of,
     own_bounds,
+    past_trials,
     provided_points,
     trial_at,
     trial_named,
@@ -36,7 +38,7 @@ from rahbo.model.joint import MeanNoiseModel, Outputs, Standardized
 from rahbo.model.kernels import Kernel, Matern52
 from rahbo.model.noise import LogNoise, NoiseModel
 from rahbo.observations import Observations
-from rahbo.policy.acquisition import RiskBound, pessimistic
+from rahbo.policy.acquisition import pessimistic
 from rahbo.policy.design import initial_design
 from rahbo.policy.feasibility import Success
 from rahbo.policy.repeats import Adaptive, Repeats
@@ -81,6 +83,8 @@ class Optimizer:
         trials: The trials of an earlier run with the same settings and seed: this run goes on
             exactly where that one stopped. They hold its past results too, so ``data`` is then
             left aside.
+        journal: A file to which every suggestion and every value is written before the call
+            returns. If it holds a run, that run goes on; the settings must be its own.
 
     >>> opt = Optimizer({"x": (0.0, 2.0)}, repeats=3, seed=0)
     >>> suggestion = opt.ask()
@@ -113,6 +117,7 @@ class Optimizer:
         seed: int | None = None,
         data: Iterable[tuple[Params, object]] = (),
         trials: Iterable[Trial] = (),
+        journal: Path | None = None,
     ) -> None:
         self.settings = make_settings(
             space, valid=valid, risk=risk, repeats=repeats, strategy=strategy,
@@ -120,13 +125,25 @@ class Optimizer:
             beta_noise=beta_noise, lam=lam, outputs=outputs, min_noise_var=min_noise_var,
             max_noise_var=max_noise_var, refit=refit, seed=seed,
         )  # fmt: skip
-        self._trials = checked_trials(trials, self.settings.space.d)
+        begun = list(trials) or past_trials(data, self.settings.space.encode)
+        self._trials = checked_trials(begun, self.settings.space.d)
+        if journal is not None:
+            kept = Journal(journal, self.settings, self._trials, seed)
+            self._trials, self.settings = kept, kept.settings
         self._unsettled = {t.id for t in self._trials.values() if t.missing}
         self._handed_out: set[int] = set()
         self._fits: Fits = {}
         self._current: tuple[Observations, MeanNoiseModel] | None = None
-        for params, told in () if self._trials else checked_data(data):
-            self.tell(params, told)
+
+    @classmethod
+    def resume(cls, path: Path, **code: Any) -> Optimizer:
+        """Go on with the run of a journal where it stopped; settings that are code come again."""
+        return cls(**settings_to_resume(path, code), journal=path)
+
+    def close(self) -> None:
+        """Let go of the journal, so that another process may go on with the run."""
+        if isinstance(self._trials, Journal):
+            self._trials.close()
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -180,12 +197,14 @@ class Optimizer:
             rng=rng,
         )
         x = settings.strategy.propose(situation)
-        bound = _in_user_units(settings.strategy.report_bound(model, settings.risk), x[None])
+        bound = settings.strategy.report_bound(model, settings.risk)
+        units = bound.model.learned
+        own_bound = units.shift + units.scale * float(bound.value(x[None])[0])
         wanted = settings.repeats.wanted(asking, x)
         if not settings.revisit:
             given = sum(t.provided for t in self._trials.values() if t.is_at(x))
             wanted = min(wanted, settings.repeats.most - given)
-        return self._open(x, "strategy", wanted, own_bound=float(bound[0]))
+        return self._open(x, "strategy", wanted, own_bound=own_bound)
 
     def _design_point(self) -> Array | None:
         """The first point of the initial design that no trial has had yet; None if all had."""
@@ -399,8 +418,3 @@ class Optimizer:
         if self.settings.sign < 0:
             records = [record.negated() for record in records]
         return records[0] if isinstance(params, Mapping) else records
-
-
-def _in_user_units(bound: RiskBound, X: Array) -> Array:
-    units = bound.model.learned
-    return np.asarray(units.shift + units.scale * bound.value(X))

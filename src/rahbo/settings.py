@@ -64,6 +64,7 @@ class Settings:
         model: What the two GPs are made of.
         refit: When to learn hyperparameters.
         seed: Of every random choice.
+        noise: The noise model as it was given; that of ``model`` knows the space.
     """
 
     space: Space
@@ -75,6 +76,7 @@ class Settings:
     model: ModelSettings
     refit: Refit
     seed: int
+    noise: NoiseModel
 
     @property
     def revisit(self) -> bool:
@@ -139,7 +141,7 @@ def make_settings(
     )
     return Settings(
         where, risk, how_often, strategy, direction, int(min(n_initial, where.size)),
-        model, refit, int(seed),
+        model, refit, int(seed), noise,
     )  # fmt: skip
 
 

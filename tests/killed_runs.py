@@ -1,0 +1,125 @@
+"""Runs that are killed with SIGKILL again and again, and resumed: `killed_runs.py FOLDER N SEED`.
+
+Children are forked from this one process, which has all loaded and no threads. A child is killed
+from outside at a random time, or kills itself in the middle of a write, before the flush, or in
+the objective. Prints what came of it as JSON; tests/test_journal.py says what must.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+import rahbo
+from rahbo.policy.strategies import RandomSearch
+
+SPACE = {"x": (0.0, 2.0), "kind": ["a", "b"]}
+RANDOM = {"strategy": RandomSearch(), "repeats": 2, "n_initial": 5, "evaluations": 13}
+DEFAULT = {"n_initial": 4, "evaluations": 12}
+CASES = [*({**RANDOM, "seed": seed} for seed in range(4)), {**DEFAULT, "seed": 0}]
+
+
+def run(case: dict, journal: Path, calls: Path) -> str:
+    """One whole run, or what is left of it; each evaluation leaves its seed in `calls`."""
+
+    def objective(x, kind, seed):
+        with open(calls, "a") as log:
+            log.write(f"{seed}\n")
+        if x > 1.8:
+            raise RuntimeError("beam trip")
+        noise = 0.1 * (1 + x) * np.random.default_rng(seed).standard_normal()
+        return -((x - 1.0) ** 2) + (kind == "a") + noise
+
+    result = rahbo.maximize(objective, SPACE, journal=journal, **case)
+    return repr((result.recommendation, [t.params for t in result.trials]))
+
+
+def kill_self(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def arm(random: Random) -> None:
+    """Make this process die at a random write: within it, before its flush, or right after."""
+    after, where = random.randrange(16), random.choice(["write", "write", "flush", "flushed"])
+    write, flush = os.write, os.fsync
+
+    def torn_write(fd, data):
+        nonlocal after
+        after -= 1
+        if after < 0 and where == "write":
+            write(fd, data[: random.randrange(len(data) + 1)])
+            kill_self()
+        return write(fd, data)
+
+    def torn_flush(fd):
+        if after < 0 and where == "flush":
+            kill_self()
+        flush(fd)
+        if after < 0:
+            kill_self()
+
+    os.write, os.fsync = torn_write, torn_flush
+
+
+def attempt(case: dict, journal: Path, calls: Path, random: Random, kill: bool) -> bool:
+    """Run in a child, which may be killed; whether it came to its end."""
+    from_inside = kill and random.random() < 0.6
+    if (child := os.fork()) == 0:
+        if from_inside:
+            arm(random)
+        journal.with_suffix(".answer").write_text(run(case, journal, calls))
+        os._exit(0)
+    if kill and not from_inside:
+        time.sleep(random.random() ** 2 * 0.2)
+        os.kill(child, signal.SIGKILL)
+    status = os.waitpid(child, 0)[1]
+    if status not in (0, signal.SIGKILL):
+        raise SystemExit(f"a child ended with {status}")
+    return status == 0
+
+
+def evaluated_twice(calls: Path) -> int:
+    """Evaluations made again though they were told: though another one followed in the same run."""
+    told, twice = set(), 0
+    for attempt_calls in calls.read_text().split("killed\n"):
+        made = attempt_calls.split()
+        twice += len(told.intersection(made))
+        told.update(made[:-1])
+    return twice
+
+
+def main(folder: Path, n: int, seed: int) -> dict[str, int]:
+    random = Random(seed)
+    found = dict.fromkeys(["runs", "kills", "torn", "begun", "different", "twice"], 0)
+    whole = []
+    for i, case in enumerate(CASES):
+        journal = folder / f"whole-{i}.jsonl"
+        whole.append((run(case, journal, folder / "whole.calls"), journal.read_bytes()))
+    for i in range(n):
+        # Random search costs next to nothing; every fifteenth run is of the default strategy.
+        which = len(CASES) - 1 if i % 15 == 14 else i % (len(CASES) - 1)
+        journal, calls = folder / f"{i}.jsonl", folder / f"{i}.calls"
+        kills = 1 + random.randrange(4)
+        while not attempt(CASES[which], journal, calls, random, kills > 0):
+            kills -= 1
+            found["kills"] += 1
+            held = journal.read_bytes() if journal.exists() else b""
+            found["torn"] += not held.endswith(b"\n")
+            found["begun"] += b"tell" in held
+            found["different"] += not whole[which][1].startswith(held)
+            with open(calls, "a") as log:
+                log.write("killed\n")
+        answer = journal.with_suffix(".answer").read_text()
+        found["runs"] += 1
+        found["different"] += (answer, journal.read_bytes()) != whole[which]
+        found["twice"] += evaluated_twice(calls)
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))))
