@@ -14,7 +14,7 @@ from rahbo.cli.tables import console, show
 @source_options
 @goal_options
 @click.pass_context
-def command(ctx: click.Context, source: str, as_json: bool, **options: object) -> None:
+def command(ctx: click.Context, /, source: str, as_json: bool, **options: object) -> None:
     """Say whether noise is uneven, whether risk matters and how many repeats pay.
 
     No evaluation is made. SOURCE is a journal, a CSV file or an Optuna storage, as for rahbo

@@ -14,7 +14,7 @@ from rahbo.cli.tables import console, show
 @source_options
 @goal_options
 @click.pass_context
-def command(ctx: click.Context, source: str, as_json: bool, **options: object) -> None:
+def command(ctx: click.Context, /, source: str, as_json: bool, **options: object) -> None:
     """Show which point each alpha would report, by all that SOURCE holds.
 
     No evaluation is made, so that alpha may be chosen after looking. SOURCE is a journal, a CSV

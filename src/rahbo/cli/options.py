@@ -25,10 +25,7 @@ DIRECTIONS: dict[str, Direction] = {"maximize": "maximize", "minimize": "minimiz
 _OPTIONS = (
     click.option("--maximize", is_flag=True, help="Larger values are better."),
     click.option("--minimize", is_flag=True, help="Smaller values are better."),
-    click.option(
-        "--alpha", type=float, metavar="A",
-        help="Mean less A times the noise variance, A = 1 by default.",
-    ),  # fmt: skip
+    click.option("--alpha", type=float, metavar="A", help="Mean less A times the noise variance."),
     click.option(
         "--kappa", type=float, metavar="K", help="Mean less K noise standard deviations instead."
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from tempfile import TemporaryFile
+from time import monotonic
 from typing import IO, Any
 
 from rahbo.cli.template import Template
@@ -69,17 +71,29 @@ class Program:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._stopped = False
+        self._seconds = self._evaluations = 0.0
 
     def __call__(self, /, *, seed: int, **params: Any) -> float:
         """One evaluation."""
+        started = monotonic()
         try:
             value = self._evaluate(self._template.filled({**params, "seed": seed}))
         except FailedError as error:
             if not self._stopped:
                 self._tell(Done(params, None, str(error)))
             raise
+        finally:
+            with self._lock:
+                self._seconds += monotonic() - started
+                self._evaluations += 1
         self._tell(Done(params, value))
         return value
+
+    @property
+    def mean_seconds(self) -> float:
+        """How long an evaluation takes; infinite before the first."""
+        with self._lock:
+            return self._seconds / self._evaluations if self._evaluations else math.inf
 
     def _evaluate(self, arguments: list[str]) -> float:
         with TemporaryFile() as out, TemporaryFile() as err:

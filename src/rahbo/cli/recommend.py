@@ -14,7 +14,7 @@ from rahbo.cli.tables import console, show
 @source_options
 @goal_options
 @click.pass_context
-def command(ctx: click.Context, source: str, as_json: bool, **options: object) -> None:
+def command(ctx: click.Context, /, source: str, as_json: bool, **options: object) -> None:
     """Say which point to use, by all that SOURCE holds, and how sure that is.
 
     SOURCE is a journal of rahbo, a CSV file of past results (columns are parameters and a value,

@@ -118,7 +118,7 @@ def _of_journal(source: str, asked: Asked) -> Optimizer:
     settings, trials = read(source)
     _check_direction(asked, settings["direction"])
     # What was asked for was valid; only points told by hand may not have been.
-    known = {name: None if name == "valid" else value for name, value in settings.items()}
+    known: dict[str, Any] = {**settings, "valid": None}
     if asked.risk is not None:
         known["risk"] = asked.risk
     code = [name for name, value in known.items() if isinstance(value, Code)]

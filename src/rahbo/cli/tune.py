@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,25 @@ from rahbo.cli.progress import watch
 from rahbo.cli.tables import console, show, visible
 from rahbo.cli.template import Template
 from rahbo.cli.values import Reader, json_reader, last_number, regex_reader
-from rahbo.errors import JournalError, NotReadyError, ObjectiveError, SettingsError
-from rahbo.journal import read
+from rahbo.errors import NotReadyError, ObjectiveError, SettingsError
+from rahbo.executors import Pool
 from rahbo.loop import Result
+from rahbo.optimizer import Optimizer
+from rahbo.parallel import in_parallel
 from rahbo.parameters import Parameter
 from rahbo.policy.repeats import Repeats, as_repeats
 from rahbo.risk import MeanVariance
+from rahbo.run import Run
 from rahbo.stopping import Stop
 
+EXAMPLE = """\b
+rahbo tune --maximize --evaluations 200 --jobs 4 --journal run.jsonl \\
+    -p lr=1e-4:1e-1:log -p depth=1:15:int -p criterion=gini,entropy \\
+    -- python train.py --lr {lr} --depth {depth} --criterion {criterion} --seed {seed}
+"""
+# Seconds. At 100 points a proposal takes about 0.06 s, and one more outcome that it does not know
+# costs about one evaluation in thirty: programs that take less than this get it ahead of time.
+QUICK = 2.0
 CONFIG, PROGRAM = "rahbo.cli.config", "rahbo.cli.program"
 
 
@@ -74,12 +85,16 @@ class Task:
         space: The parameters.
         template: The command.
         read: Finds the value in its output.
-        settings: Those of `maximize`.
+        evaluations: How often it may run.
+        stop: Ends that earlier.
+        settings: Those of `Optimizer`.
     """
 
     space: Mapping[str, Parameter]
     template: Template
     read: Reader
+    evaluations: int
+    stop: Stop | None
     settings: dict[str, Any]
 
     @classmethod
@@ -89,7 +104,8 @@ class Task:
         space = {**config.space, **dict(named(text) for text in given["parameters"])}
         if not space:
             raise SettingsError("There is nothing to tune. Add a parameter: -p lr=1e-4:1e-1:log")
-        if chosen_direction(ctx) is None:
+        direction = chosen_direction(ctx)
+        if direction is None:
             raise SettingsError("Which values are better? Add --maximize or --minimize.")
         if given["evaluations"] is None:
             raise SettingsError("How often may the program run? Add --evaluations 200.")
@@ -99,14 +115,13 @@ class Task:
         if shutil.which(program) is None:
             raise SettingsError(f"There is no program {program!r}, or it may not be run.")
         settings = {
+            "direction": direction,
             "risk": chosen_risk(ctx) or MeanVariance(1.0),
             "repeats": _repeats(given["repeats"], given["setup"]),
-            "evaluations": given["evaluations"],
-            "stop": _stop(ctx),
             "seed": given["seed"],
             "journal": given["journal"],
         }
-        return cls(space, template, _reader(ctx), settings)
+        return cls(space, template, _reader(ctx), given["evaluations"], _stop(ctx), settings)
 
 
 def _repeats(repeats: str, setup: float | None) -> Repeats:
@@ -139,30 +154,27 @@ def _reader(ctx: click.Context) -> Reader:
 # -- running -----------------------------------------------------------------------------------
 
 
-def run(task: Task, direction: str, jobs: int, timeout: float | None) -> Result:
+def run(task: Task, jobs: int, timeout: float | None) -> Result:
     """Evaluate until the budget is spent, and show how it goes."""
-    before = _made_before(task.settings["journal"])
-    out = console(stderr=True)
-    with watch(out, task.settings["evaluations"], before) as look:
-        program = Program(task.template, task.read, timeout, look.evaluated)
-        optimise = rahbo.maximize if direction == "maximize" else rahbo.minimize
-        try:
-            return optimise(
-                program, task.space, executor=lambda: Workers(program, jobs), parallel=jobs,
-                callback=look.told, **task.settings,
-            )  # fmt: skip
-        finally:
-            program.kill()
+    optimizer = Optimizer(task.space, **task.settings)
+    total, made = task.evaluations, optimizer.n_evaluations
+    try:
+        with watch(console(stderr=True), total, made) as look:
+            program = Program(task.template, task.read, timeout, look.evaluated)
+            pool = Pool(lambda: Workers(program, jobs), jobs)
 
+            def told(optimizer: Optimizer) -> None:
+                look.told(optimizer)
+                pool.parallel = jobs + (jobs > 1 and program.mean_seconds < QUICK)
 
-def _made_before(journal: str | None) -> int:
-    """Evaluations that a journal holds; whether it may be gone on with is seen later."""
-    if journal is None or not Path(journal).is_file():
-        return 0
-    with suppress(JournalError):
-        trials = [trial for trial in read(journal)[1] if trial.source != "user"]
-        return sum(len(trial.values) + len(trial.failures) for trial in trials)
-    return 0
+            whole = Run(program, optimizer, evaluations=total, stop=task.stop, callback=told)
+            try:
+                ended = in_parallel(whole, pool, timeout=None)
+            finally:
+                program.kill()
+        return Result(optimizer.recommend(), optimizer, ended)
+    finally:
+        optimizer.close()
 
 
 @contextmanager
@@ -193,7 +205,9 @@ def _gave_up(error: ObjectiveError | NotReadyError, journal: str | None) -> clic
     return click.ClickException(visible(f"{why}\nCorrect the command.{again}"))
 
 
-@click.command(cls=_Command, options_metavar="[OPTIONS] [FILE.toml] -- PROGRAM [ARGUMENTS]")
+@click.command(
+    cls=_Command, epilog=EXAMPLE, options_metavar="[OPTIONS] [FILE.toml] -- PROGRAM [ARGUMENTS]"
+)
 @click.argument(
     "file", required=False, is_eager=True, metavar="", callback=_read_file,
     type=click.Path(path_type=Path),
@@ -226,7 +240,7 @@ def _gave_up(error: ObjectiveError | NotReadyError, journal: str | None) -> clic
 @click.option(
     "--value-json", metavar="KEY",
     help="The value is this key of the JSON output, or of its last line: loss, test.loss",
-)
+)  # fmt: skip
 @click.option(
     "--stop-p-best", type=float, metavar="P",
     help="End once the recommended point is the best with this probability.",
@@ -237,15 +251,10 @@ def _gave_up(error: ObjectiveError | NotReadyError, journal: str | None) -> clic
 )
 @click.pass_context
 def command(
-    ctx: click.Context, jobs: int, journal: str | None, timeout: float | None, as_json: bool,
+    ctx: click.Context, /, jobs: int, journal: str | None, timeout: float | None, as_json: bool,
     **options: object,
 ) -> None:  # fmt: skip
-    r"""Tune any program: it is given parameters, and prints a value.
-
-    \b
-    rahbo tune --maximize --evaluations 200 --jobs 4 --journal run.jsonl \
-        -p lr=1e-4:1e-1:log -p depth=1:15:int -p criterion=gini,entropy \
-        -- python train.py --lr {lr} --depth {depth} --criterion {criterion} --seed {seed}
+    """Tune any program: it is given parameters, and prints a value.
 
     In the arguments {NAME} stands for a parameter and {seed} for a whole number, another one for
     each run; {{ and }} are braces. No shell is involved. A FILE.toml may hold any of the options
@@ -256,7 +265,7 @@ def command(
     task = Task.by(ctx)
     with _terminated_like_interrupted() as came:
         try:
-            result = run(task, chosen_direction(ctx) or "maximize", jobs, timeout)
+            result = run(task, jobs, timeout)
         except KeyboardInterrupt:
             click.echo("Interrupted before anything could be recommended.", err=True)
             ctx.exit(128 + (came or [signal.SIGINT])[0])
