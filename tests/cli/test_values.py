@@ -2,6 +2,7 @@
 
 import math
 import time
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -107,10 +108,8 @@ def test_a_key_that_no_json_can_have():
 @given(st.text())
 def test_any_output_is_read_or_not(output):
     for read in (last_number, regex_reader(r"(\d+)"), json_reader("a.0")):
-        try:
+        with suppress(UnreadableError):
             assert isinstance(read(output), int | float)
-        except UnreadableError as error:
-            assert str(error)
 
 
 @pytest.mark.parametrize("unit", ["1", "1.", "1e", "-", "nan", "0 ", "[", "{", "\x1b[", "1\n", "é"])
@@ -118,8 +117,6 @@ def test_no_output_of_the_longest_size_takes_long(unit):
     output = (unit * END)[:END]
     started = time.process_time()
     for read in (last_number, json_reader("a")):
-        try:
+        with suppress(UnreadableError):
             read(output)
-        except UnreadableError:
-            pass
     assert time.process_time() - started < 2.0
