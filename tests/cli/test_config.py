@@ -1,12 +1,14 @@
 """TOML files: read, or refused in a sentence."""
 
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rahbo.cli.config import LARGEST, Config, read_config
+from rahbo.cli.template import Template
 from rahbo.errors import RahboError, SettingsError
 from rahbo.parameters import Categorical, Float, Int
 
@@ -125,3 +127,12 @@ def test_values_of_any_type_are_refused_or_read(tmp_path, name, value, inside):
     written = repr(value).replace("True", "true").replace("False", "false")
     text = f"[parameters]\n{name} = {written}" if inside else f"{name} = {written}"
     check_any(tmp_path / "run.toml", text.encode(errors="surrogatepass"))
+
+
+def test_the_file_of_the_documentation_is_one(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "tune.md").read_text("utf-8")
+    path = tmp_path / "run.toml"
+    path.write_text(page.partition("```toml\n")[2].partition("```")[0])
+    config = read_config(path, {"alpha", "evaluations", "jobs", "journal"}, {"maximize"})
+    Template.of(config.command).check(config.space)
+    assert len(config.space) == 3

@@ -156,6 +156,18 @@ def test_failures_are_recorded_with_their_reasons(tmp_path):
     assert "failed, exit code 1: too large" in done.stderr
 
 
+def test_programs_out_of_time_are_failures(tmp_path):
+    path = tmp_path / "run.jsonl"
+    done = invoke(
+        "-p", "x=0.0:1.0", "--maximize", "--repeats", "1", "--evaluations", "2", "--jobs", "2",
+        "--timeout", "0.3", "--journal", str(path), "--",
+        *PYTHON, "-c", "import time; time.sleep(600)", "{x}",
+    )  # fmt: skip
+    assert done.exit_code == 1
+    reasons = [reason for trial in journals.read(path)[1] for reason in trial.failures.values()]
+    assert reasons == ["timed out after 0.3 s"] * 2
+
+
 def test_a_program_that_always_fails_is_given_up(tmp_path):
     path = tmp_path / "run.jsonl"
     command = ["-p", "x=0.0:1.0", "--maximize", "--journal", str(path), "--repeats", "1"]
@@ -363,6 +375,10 @@ def test_an_interrupt_kills_the_programs_and_recommends(number, code, tmp_path):
     trials = journals.read(run)[1]
     assert not any(trial.failures for trial in trials)
     assert sum(len(t.values) for t in trials) == json.loads(out)["about"]["n_evaluations"]
+    (tmp_path / "go").unlink()
+    again = [part if part != "40" else "12" for part in command[4:]]
+    assert invoke(*again).exit_code == 0
+    assert len(values(run)) == 12
 
 
 def test_an_interrupt_before_any_value(tmp_path):
