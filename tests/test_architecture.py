@@ -79,7 +79,7 @@ ADAPTER_LIBRARIES = {
     "problems": {"sklearn"},
     "plots": {"matplotlib"},
     "integrations": {"botorch", "gpytorch", "joblib", "optuna", "sklearn", "torch"},
-    "cli": {"click", "rich"},
+    "cli": {"click", "optuna", "rich", "sqlalchemy"},
 }
 
 MAX_MODULE_LINES = 420

@@ -9,15 +9,27 @@ from importlib.util import find_spec
 from typing import Any
 
 from rahbo import __version__
-from rahbo.errors import RahboError
+from rahbo.errors import (
+    DataError,
+    JournalError,
+    NotReadyError,
+    RahboError,
+    SettingsError,
+    SpaceError,
+)
 
 NEEDED = ("click", "rich")
-COMMANDS = ("demo", "reproduce")
+COMMANDS = ("demo", "reproduce", "tune", "recommend", "frontier", "doctor")
+# Errors in what a user gave; a command that is at fault itself ends with 1.
+INPUT = (DataError, JournalError, NotReadyError, SettingsError, SpaceError)
 
 
 def _group() -> Callable[..., Any]:
     """The group of all commands; module ``rahbo.cli.NAME`` holds ``command``."""
     import click
+
+    class BadInput(click.ClickException):
+        exit_code = 2
 
     class Lazy(click.Group):
         def list_commands(self, ctx: click.Context) -> list[str]:
@@ -33,7 +45,8 @@ def _group() -> Callable[..., Any]:
             try:
                 return super().invoke(ctx)
             except RahboError as error:
-                raise click.ClickException(str(error)) from error
+                kind = BadInput if isinstance(error, INPUT) else click.ClickException
+                raise kind(str(error)) from error
 
     @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
     @click.version_option(__version__, prog_name="rahbo")

@@ -1,0 +1,28 @@
+"""`rahbo doctor`: what past evaluations say of their noise."""
+
+from __future__ import annotations
+
+import click
+
+from rahbo.cli.documents import about, document
+from rahbo.cli.options import goal_options
+from rahbo.cli.sources import Asked, optimizer_from, source_options
+from rahbo.cli.tables import console, show
+
+
+@click.command()
+@source_options
+@goal_options
+@click.pass_context
+def command(ctx: click.Context, /, source: str, as_json: bool, **options: object) -> None:
+    """Say whether noise is uneven, whether risk matters and how many repeats pay.
+
+    No evaluation is made. SOURCE is a journal, a CSV file or an Optuna storage, as for rahbo
+    recommend.
+    """
+    optimizer = optimizer_from(source, Asked.by(ctx))
+    found = optimizer.diagnose()
+    if as_json:
+        click.echo(document(diagnosis=found, about=about(optimizer)))
+    else:
+        show(found, optimizer, console())

@@ -1,0 +1,62 @@
+"""Records as strict JSON, with the names of their fields as keys."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from rahbo.optimizer import Optimizer
+from rahbo.report.recommendation import Interval
+
+VERDICTS = ("verdict", "inputs_verdict")
+
+
+def document(**parts: object) -> str:
+    """One JSON document of several records.
+
+    >>> print(document(bound=math.inf, value=1.5))
+    {
+      "bound": null,
+      "value": 1.5
+    }
+    """
+    return json.dumps(plain(parts), indent=2, allow_nan=False)
+
+
+def plain(record: object) -> Any:
+    """A record in dicts, lists, strings and numbers; what is not finite is None."""
+    if isinstance(record, np.generic):
+        record = record.item()
+    if isinstance(record, float):
+        return record if math.isfinite(record) else None
+    if record is None or isinstance(record, str | int):
+        return record
+    if isinstance(record, Interval):
+        return {name: plain(end) for name, end in record._asdict().items()}
+    if isinstance(record, Mapping):
+        return {str(name): plain(value) for name, value in record.items()}
+    if isinstance(record, list | tuple):
+        return [plain(value) for value in record]
+    if is_dataclass(record):
+        found = {field.name: plain(getattr(record, field.name)) for field in fields(record)}
+        said = {name: getattr(record, name) for name in VERDICTS if hasattr(record, name)}
+        return {**found, **said}
+    return repr(record)
+
+
+def about(optimizer: Optimizer) -> dict[str, object]:
+    """What a report rests on."""
+    risk = optimizer.settings.risk
+    return {
+        "direction": optimizer.settings.direction,
+        "risk": {"measure": type(risk).__name__, **(plain(risk) if is_dataclass(risk) else {})},
+        "seed": optimizer.settings.seed,
+        "n_points": optimizer.observations.n,
+        "n_evaluations": optimizer.n_evaluations,
+        "n_failures": sum(len(trial.failures) for trial in optimizer.trials),
+    }

@@ -1,0 +1,28 @@
+"""`rahbo frontier`: mean against noise, and what each alpha would choose."""
+
+from __future__ import annotations
+
+import click
+
+from rahbo.cli.documents import about, document
+from rahbo.cli.options import goal_options
+from rahbo.cli.sources import Asked, optimizer_from, source_options
+from rahbo.cli.tables import console, show
+
+
+@click.command()
+@source_options
+@goal_options
+@click.pass_context
+def command(ctx: click.Context, /, source: str, as_json: bool, **options: object) -> None:
+    """Show which point each alpha would report, by all that SOURCE holds.
+
+    No evaluation is made, so that alpha may be chosen after looking. SOURCE is a journal, a CSV
+    file or an Optuna storage, as for rahbo recommend.
+    """
+    optimizer = optimizer_from(source, Asked.by(ctx))
+    found = optimizer.frontier()
+    if as_json:
+        click.echo(document(frontier=found, about=about(optimizer)))
+    else:
+        show(found, optimizer, console())

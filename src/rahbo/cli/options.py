@@ -1,0 +1,70 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from rahbo.errors import SettingsError
+from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
+from rahbo.settings import Direction
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+RISKS: dict[str, Callable[[float], RiskMeasure]] = {
+    "alpha": MeanVariance,
+    "kappa": MeanStd,
+    "quantile": Quantile,
+    "shortfall": ExpectedShortfall,
+}
+DIRECTIONS: dict[str, Direction] = {"maximize": "maximize", "minimize": "minimize"}
+
+_OPTIONS = (
+    click.option("--maximize", is_flag=True, help="Larger values are better."),
+    click.option("--minimize", is_flag=True, help="Smaller values are better."),
+    click.option("--alpha", type=float, metavar="A", help="Mean less A times the noise variance."),
+    click.option(
+        "--kappa", type=float, metavar="K", help="Mean less K noise standard deviations instead."
+    ),
+    click.option(
+        "--quantile", type=float, metavar="L", help="The quantile that a share L falls short of."
+    ),
+    click.option(
+        "--shortfall", type=float, metavar="L", help="The mean of the worst share L of outcomes."
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+)
+
+
+def goal_options(command: Command) -> Command:
+    """What is better, by which measure of risk, and how to print it."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def one_of(ctx: click.Context, names: Sequence[str]) -> str | None:
+    """Which of some options is given, if any; those of the command line win over a file's."""
+    # A zero is given, a flag that is not set is not.
+    given = [n for n in names if ctx.params[n] is not None and ctx.params[n] is not False]
+    typed = [n for n in given if ctx.get_parameter_source(n) is ParameterSource.COMMANDLINE]
+    chosen = typed or given
+    if len(chosen) > 1:
+        listed = " and ".join(f"--{name.replace('_', '-')}" for name in chosen)
+        raise SettingsError(f"{listed} exclude each other. Choose one.")
+    return chosen[0] if chosen else None
+
+
+def chosen_risk(ctx: click.Context) -> RiskMeasure | None:
+    """The measure that the options name, if they do."""
+    name = one_of(ctx, list(RISKS))
+    return None if name is None else RISKS[name](ctx.params[name])
+
+
+def chosen_direction(ctx: click.Context) -> Direction | None:
+    """The direction that the options name, if they do."""
+    name = one_of(ctx, list(DIRECTIONS))
+    return None if name is None else DIRECTIONS[name]

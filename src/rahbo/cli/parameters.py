@@ -1,0 +1,94 @@
+"""`-p NAME=...`: a parameter in a few characters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rahbo.errors import SpaceError
+from rahbo.parameters import Categorical, Float, Int, Parameter
+
+NAME = re.compile(r"[^\W\d][\w.-]*")
+# What a command is given beside its parameters.
+SEED = "seed"
+KINDS = ("int", "float", "log")
+FORMS = "LOW:HIGH:int, LOW:HIGH:float, LOW:HIGH:log, or choices with commas between them"
+
+
+def named(text: str) -> tuple[str, Parameter]:
+    """The name and the parameter of ``NAME=...``.
+
+    >>> named("lr=1e-4:1e-1:log")
+    ('lr', Float(0.0001, 0.1, log=True))
+    >>> named("depth=1:15:int")
+    ('depth', Int(1, 15))
+    >>> named("criterion=gini,entropy")
+    ('criterion', Categorical(['gini', 'entropy']))
+    """
+    name, equals, written = text.partition("=")
+    if not equals:
+        raise SpaceError(f"A parameter is written NAME={FORMS}, got {text!r}.")
+    return checked_name(name), described(name, written)
+
+
+def checked_name(name: str) -> str:
+    """A name that a placeholder can have."""
+    if not NAME.fullmatch(name):
+        raise SpaceError(
+            f"The name of a parameter must begin with a letter and go on with letters, digits or "
+            f"any of _.- only, got {name!r}. Rename it."
+        )
+    if name == SEED:
+        raise SpaceError(
+            f"No parameter can be called {SEED!r}: {{{SEED}}} is the seed of an evaluation. "
+            "Rename it."
+        )
+    return name
+
+
+def described(name: str, written: str | Sequence[object]) -> Parameter:
+    """The parameter of a description, such as ``0.1:1:log``, or of a list of choices."""
+    try:
+        if not isinstance(written, str):
+            return _listed(written)
+        if "," in written:
+            choices = [choice.strip() for choice in written.split(",")]
+            if "" in choices:
+                raise SpaceError(f"no choice can be empty here, got {written!r}. Remove a comma.")
+            return _listed(choices)
+        return _range(written)
+    except SpaceError as error:
+        raise SpaceError(f"{name}: {error}") from error
+
+
+def _listed(choices: Sequence[object]) -> Categorical:
+    """Choices, which a program is given as text."""
+    for choice in choices:
+        if isinstance(choice, bool) or not isinstance(choice, str | int | float):
+            raise SpaceError(f"a choice must be a string or a number, got {choice!r}. Quote it.")
+    texts = [str(choice) for choice in choices]
+    if any("\0" in text for text in texts):
+        raise SpaceError(f"no program takes a zero byte, as in {texts!r}. Remove it.")
+    return Categorical(texts)
+
+
+def _range(written: str) -> Parameter:
+    low, *rest = written.split(":")
+    if not rest:
+        raise SpaceError(f"it must be {FORMS}, got {written!r}.")
+    high, *kinds = rest
+    if not set(kinds) <= set(KINDS) or len(set(kinds)) < len(kinds):
+        raise SpaceError(f"after LOW:HIGH may stand {', '.join(KINDS)}, got {written!r}.")
+    try:
+        ends = float(low), float(high)
+    except ValueError:
+        raise SpaceError(f"LOW and HIGH must be numbers, got {written!r}.") from None
+    if "int" in kinds and "float" in kinds:
+        raise SpaceError(f"it cannot be int and float, got {written!r}. Choose one.")
+    if "int" in kinds:
+        return Int(*ends, log="log" in kinds)
+    if not kinds and all(re.fullmatch(r"[+-]?\d+", end) for end in (low, high)):
+        raise SpaceError(
+            f"{written} may mean real or whole numbers. Write {written}:float or {written}:int."
+        )
+    return Float(*ends, log="log" in kinds)

@@ -1,0 +1,80 @@
+"""How a run goes: a live bar on a terminal, a line an evaluation elsewhere."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from rahbo.cli.program import Done
+from rahbo.cli.tables import listed, visible
+from rahbo.errors import NotReadyError
+from rahbo.optimizer import Optimizer
+
+# Seconds between looks at what would be recommended now, and characters of a reason.
+PAUSE, REASON = 10.0, 200
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What to call while a run goes on.
+
+    Attributes:
+        evaluated: With each evaluation, from the thread that made it.
+        told: With the optimizer, after each suggestion.
+    """
+
+    evaluated: Callable[[Done], None]
+    told: Callable[[Optimizer], None]
+
+
+@contextmanager
+def watch(out: Console, total: int, before: int) -> Iterator[Watch]:
+    """Show a run of ``total`` evaluations, ``before`` of which an earlier run made."""
+    made, lock = before, threading.Lock()
+
+    def line(done: Done) -> None:
+        nonlocal made
+        with lock:
+            made += 1
+            out.print(f"{made}/{total}  {_described(done)}", soft_wrap=True)
+
+    if not out.is_terminal:
+        yield Watch(line, lambda optimizer: None)
+        return
+    columns = (
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"), BarColumn(), TimeElapsedColumn(),
+        TextColumn("{task.fields[state]}"),
+    )  # fmt: skip
+    with Progress(*columns, console=out) as live:
+        task = live.add_task("", total=total, completed=before, state="")
+        looked = -PAUSE
+
+        def bar(done: Done) -> None:
+            live.advance(task)
+            if done.value is None:
+                live.console.print(_described(done), soft_wrap=True)
+
+        def state(optimizer: Optimizer) -> None:
+            nonlocal looked
+            if time.monotonic() - looked >= PAUSE:
+                with suppress(NotReadyError):
+                    now = optimizer.recommend()
+                    live.update(task, state=f"so far {listed(now.params)}: {now.mean:.5g}")
+                looked = time.monotonic()
+
+        yield Watch(bar, state)
+
+
+def _described(done: Done) -> str:
+    if done.value is not None:
+        return f"{listed(done.params)}: {done.value:.6g}"
+    lines = done.failure.splitlines() or [""]
+    # What a traceback says stands in its last line.
+    why = lines[0] if len(lines) == 1 else f"{lines[0].split(': ')[0]}: {lines[-1]}"
+    return f"{listed(done.params)}: failed, {visible(why[:REASON])}"

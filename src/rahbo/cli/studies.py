@@ -1,0 +1,78 @@
+"""Studies in a storage of Optuna, which is read and never written."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rahbo.errors import RahboError, SettingsError
+from rahbo.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from optuna.storages import BaseStorage
+
+
+def optimizer_in(source: str, name: str | None, **settings: Any) -> Optimizer:
+    """An `Optimizer` that was told the trials of a study.
+
+    Args:
+        source: The URL of a data base, or the name of an SQLite or journal file of Optuna.
+        name: Of the study; None if it is the only one.
+        **settings: Those of `Optimizer`.
+    """
+    if find_spec("optuna") is None:
+        raise SettingsError(
+            'An Optuna storage needs Optuna. Install it: pip install "rahbo[optuna]"'
+        )
+    import optuna
+
+    from rahbo.integrations.optuna import optimizer_of
+
+    try:
+        storage = _storage(source)
+        names = [study.study_name for study in storage.get_all_studies()]
+        found = _chosen(names, name)
+        return optimizer_of(optuna.load_study(study_name=found, storage=storage), **settings)
+    except RahboError:
+        raise
+    except Exception as error:
+        # Data bases, their drivers and damaged files have many ways to fail.
+        why = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise SettingsError(f"The Optuna storage cannot be read: {why[:300]!r}.") from error
+
+
+def _chosen(names: list[str], name: str | None) -> str:
+    known = ", ".join(repr(n) for n in names[:20]) + (", ..." if len(names) > 20 else "")
+    if not names:
+        raise SettingsError("The Optuna storage holds no study.")
+    if name is None and len(names) > 1:
+        raise SettingsError(f"The Optuna storage holds several studies: {known}. Use --study NAME.")
+    if name is not None and name not in names:
+        raise SettingsError(f"The Optuna storage holds no study {name!r}, but {known}.")
+    return names[0] if name is None else name
+
+
+def _storage(source: str) -> BaseStorage:
+    from optuna.storages import JournalStorage, RDBStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    if "://" not in source and not is_sqlite(Path(source)):
+        return JournalStorage(JournalFileBackend(source))
+    # Without tables it is no storage of Optuna, and shall not become one.
+    return RDBStorage(_url(source), skip_table_creation=True)
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a file is a data base of SQLite."""
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
+
+
+def _url(source: str) -> Any:
+    from sqlalchemy import URL, make_url
+
+    url = make_url(source) if "://" in source else URL.create("sqlite", database=source)
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
+        raise SettingsError(f"There is no file {url.database!r}.")
+    return url.render_as_string(hide_password=False)

@@ -1,0 +1,122 @@
+"""Reports for people: tables on a terminal, plain text elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from rahbo.optimizer import Optimizer
+from rahbo.report.diagnosis import Diagnosis
+from rahbo.report.frontier import Frontier
+from rahbo.report.recommendation import Recommendation, short
+from rahbo.risk import RiskMeasure
+
+Report = Recommendation | Frontier | Diagnosis
+
+
+def console(stderr: bool = False) -> Console:
+    """Takes text as it is: values of the user are no markup."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+def show(report: Report, optimizer: Optimizer, out: Console) -> None:
+    """Print a report and what it rests on."""
+    rests = _about(optimizer)
+    if out.is_terminal:
+        out.print(_table(report), rests)
+    else:
+        out.print(visible(f"{report}\n\n{rests}"), soft_wrap=True)
+
+
+def visible(text: str) -> str:
+    r"""Text in which nothing can steer a terminal; lines stay lines.
+
+    >>> visible("a\x1b[2J")
+    'a\\x1b[2J'
+    """
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode("ascii")
+        for c in text
+    )
+
+
+def listed(params: Mapping[str, Any]) -> str:
+    """Parameters in one line."""
+    return visible(", ".join(f"{name}={short(value)}" for name, value in params.items()))
+
+
+def _about(optimizer: Optimizer) -> str:
+    failed = sum(len(trial.failures) for trial in optimizer.trials)
+    lost = f", {failed} of them failed" if failed else ""
+    goal = "largest" if optimizer.settings.sign > 0 else "smallest"
+    return (
+        f"From {optimizer.n_evaluations} evaluations{lost}, at {optimizer.observations.n} points; "
+        f"{goal} value wanted by {_measure(optimizer.settings.risk)}."
+    )
+
+
+def _measure(risk: RiskMeasure) -> str:
+    return visible(repr(risk))
+
+
+def _table(report: Report) -> Group:
+    if isinstance(report, Recommendation):
+        return Group(*_recommendation(report))
+    if isinstance(report, Frontier):
+        return Group(_frontier(report))
+    return Group(*_diagnosis(report))
+
+
+def _grid(title: str, *headings: str) -> Table:
+    table = Table(title=title, title_justify="left", box=SIMPLE)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in LEFT else "right", overflow="fold")
+    return table
+
+
+LEFT = ("parameter", "params", "")
+
+
+def _recommendation(report: Recommendation) -> list[Table]:
+    point = _grid("Recommended", "parameter", "value")
+    for name, value in report.params.items():
+        point.add_row(visible(name), visible(short(value)))
+    known = _grid(f"What is known of it, at {100 * report.level:g} %", "", "estimate", "from", "to")
+    for label, value, (lower, upper) in (
+        ("mean", report.mean, report.mean_interval),
+        ("noise std", report.noise_std, report.noise_std_interval),
+        ("risk value", report.risk, report.risk_interval),
+    ):
+        known.add_row(label, f"{value:.5g}", f"{lower:.5g}", f"{upper:.5g}")
+    known.add_row("P(best)", f"{report.p_best:.2g}", "", "")
+    known.add_row("evaluated", f"{report.n_evaluations} times", "", "")
+    if not report.runner_ups:
+        return [point, known]
+    others = _grid("Runner-ups", "params", "risk value", "P(best)")
+    for other in report.runner_ups:
+        others.add_row(listed(other.params), f"{other.risk:.5g}", f"{other.p_best:.2g}")
+    return [point, known, others]
+
+
+def _frontier(report: Frontier) -> Table:
+    table = _grid(
+        "What each alpha would report", "alpha from", "to", "mean", "noise std", "evaluated",
+        "params",
+    )  # fmt: skip
+    for choice in report.choices:
+        p = choice.prediction
+        table.add_row(
+            f"{choice.alpha_from:.4g}", f"{choice.alpha_to:.4g}", f"{p.mean:.5g}",
+            f"{p.noise_std:.4g}", str(choice.n_evaluations), listed(p.params),
+        )  # fmt: skip
+    return table
+
+
+def _diagnosis(report: Diagnosis) -> list[Text]:
+    lines = visible(str(report)).splitlines()
+    return [Text(line, style="" if line.startswith(" ") else "bold") for line in lines]

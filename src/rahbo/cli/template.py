@@ -1,0 +1,119 @@
+"""A command with placeholders: a list of arguments, which no shell ever sees.
+
+A placeholder stands for text inside its argument. So one argument stays one argument, whatever a
+value holds, and what was filled in is not looked at again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rahbo.cli.parameters import SEED
+from rahbo.errors import SettingsError
+from rahbo.parameters import Categorical, Parameter
+
+BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+@dataclass(frozen=True)
+class Placeholder:
+    """Stands for the value of a parameter, or for the seed."""
+
+    name: str
+
+
+Piece = str | Placeholder
+
+
+@dataclass(frozen=True)
+class Template:
+    """The arguments of a command, each in pieces.
+
+    >>> Template.of(["train", "--lr={lr}", "{{x}}"]).filled({"lr": 0.1})
+    ['train', '--lr=0.1', '{x}']
+    """
+
+    arguments: tuple[tuple[Piece, ...], ...]
+
+    @classmethod
+    def of(cls, command: Sequence[str]) -> Template:
+        """Take the arguments of a command to pieces."""
+        if not command or not command[0]:
+            raise SettingsError(
+                "There is no command to run. Write it after --, or as command = [...] in the file."
+            )
+        if any("\0" in argument for argument in command):
+            raise SettingsError(f"No argument can hold a zero byte, got {list(command)!r}.")
+        return cls(tuple(_pieces(argument) for argument in command))
+
+    @property
+    def names(self) -> set[str]:
+        """Names of all placeholders."""
+        return {p.name for pieces in self.arguments for p in pieces if isinstance(p, Placeholder)}
+
+    def filled(self, values: Mapping[str, object]) -> list[str]:
+        """The arguments with values in the place of the placeholders."""
+        return ["".join(_text(piece, values) for piece in pieces) for pieces in self.arguments]
+
+    def check(self, space: Mapping[str, Parameter]) -> None:
+        """Refuse a command that does not go with its parameters."""
+        unknown = sorted(self.names - {*space, SEED})
+        if unknown:
+            raise SettingsError(
+                f"The command has the placeholder {{{unknown[0]}}}, but there are only "
+                f"{', '.join(f'{{{name}}}' for name in [*space, SEED])}. Add the parameter with "
+                "-p, or double the braces to have them as they are."
+            )
+        unused = [name for name in space if name not in self.names]
+        if unused:
+            raise SettingsError(
+                f"The command never says {{{unused[0]}}}, so that the parameter would change "
+                "nothing. Write the placeholder where its value belongs, or drop the parameter."
+            )
+        if any(isinstance(piece, Placeholder) for piece in self.arguments[0]):
+            raise SettingsError("The program to run must be written out; only its arguments vary.")
+        for pieces in self.arguments:
+            self._check_dashes(pieces, space)
+
+    def _check_dashes(self, pieces: tuple[Piece, ...], space: Mapping[str, Parameter]) -> None:
+        """Refuse choices that would be read as options."""
+        first = pieces[0] if pieces else ""
+        parameter = space.get(first.name) if isinstance(first, Placeholder) else None
+        if isinstance(first, Placeholder) and isinstance(parameter, Categorical):
+            # An empty choice lets the next piece begin the argument: that is checked as well.
+            dashed = [choice for choice in parameter.choices if str(choice).startswith("-")]
+            if dashed:
+                raise SettingsError(
+                    f"The choice {dashed[0]!r} of {first.name} would begin an argument, and a "
+                    f"program may take it for an option. Write --option={{{first.name}}}."
+                )
+            if "" in parameter.choices:
+                self._check_dashes(pieces[1:], space)
+
+
+def _pieces(argument: str) -> tuple[Piece, ...]:
+    found: list[Piece] = []
+    end = 0
+    for match in BRACES.finditer(argument):
+        found.append(argument[end : match.start()])
+        end = match.end()
+        if match[0] in ("{{", "}}"):
+            found.append(match[0][0])
+        elif match[1] is None:
+            raise SettingsError(
+                f"A brace stands alone in {argument!r}. Double it to have it as it is."
+            )
+        else:
+            found.append(Placeholder(match[1]))
+    found.append(argument[end:])
+    return tuple(piece for piece in found if piece != "")
+
+
+def _text(piece: Piece, values: Mapping[str, object]) -> str:
+    if isinstance(piece, str):
+        return piece
+    value = values[piece.name]
+    # All digits that tell a float from its neighbours, so that repeats of a point are exact.
+    return repr(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,287 @@
+"""`rahbo tune`: find the parameters of a program that are good even without luck."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+import rahbo
+from rahbo.cli.config import Config, read_config
+from rahbo.cli.documents import about, document
+from rahbo.cli.options import chosen_direction, chosen_risk, goal_options, one_of
+from rahbo.cli.parameters import named
+from rahbo.cli.program import Program, Workers
+from rahbo.cli.progress import watch
+from rahbo.cli.tables import console, show, visible
+from rahbo.cli.template import Template
+from rahbo.cli.values import Reader, json_reader, last_number, regex_reader
+from rahbo.errors import NotReadyError, ObjectiveError, SettingsError
+from rahbo.executors import Pool
+from rahbo.loop import Result
+from rahbo.optimizer import Optimizer
+from rahbo.parallel import in_parallel
+from rahbo.parameters import Parameter
+from rahbo.policy.repeats import Repeats, as_repeats
+from rahbo.risk import MeanVariance
+from rahbo.run import Run
+from rahbo.stopping import Stop
+
+EXAMPLE = """\b
+rahbo tune --maximize --evaluations 200 --jobs 4 --journal run.jsonl \\
+    -p lr=1e-4:1e-1:log -p depth=1:15:int -p criterion=gini,entropy \\
+    -- python train.py --lr {lr} --depth {depth} --criterion {criterion} --seed {seed}
+"""
+# Seconds. At 100 points a proposal takes about 0.06 s, and one more outcome that it does not know
+# costs about one evaluation in thirty: programs that take less than this get it ahead of time.
+QUICK = 2.0
+CONFIG, PROGRAM = "rahbo.cli.config", "rahbo.cli.program"
+
+
+class _Command(click.Command):
+    """What stands after ``--`` is a program, and none of it is ours to read."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta[PROGRAM] = tuple(args[end + 1 :])
+        return super().parse_args(ctx, args[:end])
+
+
+def _read_file(ctx: click.Context, param: click.Parameter, file: Path | None) -> Path | None:
+    """Make the options of a file the defaults of those on the command line."""
+    ctx.meta[CONFIG] = Config()
+    if file is None:
+        return None
+    if not file.is_file():
+        raise SettingsError(
+            f"There is no file {str(file)!r}. To run a program, write -- before it."
+        )
+    options = {
+        option.opts[-1].lstrip("-"): option
+        for option in ctx.command.params
+        if isinstance(option, click.Option) and option.name != "parameters"
+    }
+    flags = {name for name, option in options.items() if option.is_flag}
+    config = read_config(file, options.keys() - flags, flags)
+    ctx.meta[CONFIG] = config
+    ctx.default_map = {options[name].name or "": value for name, value in config.options.items()}
+    return file
+
+
+# -- settings ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be tuned, and how.
+
+    Attributes:
+        space: The parameters.
+        template: The command.
+        read: Finds the value in its output.
+        evaluations: How often it may run.
+        stop: Ends that earlier.
+        settings: Those of `Optimizer`.
+    """
+
+    space: Mapping[str, Parameter]
+    template: Template
+    read: Reader
+    evaluations: int
+    stop: Stop | None
+    settings: dict[str, Any]
+
+    @classmethod
+    def by(cls, ctx: click.Context) -> Task:
+        """Of the options, a file's among them."""
+        config, given = ctx.meta[CONFIG], ctx.params
+        space = {**config.space, **dict(named(text) for text in given["parameters"])}
+        if not space:
+            raise SettingsError("There is nothing to tune. Add a parameter: -p lr=1e-4:1e-1:log")
+        direction = chosen_direction(ctx)
+        if direction is None:
+            raise SettingsError("Which values are better? Add --maximize or --minimize.")
+        if given["evaluations"] is None:
+            raise SettingsError("How often may the program run? Add --evaluations 200.")
+        template = Template.of(ctx.meta[PROGRAM] or config.command)
+        template.check(space)
+        program = template.filled(dict.fromkeys(template.names, ""))[0]
+        if shutil.which(program) is None:
+            raise SettingsError(f"There is no program {program!r}, or it may not be run.")
+        settings = {
+            "direction": direction,
+            "risk": chosen_risk(ctx) or MeanVariance(1.0),
+            "repeats": _repeats(given["repeats"], given["setup"]),
+            "seed": given["seed"],
+            "journal": given["journal"],
+        }
+        return cls(space, template, _reader(ctx), given["evaluations"], _stop(ctx), settings)
+
+
+def _repeats(repeats: str, setup: float | None) -> Repeats:
+    if repeats == "adaptive":
+        return rahbo.Adaptive(setup=0.0 if setup is None else setup)
+    if setup is not None:
+        raise SettingsError("--setup goes with --repeats adaptive only. Leave one of them out.")
+    if not repeats.isdecimal() or len(repeats) > 6:
+        raise SettingsError(f"--repeats must be a whole number or adaptive, got {repeats!r}.")
+    return as_repeats(int(repeats))
+
+
+def _stop(ctx: click.Context) -> Stop | None:
+    name = one_of(ctx, ["stop_p_best", "stop_gap"])
+    if ctx.params["within"] is not None and name != "stop_p_best":
+        raise SettingsError("--within goes with --stop-p-best only. Leave it out.")
+    if name == "stop_p_best":
+        return rahbo.PBest(ctx.params[name], within=ctx.params["within"] or 0.0)
+    return None if name is None else rahbo.Gap(ctx.params[name])
+
+
+def _reader(ctx: click.Context) -> Reader:
+    name = one_of(ctx, ["value_regex", "value_json"])
+    if name is None:
+        return last_number
+    make = regex_reader if name == "value_regex" else json_reader
+    return make(ctx.params[name])
+
+
+# -- running -----------------------------------------------------------------------------------
+
+
+def run(task: Task, jobs: int, timeout: float | None) -> Result:
+    """Evaluate until the budget is spent, and show how it goes."""
+    optimizer = Optimizer(task.space, **task.settings)
+    total, made = task.evaluations, optimizer.n_evaluations
+    try:
+        with watch(console(stderr=True), total, made) as look:
+            program = Program(task.template, task.read, timeout, look.evaluated)
+            pool = Pool(lambda: Workers(program, jobs), jobs)
+
+            def told(optimizer: Optimizer) -> None:
+                look.told(optimizer)
+                pool.parallel = jobs + (jobs > 1 and program.mean_seconds < QUICK)
+
+            whole = Run(program, optimizer, evaluations=total, stop=task.stop, callback=told)
+            try:
+                ended = in_parallel(whole, pool, timeout=None)
+            finally:
+                program.kill()
+        return Result(optimizer.recommend(), optimizer, ended)
+    except (ObjectiveError, NotReadyError) as error:
+        raise _gave_up(optimizer, task.settings["journal"]) from error
+    finally:
+        optimizer.close()
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[list[int]]:
+    """Have a polite kill end the run as Ctrl-C does; the signals that came."""
+    came: list[int] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
+    """Why a command that always fails is not run any more."""
+    reasons = [reason for trial in optimizer.trials for reason in trial.failures.values()]
+    again = f" What failed is kept in {journal}: name another for a fresh start." if journal else ""
+    return click.ClickException(
+        visible(
+            f"The command fails again and again. Correct it.{again} The last failure: "
+            f"{reasons[-1] if reasons else 'none'}"
+        )
+    )
+
+
+@click.command(
+    cls=_Command, epilog=EXAMPLE, options_metavar="[OPTIONS] [FILE.toml] -- PROGRAM [ARGUMENTS]"
+)
+@click.argument(
+    "file", required=False, is_eager=True, metavar="", callback=_read_file,
+    type=click.Path(path_type=Path),
+)  # fmt: skip
+@click.option(
+    "-p", "--parameter", "parameters", metavar="NAME=...", multiple=True,
+    help="LOW:HIGH:float, LOW:HIGH:int, LOW:HIGH:log, LOW:HIGH:int:log, or choices: a,b,c",
+)  # fmt: skip
+@goal_options
+@click.option(
+    "--evaluations", type=click.IntRange(min=1), metavar="N",
+    help="How often the program runs in all, failures and runs before a resumption included.",
+)  # fmt: skip
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+    help="Programs at a time.",
+)  # fmt: skip
+@click.option("--journal", metavar="FILE", help="Keeps the run; the same command goes on with it.")
+@click.option(
+    "--repeats", default="adaptive", show_default=True, metavar="N|adaptive",
+    help="Runs of the program at each point.",
+)  # fmt: skip
+@click.option("--setup", type=float, metavar="C", help="What a new point costs, in runs.")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Of every random choice.")
+@click.option("--timeout", type=float, metavar="SECONDS", help="Longer runs are killed, and fail.")
+@click.option(
+    "--value-regex", metavar="REGEX",
+    help="The value is the last match of this, its first group.  [default: the last number]",
+)  # fmt: skip
+@click.option(
+    "--value-json", metavar="KEY",
+    help="The value is this key of the JSON output, or of its last line: loss, test.loss",
+)  # fmt: skip
+@click.option(
+    "--stop-p-best", type=float, metavar="P",
+    help="End once the recommended point is the best with this probability.",
+)  # fmt: skip
+@click.option("--within", type=float, metavar="D", help="Differences that do not matter for that.")
+@click.option(
+    "--stop-gap", type=float, metavar="D", help="End once nothing can be better by more than D."
+)
+@click.pass_context
+def command(
+    ctx: click.Context, /, jobs: int, journal: str | None, timeout: float | None, as_json: bool,
+    **options: object,
+) -> None:  # fmt: skip
+    """Tune any program: it is given parameters, and prints a value.
+
+    In the arguments {NAME} stands for a parameter and {seed} for a whole number, another one for
+    each run; {{ and }} are braces. No shell is involved. A FILE.toml may hold any of the options
+    by their long names, the table [parameters] and command = [...]; the command line wins.
+    """
+    if timeout is not None and not timeout > 0.0:
+        raise SettingsError(f"--timeout must be a positive number of seconds, got {timeout!r}.")
+    task = Task.by(ctx)
+    with _terminated_like_interrupted() as came:
+        try:
+            result = run(task, jobs, timeout)
+        except KeyboardInterrupt:
+            click.echo("Interrupted before anything could be recommended.", err=True)
+            ctx.exit(128 + (came or [signal.SIGINT])[0])
+    optimizer, found = result.optimizer, result.recommendation
+    if as_json:
+        click.echo(
+            document(
+                recommendation=found, about=about(optimizer), stopped_by=result.stopped_by,
+                journal=journal,
+            )
+        )  # fmt: skip
+    else:
+        show(found, optimizer, console())
+    if result.stopped_by == "interrupt":
+        again = " The same command goes on." if journal else ""
+        click.echo(f"Interrupted.{again}", err=True)
+        ctx.exit(128 + (came or [signal.SIGINT])[0])
