@@ -214,6 +214,7 @@ def test_evidence_is_likelihood_plus_prior(prior, lam):
         total = multivariate_normal(np.full(20, m), covariance).logpdf(evidence.y)
         total -= np.sum((theta[:2] - p.log_lengthscale) ** 2) / (2 * p.log_lengthscale_std**2)
         total -= (theta[2] - p.log_variance) ** 2 / (2 * p.log_variance_std**2)
+        total -= (theta[3] - p.log_noise) ** 2 / (2 * p.log_noise_std**2)
         return total - ((m - p.mean) ** 2 / (2 * p.mean_var) if p.mean_var else 0.0)
 
     assert value == pytest.approx(log_posterior(m), rel=1e-9)
