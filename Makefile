@@ -9,7 +9,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format docs bench clean
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -30,6 +30,11 @@ lint: .venv/.lint  ## Check style, formatting and types
 format: .venv/.lint  ## Format the code and apply the safe fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+
+# Material announces its end of life at every build.
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: .venv/.docs  ## Build the documentation into build/site, strictly
+	$(BIN)/mkdocs build --strict
 
 bench: .venv/.bench  ## Run the benchmarks (BENCH=bench/import_time.py to choose)
 	@for script in $(BENCH); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done

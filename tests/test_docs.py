@@ -1,15 +1,21 @@
 """Every Python block of the documentation runs, and every link in it leads somewhere."""
 
+import importlib
 import re
+import runpy
+import sys
 from pathlib import Path
 
 import pytest
+
+import rahbo
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+DOCUMENTED = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 
 
 def blocks(text: str) -> list[tuple[int, str]]:
@@ -55,3 +61,43 @@ def test_links_lead_somewhere(page) -> None:
         linked = page.parent / path if path else page
         assert linked.is_file(), f"{name(page)} links to {target}"
         assert not anchor or anchor in anchors(linked.read_text("utf-8")), target
+
+
+def in_navigation() -> list[str]:
+    """The pages that mkdocs.yml names, in order."""
+    lines = (ROOT / "mkdocs.yml").read_text("utf-8").splitlines()
+    entries = [line.partition("#")[0].rstrip() for line in lines]
+    return [re.split(r"[ :]", entry)[-1] for entry in entries if entry.endswith(".md")]
+
+
+def documented() -> list[str]:
+    """The names whose docstrings make the reference."""
+    pages = sorted(ROOT.glob("docs/reference/*.md"))
+    return [found for page in pages for found in DOCUMENTED.findall(page.read_text("utf-8"))]
+
+
+def test_the_site_has_every_page_once() -> None:
+    pages = [str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")]
+    assert sorted(in_navigation()) == sorted(pages)
+
+
+@pytest.mark.parametrize("identifier", documented())
+def test_the_reference_names_what_exists(identifier) -> None:
+    module, _, last = identifier.rpartition(".")
+    found = getattr(importlib.import_module(module), last, None)
+    assert (found or importlib.import_module(identifier)).__doc__
+
+
+def test_the_reference_has_every_public_name() -> None:
+    missing = {f"rahbo.{name}" for name in rahbo.__all__ if not name.startswith("_")}
+    assert not missing - set(documented())
+
+
+def test_the_luckiest_trial_is_drawn_and_counted(tmp_path, monkeypatch, capsys) -> None:
+    out = tmp_path / "luckiest.png"
+    monkeypatch.setattr(sys, "argv", ["luckiest.py", "--out", str(out), "--seeds", "1"])
+    runpy.run_path(str(ROOT / "scripts" / "luckiest.py"), run_name="__main__")
+    _, lucky, reliable = capsys.readouterr().out.splitlines()
+    assert "1 of 1" in lucky
+    assert "0 of 1" in reliable
+    assert out.read_bytes().startswith(b"\x89PNG")
