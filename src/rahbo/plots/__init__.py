@@ -31,8 +31,7 @@ from rahbo.plots.points import (
     ranking,
     trade_off,
 )
-from rahbo.plots.regret import draw_log_curves
-from rahbo.plots.replay import Progress, draw_progress, progress, regret_of
+from rahbo.plots.replay import Progress, draw_progress, draw_regret, progress, regret_of
 from rahbo.plots.style import styled
 from rahbo.plots.surfaces import Surface, draw_surface, figure_of_surface, surface
 
@@ -49,11 +48,11 @@ __all__ = [
     "draw_effort",
     "draw_fit_1d",
     "draw_left_out",
-    "draw_log_curves",
     "draw_noise_1d",
     "draw_noise_std_1d",
     "draw_progress",
     "draw_ranking",
+    "draw_regret",
     "draw_sensitivity",
     "draw_surface",
     "draw_trade_off",

@@ -27,7 +27,7 @@ from rahbo.plots.style import legend_below, panels, styled
 from rahbo.plots.surfaces import Quantity, draw_surface, surface
 from rahbo.space import Candidates
 
-COLUMNS = 3
+COLUMNS, RANKED = 3, 8
 
 Draw = Callable[[Axes], Axes]
 
@@ -63,7 +63,7 @@ def overview(optimizer: Optimizer) -> Figure:
 def _of_space(optimizer: Optimizer, at: Params) -> list[Draw]:
     """What is believed over the space."""
     if isinstance(optimizer.settings.space.spec, Candidates):
-        return [partial(draw_ranking, ranking(optimizer, at=at))]
+        return [partial(draw_ranking, ranking(optimizer, at=at, most=RANKED))]
     names = optimizer.settings.space.names
     if len(names) == 1:
         return _slices(optimizer, at, names)

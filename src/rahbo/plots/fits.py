@@ -58,10 +58,10 @@ class Fit1D:
         noise_var_upper: Upper end, ``(m,)``.
         points: Distinct points evaluated, ``(n,)``.
         sample_var: Their sample variances, ``(n,)``; NaN where one repeat is all.
-        nearness: How near they are to the line, from 0 to 1, ``(n,)``; 1 in one dimension.
+        nearness: How much each says of the noise on the line, from 0 to 1, ``(n,)``.
         repeat_x: The point of every single evaluation, ``(N,)``.
         repeat_y: Its value, ``(N,)``.
-        repeat_nearness: How near that point is to the line, ``(N,)``.
+        repeat_nearness: How much it says of the mean on the line, from 0 to 1, ``(N,)``.
         chosen: The points that the strategy chose, in order, ``(T,)``.
         reported: The point that the line goes through, by default the recommended one.
         reported_mean: The posterior mean there.
@@ -137,7 +137,10 @@ def fit_slice(optimizer: Optimizer, name: str, *, at: Params | None = None, n: i
     there = optimizer.predict(at)
     observations, space = optimizer.observations, optimizer.settings.space
     points = axis.places([space.decode(p) for p in observations.X])
-    near = nearness(optimizer, at, [name])
+    model = optimizer.model
+    mean_kernel, noise_gp = model.mean.kernel, model.noise.gp
+    near = nearness(optimizer, mean_kernel, at, [name])
+    noise_kernel = mean_kernel if noise_gp is None else noise_gp.kernel
     curves = np.array([[b.mean, *b.mean_interval, b.noise_std, *b.noise_std_interval]
                        for b in beliefs]).T  # fmt: skip
     curves[:, ~legal] = np.nan
@@ -154,7 +157,7 @@ def fit_slice(optimizer: Optimizer, name: str, *, at: Params | None = None, n: i
         noise_var_upper=std_upper**2,
         points=points,
         sample_var=observations.sample_var,
-        nearness=near,
+        nearness=nearness(optimizer, noise_kernel, at, [name]),
         repeat_x=points[observations.point],
         repeat_y=optimizer.settings.sign * observations.values,
         repeat_nearness=near[observations.point],
@@ -263,7 +266,7 @@ def figure_of_slices(fits: Mapping[str, Fit1D]) -> Figure:
                 ax.set_ylabel(ax.get_ylabel() if column == 0 else "")
         for ax in axes.flat:
             ax.set_visible(ax.has_data())
-        legend_below(figure, axes[:2, 0], columns=min(4, 2 * columns))
+        legend_below(figure, axes.flat, columns=min(4, 2 * columns))
     return figure
 
 

@@ -12,6 +12,7 @@ from matplotlib.axis import Axis, XAxis
 from rahbo.arrays import Array, Mask
 from rahbo.checks import is_whole
 from rahbo.errors import SettingsError, SpaceError
+from rahbo.model.kernels import Kernel
 from rahbo.optimizer import Optimizer
 from rahbo.plots.style import fitting
 from rahbo.report.recommendation import Prediction
@@ -67,8 +68,8 @@ class Input:
         if self.choices:
             named = [fitting(str(choice), 12) for choice in self.choices]
             axis.set_ticks(np.arange(len(named)), named)
-            if across and sum(map(len, named)) > 20:
-                axis.set_tick_params(rotation=30)
+            if across and sum(map(len, named)) > 12:
+                axis.set_tick_params(rotation=25)
 
 
 def inputs_of(optimizer: Optimizer) -> dict[str, Input]:
@@ -112,18 +113,18 @@ def predictions(optimizer: Optimizer, params: Sequence[Params]) -> tuple[list[Pr
     return optimizer.predict(params), legal
 
 
-def nearness(optimizer: Optimizer, at: Params, names: Sequence[str]) -> Array:
+def nearness(optimizer: Optimizer, kernel: Kernel, at: Params, names: Sequence[str]) -> Array:
     """How near each evaluated point is to a slice through a point, ``(n,)`` from 0 to 1.
 
-    It is the prior correlation of f at the point with f where it falls onto the slice.
+    It is the prior correlation of the point with the place where it falls onto the slice.
 
     Args:
         optimizer: The run.
+        kernel: Of the mean GP or of the noise GP.
         at: A point of the slice.
         names: The inputs that vary in it.
     """
-    space, kernel = optimizer.settings.space, optimizer.model.mean.kernel
-    X = optimizer.observations.X
+    space, X = optimizer.settings.space, optimizer.observations.X
     rows = [space.decode(x) for x in X]
     P = np.array([space.encode({**at, **{name: row[name] for name in names}}) for row in rows])
     size = np.sqrt(kernel.diagonal(X) * kernel.diagonal(P))

@@ -21,6 +21,9 @@ from rahbo.plots.inputs import Params, shown_point
 from rahbo.plots.style import BELIEF, CHOSEN, DATA, INK, REPORT, fitting
 from rahbo.report.recommendation import Prediction, short
 
+# How much farther from the best than nine points of ten a mean may be and still be shown in place.
+FAR = 1.5
+
 
 @dataclass(frozen=True, eq=False)
 class TradeOff:
@@ -83,8 +86,7 @@ def draw_trade_off(record: TradeOff, ax: Axes) -> Axes:
     """Draw the points with their intervals, the frontier, and the recommended point."""
     mean, noise_std = record.mean, record.noise_std
     ends = np.array([(p.mean_interval, p.noise_std_interval) for p in record.points])
-    centre = np.column_stack([mean, noise_std])[:, :, None]
-    bars = np.abs(ends - centre).transpose(1, 2, 0)
+    bars = np.abs(ends - np.stack([mean, noise_std], axis=1)[:, :, None]).transpose(1, 2, 0)
     ax.errorbar(
         noise_std, mean, *bars, color=DATA, ecolor=(*(0.4,) * 3, 0.3), marker="o", markersize=3.5,
         linewidth=0.8, linestyle="none", markeredgewidth=0, zorder=1,
@@ -95,20 +97,34 @@ def draw_trade_off(record: TradeOff, ax: Axes) -> Axes:
         linewidth=1.4, zorder=2, label="best for some α",
     )  # fmt: skip
     _mark(ax, noise_std[record.reported], mean[record.reported])
-    # Wide bars of points that hardly matter would press all others together.
-    ax.set_xlim(*_limits(noise_std, ends[:, 1].ravel()))
-    ax.set_ylim(*_limits(mean, ends[:, 0].ravel()))
+    ax.set_xlim(*_with_room(0.0, float(max(noise_std.max(), np.quantile(ends[:, 1], 0.95)))))
+    low, high = _with_room(*_worth_showing(record))
+    off = (mean < low) | (mean > high)
+    if off.any():
+        ax.plot(
+            noise_std[off], np.full(off.sum(), high if record.minimised else low),
+            "^" if record.minimised else "v", color=DATA, markersize=5, clip_on=False,
+            label="evaluated, far worse",
+        )  # fmt: skip
+    ax.set_ylim(low, high)
     ax.set_xlabel("noise std")
-    ax.set_ylabel("mean, smaller is better" if record.minimised else "mean")
+    ax.set_ylabel("mean (minimised)" if record.minimised else "mean")
     return ax
 
 
-def _limits(centres: Array, ends: Array) -> tuple[float, float]:
-    """All centres, and of their bars what is not far out."""
-    low, high = float(centres.min()), float(centres.max())
-    low_end, high_end = np.quantile(ends, [0.05, 0.95])
-    low, high = min(low, float(low_end)), max(high, float(high_end))
-    room = 0.06 * (high - low) or 0.5
+def _worth_showing(record: TradeOff) -> tuple[float, float]:
+    """The range of means without the few that are far worse than all others."""
+    sign = -1.0 if record.minimised else 1.0
+    mean = sign * record.mean
+    best = float(mean.max())
+    worst = best - FAR * (best - float(np.quantile(mean, 0.1)))
+    worst = min(max(worst, float(mean.min())), float(mean[record.frontier].min()))
+    low, high = sorted((sign * worst, sign * best))
+    return low, high
+
+
+def _with_room(low: float, high: float) -> tuple[float, float]:
+    room = 0.08 * (high - low) or 0.5
     return low - room, high + room
 
 
@@ -188,7 +204,7 @@ def draw_ranking(record: Ranking, ax: Axes) -> Axes:
     ax.set_yticks(y, [fitting(text, 16) for text in named])
     ax.invert_yaxis()
     ax.set_xlabel("value")
-    ax.set_ylabel(fitting(", ".join(names)))
+    ax.set_title(fitting(", ".join(names), 30), loc="right")
     return ax
 
 
@@ -244,7 +260,7 @@ def draw_effort(record: Effort, ax: Axes) -> Axes:
     if failed.any():
         ax.bar(
             x[failed], record.failures[failed], width, bottom=record.values[failed],
-            facecolor="white", edgecolor=INK, hatch="////", linewidth=0.6, label="failed",
+            color=INK, label="failed",
         )  # fmt: skip
     total = record.values + record.failures
     highest = 1.2 * float(total.max())

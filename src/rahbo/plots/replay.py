@@ -1,13 +1,13 @@
 """How a run went: what it would have reported after so many evaluations.
 
 `progress` computes a record, `draw_progress` draws the risk value of the point reported at the
-time, and `regret_of` turns it into a curve of regret where the truth is known, for
-`rahbo.plots.regret.draw_log_curves`. Everything is in user units.
+time. Where the truth is known, `regret_of` turns a record into a curve of regret, and `draw_regret`
+draws such curves of several runs. Everything is in user units.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ from rahbo.errors import NotReadyError, SettingsError
 from rahbo.experiments.metrics import Band
 from rahbo.optimizer import Optimizer
 from rahbo.plots.inputs import Params
-from rahbo.plots.regret import Curve
+from rahbo.plots.regret import Curve, draw_log_curves
 from rahbo.plots.style import BELIEF, COLORS, DASHES, GREY
 from rahbo.policy.search import values
 from rahbo.report.recommendation import Prediction, choose, predict
@@ -117,10 +117,19 @@ def draw_progress(record: Progress, ax: Axes) -> Axes:
             record.design_end, color=GREY, linewidth=1.0, linestyle=":", zorder=0,
             label="end of initial design",
         )  # fmt: skip
+        _look_past_the_design(record, ax)
     ax.set_xlabel("evaluations")
-    better = ", smaller is better" if record.minimised else ""
-    ax.set_ylabel(f"risk value{better}")
+    ax.set_ylabel("risk value (minimised)" if record.minimised else "risk value")
     return ax
+
+
+def _look_past_the_design(record: Progress, ax: Axes) -> None:
+    """Show what came after the design in full: the first few points may be far worse."""
+    later = record.evaluations >= (record.design_end or 0)
+    shown = np.concatenate([record.pessimistic[later], record.optimistic[later]])
+    low, high = float(shown.min()), float(shown.max())
+    room = 0.1 * (high - low) or 0.5
+    ax.set_ylim(low - room, high + room)
 
 
 def regret_of(
@@ -137,3 +146,11 @@ def regret_of(
     lost = np.array([float(regret(p.params)) for p in record.reported])
     none = np.full_like(lost, np.nan)
     return Curve(label, COLORS["rahbo"], DASHES["rahbo"], record.evaluations, Band(lost, none))
+
+
+def draw_regret(curves: Sequence[Curve], ax: Axes) -> Axes:
+    """Draw regrets by evaluation on a log scale."""
+    draw_log_curves(curves, ax)
+    ax.set_xlabel("evaluations")
+    ax.set_ylabel("regret")
+    return ax

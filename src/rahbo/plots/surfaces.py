@@ -35,6 +35,8 @@ from rahbo.risk import MeanVariance
 
 # What is far from a plane is faint, not hidden.
 FAINT = 0.12
+# How much farther from the best than the median a value may be to have a colour of its own.
+STEEP = 3.0
 
 Quantity = Literal["mean", "noise_std", "acquisition"]
 
@@ -54,6 +56,7 @@ class Surface:
         points: The evaluated points, ``(n, 2)``.
         count: Values at each, ``(n,)``.
         nearness: How near each is to the plane, from 0 to 1, ``(n,)``; 1 in two dimensions.
+        minimised: Whether smaller values are better.
         reported: The point that the plane goes through, by default the recommended one.
     """
 
@@ -67,6 +70,7 @@ class Surface:
     points: Array
     count: Index
     nearness: Array
+    minimised: bool
     reported: tuple[float, float]
 
     def title(self, quantity: Quantity) -> str:
@@ -75,6 +79,19 @@ class Surface:
             "mean": "mean", "noise_std": "noise std", "acquisition": self.acquisition_name
         }  # fmt: skip
         return titles[quantity]
+
+    def limits(self, quantity: Quantity) -> tuple[float, float]:
+        """What to show of a quantity: values far worse than its median look alike.
+
+        A function that falls steeply at some border would hide all differences elsewhere.
+        """
+        field = getattr(self, quantity)
+        low, middle, high = (float(q) for q in np.nanquantile(field, [0.0, 0.5, 1.0]))
+        if quantity == "noise_std":
+            return low, high
+        if self.minimised:
+            return low, min(high, low + STEEP * (middle - low))
+        return max(low, high - STEEP * (high - middle)), high
 
 
 def surface(
@@ -128,7 +145,8 @@ def surface(
         acquisition_name=called,
         points=np.column_stack([first.places(rows), second.places(rows)]),
         count=observations.count,
-        nearness=nearness(optimizer, at, [first.name, second.name]),
+        nearness=nearness(optimizer, optimizer.model.mean.kernel, at, wanted),
+        minimised=optimizer.settings.sign < 0,
         reported=(float(first.places([at])[0]), float(second.places([at])[0])),
     )
 
@@ -169,13 +187,16 @@ def draw_surface(record: Surface, quantity: Quantity, ax: Axes) -> Axes:
     """
     if quantity not in get_args(Quantity):
         raise SettingsError(f"quantity must be one of {get_args(Quantity)}, got {quantity!r}.")
+    field, (low, high) = getattr(record, quantity), record.limits(quantity)
     mesh = ax.pcolormesh(
-        record.x1, record.x2, getattr(record, quantity), cmap=FIELD, shading="nearest",
+        record.x1, record.x2, field, cmap=FIELD, vmin=low, vmax=high, shading="nearest",
         rasterized=True,
     )  # fmt: skip
     figure = ax.get_figure()
     if figure is not None:
-        figure.colorbar(mesh, ax=ax, pad=0.02)
+        below, above = np.nanmin(field) < low, np.nanmax(field) > high
+        extend = "min" if below else "max" if above else "neither"
+        figure.colorbar(mesh, ax=ax, pad=0.02, extend=extend)
     ax.scatter(
         record.points[:, 0], record.points[:, 1], s=8.0 * np.sqrt(record.count), c="white",
         edgecolors=INK, linewidths=0.6, alpha=FAINT + (1.0 - FAINT) * record.nearness, zorder=2,
