@@ -39,9 +39,7 @@ def test_points_frontier_and_report_are_drawn(run, request):
     (bars,) = ax.containers
     np.testing.assert_array_equal(bars.lines[0].get_xdata(), record.noise_std)
     np.testing.assert_array_equal(bars.lines[0].get_ydata(), record.mean)
-    across, up = (
-        np.array([segment for segment in c.get_segments()]) for c in bars.lines[2]
-    )  # fmt: skip
+    across, up = (np.array(collection.get_segments()) for collection in bars.lines[2])
     intervals = [p.noise_std_interval for p in record.points]
     np.testing.assert_allclose(across[:, :, 0], intervals)
     np.testing.assert_allclose(up[:, :, 1], [p.mean_interval for p in record.points])
