@@ -50,6 +50,8 @@ def test_predictions_say_what_is_legal():
     found, legal = predictions(opt, [{"x": 0.5}, {"x": 0.7}])
     assert legal.tolist() == [True, False]
     assert found == opt.predict([{"x": 0.5}, {"x": 0.7}])
+    with pytest.raises(SpaceError, match="valid="):
+        predictions(opt, [{"x": 0.7}, {"x": 0.9}])
 
 
 def test_nearness_is_the_correlation_with_the_foot_on_the_slice(flat):
@@ -62,3 +64,5 @@ def test_nearness_is_the_correlation_with_the_foot_on_the_slice(flat):
     np.testing.assert_allclose(near, expected)
     assert near.min() < 0.9
     np.testing.assert_allclose(nearness(flat, kernel, at, ["x", "lr"]), 1.0)
+    # Rounding may not lead beyond what is a colour.
+    assert nearness(flat, kernel, at, ["x", "lr"]).max() <= 1.0

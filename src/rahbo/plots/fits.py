@@ -302,6 +302,8 @@ def _draw_truth(fit: Fit1D, ax: Axes, truth: Curve | None) -> None:
 
 def _draw_chosen(fit: Fit1D, ax: Axes) -> None:
     """A rug along the lower edge: a tick a round."""
+    if len(fit.chosen) == 0:
+        return
     ax.margins(y=0.1)
     ax.plot(
         fit.chosen, np.full(len(fit.chosen), 0.035), "|", color=CHOSEN, markersize=16,

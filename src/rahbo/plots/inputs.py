@@ -107,9 +107,14 @@ def shown_point(optimizer: Optimizer, at: Params | None) -> Params:
 
 
 def predictions(optimizer: Optimizer, params: Sequence[Params]) -> tuple[list[Prediction], Mask]:
-    """What is believed of each point, and which of them satisfy ``valid``."""
+    """What is believed of each point, and which of them satisfy ``valid``; some must."""
     space = optimizer.settings.space
     legal = space.is_valid(np.array([space.encode(p) for p in params]))
+    if not legal.any():
+        raise SpaceError(
+            f"None of the {len(params)} points of this picture satisfies valid=. Take a larger n, "
+            "or another point with at=."
+        )
     return optimizer.predict(params), legal
 
 
@@ -129,4 +134,5 @@ def nearness(optimizer: Optimizer, kernel: Kernel, at: Params, names: Sequence[s
     P = np.array([space.encode({**at, **{name: row[name] for name in names}}) for row in rows])
     size = np.sqrt(kernel.diagonal(X) * kernel.diagonal(P))
     pairs = zip(X, P, strict=True)
-    return np.array([kernel(x[None], p[None])[0, 0] for x, p in pairs]) / np.maximum(size, 1e-300)
+    together = np.array([kernel(x[None], p[None])[0, 0] for x, p in pairs])
+    return np.clip(together / np.maximum(size, 1e-300), 0.0, 1.0)

@@ -37,6 +37,8 @@ from rahbo.risk import MeanVariance
 FAINT = 0.12
 # How much farther from the best than the median a value may be to have a colour of its own.
 STEEP = 3.0
+# From so many points on they are drawn smaller, or they would hide the map.
+CROWD = 60
 
 Quantity = Literal["mean", "noise_std", "acquisition"]
 
@@ -197,9 +199,12 @@ def draw_surface(record: Surface, quantity: Quantity, ax: Axes) -> Axes:
         below, above = np.nanmin(field) < low, np.nanmax(field) > high
         extend = "min" if below else "max" if above else "neither"
         figure.colorbar(mesh, ax=ax, pad=0.02, extend=extend)
+    alphas = (FAINT + (1.0 - FAINT) * record.nearness).tolist()
+    crowd = max(1.0, np.sqrt(len(record.points) / CROWD))
     ax.scatter(
-        record.points[:, 0], record.points[:, 1], s=8.0 * np.sqrt(record.count), c="white",
-        edgecolors=INK, linewidths=0.6, alpha=FAINT + (1.0 - FAINT) * record.nearness, zorder=2,
+        record.points[:, 0], record.points[:, 1], s=8.0 * np.sqrt(record.count) / crowd,
+        c=[(1.0, 1.0, 1.0, a) for a in alphas], edgecolors=[(0.0, 0.0, 0.0, a) for a in alphas],
+        linewidths=0.6 / crowd, zorder=2,
     )  # fmt: skip
     ax.plot(
         [], [], "o", color="white", markeredgecolor=INK, markersize=4, markeredgewidth=0.6,
