@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rahbo
-from rahbo.belief import believe, fits_before, valued
+from rahbo.belief import believe, believed_after, fits_before, valued
 from rahbo.errors import NotReadyError
 from rahbo.observations import Observations
 from rahbo.settings import Refit
@@ -79,6 +79,21 @@ def test_a_changed_trial_drops_the_fits_that_saw_it():
     _, fresh, _ = believe(changed, opt.settings, {})
     assert model.learned.mean.kernel.lengthscales == fresh.learned.mean.kernel.lengthscales
     assert np.array_equal(model.mean.chol, fresh.mean.chol)
+
+
+def test_what_was_believed_after_so_many_trials_is_not_learned_again(monkeypatch):
+    opt = run()
+    ends = [2, 4, 5, 8, 10]
+    now = {end: believe(opt.trials[:end], opt.settings, {})[:2] for end in ends}
+    _, _, fits = believe(opt.trials, opt.settings, {})
+    monkeypatch.setattr(type(opt.settings.model), "learn", lambda *_: pytest.fail("learned again"))
+    after = dict(zip(ends, believed_after(opt.trials, opt.settings, fits, ends), strict=True))
+    for end, (observations, model) in after.items():
+        then, believed = now[end]
+        assert np.array_equal(observations.values, then.values)
+        assert np.array_equal(model.mean.chol, believed.mean.chol) == (end >= 4)
+    # Before the first fit there is none to take but that.
+    assert after[2][1].learned is after[4][1].learned is fits[4, 4].learned
 
 
 def test_nothing_told_is_nothing_believed():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rahbo.errors import NotReadyError
@@ -49,6 +49,28 @@ def believe(
     fits, learned = _learn(rounds, _first_fit(trials), settings, fits)
     observations = observations_of(rounds, settings.sign)
     return observations, settings.model.condition(observations, learned), fits
+
+
+def believed_after(
+    trials: Sequence[Trial], settings: Settings, fits: Fits, ends: Iterable[int]
+) -> Iterator[tuple[Observations, MeanNoiseModel]]:
+    """The data and both posteriors after the first so many trials, with nothing learned again.
+
+    The hyperparameters are those of the run at the time; before its first fit, those of that.
+
+    Args:
+        trials: Those of the run.
+        settings: Its settings.
+        fits: What `believe` gave for all these trials.
+        ends: Numbers of trials, each with a value among them.
+    """
+    first = _first_fit(list(trials))
+    stages = sorted(stage for start, stage in fits if start == first)
+    for end in ends:
+        rounds = valued(trials[:end])
+        stage = max((s for s in stages if s <= len(rounds)), default=stages[0])
+        observations = observations_of(rounds, settings.sign)
+        yield observations, settings.model.condition(observations, fits[first, stage].learned)
 
 
 def fits_before(fits: Fits, trial: Trial) -> Fits:

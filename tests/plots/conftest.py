@@ -1,7 +1,9 @@
-"""Finished runs to draw, made once."""
+"""Finished experiments and runs to draw, made once."""
 
+import numpy as np
 import pytest
 
+import rahbo
 from rahbo.experiments.records import Store
 from rahbo.experiments.runner import run_cases
 from rahbo.experiments.spec import PROBLEMS, Experiment
@@ -44,3 +46,53 @@ def finished(experiments, smooth, tmp_path_factory):
         for experiment in several:
             run_cases(experiment.cases(), store)
     return store
+
+
+def told(space, f, *, design=8, chosen=3, failures=(), **settings):
+    """A run of a noisy function: its initial design, then what the strategy chose."""
+    opt = rahbo.Optimizer(space, n_initial=design, repeats=3, seed=5, **settings)
+    rng = np.random.default_rng(1)
+    for i in range(design + chosen):
+        s = opt.ask()
+        mean, noise_std = f(**s.params)
+        if i in failures:
+            opt.tell_failure(s, "lost", repeat=0)
+        opt.tell(s, mean + noise_std * rng.standard_normal(2 if i in failures else 3))
+    return opt
+
+
+@pytest.fixture(scope="session")
+def flat():
+    """A run with two numbers, one on a log scale, that is maximised."""
+
+    def f(lr, x):
+        return -((np.log10(lr) + 2.0) ** 2) - x, 0.05 + 0.4 * x
+
+    return told({"lr": rahbo.Float(1e-4, 1.0, log=True), "x": (0.0, 1.0)}, f)
+
+
+@pytest.fixture(scope="session")
+def mixed():
+    """A run with all kinds of inputs that is minimised, in which two evaluations failed."""
+
+    def f(lr, depth, kind, x):
+        return (np.log10(lr) + 2.0) ** 2 + 0.1 * depth, 0.3 if kind == "b" else 0.05
+
+    space = {
+        "lr": rahbo.Float(1e-4, 1.0, log=True),
+        "depth": rahbo.Int(1, 5),
+        "kind": ["a", "b", "c"],
+        "x": (0.0, 1.0),
+    }
+    return told(space, f, design=10, failures=(2, 11), direction="minimize")
+
+
+@pytest.fixture(scope="session")
+def listed():
+    """A run over a list of candidates."""
+    rows = [{"solvent": s, "t": t} for s in ("water", "DMF") for t in (20.0, 40.0, 60.0, 80.0)]
+
+    def f(solvent, t):
+        return -(((t - 60.0) / 40.0) ** 2), 0.3 if solvent == "DMF" else 0.05
+
+    return told(rahbo.Candidates(rows), f, design=5)

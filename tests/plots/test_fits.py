@@ -6,7 +6,16 @@ from matplotlib.figure import Figure
 
 import rahbo
 from rahbo.errors import NotReadyError, SettingsError, SpaceError
-from rahbo.plots.fits import draw_fit_1d, draw_noise_1d, figure_of_fits, fit_1d
+from rahbo.plots.fits import (
+    draw_fit_1d,
+    draw_noise_1d,
+    draw_noise_std_1d,
+    figure_of_fits,
+    figure_of_slices,
+    fit_1d,
+    fit_slice,
+    slices,
+)
 
 
 def told(space, direction="maximize"):
@@ -49,7 +58,8 @@ def test_the_data_are_those_told(opt):
     at = fit.points == first.params["x"]
     np.testing.assert_allclose(fit.sample_var[at], np.var(list(first.values.values()), ddof=1))
     report = opt.recommend()
-    assert (fit.reported, fit.reported_mean) == (report.params["x"], report.mean)
+    assert fit.reported == report.params["x"]
+    np.testing.assert_allclose(fit.reported_mean, report.mean)
 
 
 def test_values_keep_the_users_sign():
@@ -65,10 +75,10 @@ def test_values_keep_the_users_sign():
 def test_the_grid_follows_the_scale_of_the_parameter():
     fit = fit_1d(told({"lr": rahbo.Float(1e-2, 1.0, log=True)}), n=3)
     np.testing.assert_allclose(fit.x, [0.01, 0.1, 1.0])
-    assert fit.log
+    assert fit.input.log
     fit = fit_1d(told({"depth": rahbo.Int(1, 7)}), n=100)
     assert fit.x.tolist() == [1, 2, 3, 4, 5, 6, 7]
-    assert fit.name == "depth"
+    assert fit.input.name == "depth"
 
 
 @pytest.mark.parametrize(
@@ -127,3 +137,88 @@ def test_figures_hold_a_column_a_run_and_can_be_saved(opt, n, tmp_path):
     assert len(labels) == len(set(labels)) == 7
     figure.savefig(tmp_path / "fits.png")
     assert (tmp_path / "fits.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("run", ["flat", "mixed"])
+def test_slices_go_through_the_recommendation(run, request):
+    opt = request.getfixturevalue(run)
+    best = opt.recommend()
+    found = slices(opt, n=7)
+    assert list(found) == list(opt.settings.space.names)
+    for name, fit in found.items():
+        assert fit.input.value(fit.reported) == best.params[name]
+        np.testing.assert_allclose(fit.reported_mean, best.mean)
+        for i, x in enumerate(fit.x.tolist()):
+            there = opt.predict({**best.params, name: fit.input.value(x)})
+            np.testing.assert_allclose(fit.mean[i], there.mean)
+            np.testing.assert_allclose((fit.mean_lower[i], fit.mean_upper[i]), there.mean_interval)
+            np.testing.assert_allclose(fit.noise_var[i], there.noise_std**2)
+        told = sorted(v for t in opt.trials for v in t.values.values())
+        np.testing.assert_allclose(np.sort(fit.repeat_y), told)
+
+
+def test_a_slice_may_go_through_any_point(flat):
+    fit = fit_slice(flat, "x", at={"lr": 0.5, "x": 0.2}, n=3)
+    np.testing.assert_allclose(fit.mean[2], flat.predict({"lr": 0.5, "x": 1.0}).mean)
+    assert fit.reported == 0.2
+
+
+def test_what_is_far_from_a_slice_is_faint(flat, opt):
+    fit = fit_slice(flat, "x")
+    ax = draw_fit_1d(fit, Figure().subplots())
+    alpha = ax.collections[0].get_facecolors()[:, 3]
+    order = np.argsort(fit.repeat_nearness)
+    assert np.all(np.diff(alpha[order]) >= 0.0)
+    assert alpha.min() < 0.9 * alpha.max()
+    # In one dimension all is on the line.
+    np.testing.assert_allclose(fit_1d(opt).repeat_nearness, 1.0)
+    np.testing.assert_allclose(fit_1d(opt).nearness, 1.0)
+
+
+def test_what_is_forbidden_is_left_blank():
+    data = [({"x": x}, [x, x]) for x in (0.1, 0.4)]
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, valid=lambda p: p["x"] < 0.6, data=data, seed=0)
+    fit = fit_1d(opt, n=3)
+    for curve in (fit.mean, fit.mean_upper, fit.noise_var, fit.noise_var_lower):
+        assert np.isnan(curve).tolist() == [False, False, True]
+    draw_noise_std_1d(fit, draw_fit_1d(fit, Figure().subplots()))
+
+
+def test_choices_are_bars_with_names(mixed):
+    fit = fit_slice(mixed, "kind")
+    ax = draw_fit_1d(fit, Figure().subplots())
+    (bars,) = ax.containers
+    np.testing.assert_array_equal(bars.lines[0].get_ydata(), fit.mean)
+    ends = np.array(bars.lines[2][0].get_segments())[:, :, 1]
+    np.testing.assert_allclose(ends, np.column_stack([fit.mean_lower, fit.mean_upper]))
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["a", "b", "c"]
+
+
+def test_the_noise_std_is_the_root_of_the_variance(opt):
+    fit = fit_1d(opt, n=11)
+    ax = draw_noise_std_1d(fit, Figure().subplots(), truth=np.exp)
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    np.testing.assert_allclose(lines["posterior"].get_ydata() ** 2, fit.noise_var)
+    np.testing.assert_allclose(ax.collections[0].get_offsets()[:, 1] ** 2, fit.sample_var)
+    np.testing.assert_allclose(lines["reported point"].get_ydata()[0] ** 2, fit.reported_noise_var)
+    assert ax.get_ylim()[0] == 0.0
+    assert ax.get_ylabel() == "noise std"
+
+
+def test_slices_are_drawn_below_each_other_in_fours(mixed, flat):
+    figure = figure_of_slices(slices(mixed, n=5))
+    assert len(figure.axes) == 8
+    assert [ax.get_xlabel() for ax in figure.axes[:4]] == ["lr", "depth", "kind", "x"]
+    assert [ax.get_ylabel() for ax in figure.axes] == ["value", "", "", "", "noise std", "", "", ""]
+    one = fit_slice(flat, "x", n=5)
+    five = figure_of_slices({str(i): one for i in range(5)})
+    assert [ax.get_visible() for ax in five.axes[8:12]] == [True, False, False, False]
+    with pytest.raises(SettingsError, match="at least one"):
+        figure_of_slices({})
+
+
+def test_what_has_no_slices_is_refused(flat, listed):
+    with pytest.raises(SpaceError, match="ranking"):
+        slices(listed)
+    with pytest.raises(SettingsError, match="'z'"):
+        fit_slice(flat, "z")

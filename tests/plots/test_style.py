@@ -4,7 +4,7 @@ import matplotlib as mpl
 from matplotlib.colors import to_rgb
 
 from rahbo.experiments.spec import METHODS
-from rahbo.plots.style import COLORS, DASHES, STYLE, legend_below, panels, save, styled
+from rahbo.plots.style import COLORS, DASHES, STYLE, fitting, legend_below, panels, save, styled
 
 
 def test_the_style_holds_inside_and_leaves_nothing_behind():
@@ -48,3 +48,9 @@ def test_saving_gives_png_and_pdf_the_same_each_time(tmp_path):
     assert first[0].read_bytes().startswith(b"\x89PNG")
     assert first[1].read_bytes().startswith(b"%PDF")
     assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
+
+
+def test_names_are_shortened_and_never_mathematics():
+    assert fitting("lr") == "lr"
+    assert fitting("a" * 30) == "a" * 23 + "…"
+    assert fitting("$x$", 3) == r"\$x\$"

@@ -1,43 +1,56 @@
-"""What a run with one parameter believes, beside what it measured.
+"""What a run believes along one parameter, beside what it measured.
 
-`fit_1d` computes a record. `draw_fit_1d` (the mean) and `draw_noise_1d` (the noise variance) draw
-it on given axes, `figure_of_fits` several runs side by side. Everything is in user units.
+`fit_1d` computes the record of a run with one parameter, `fit_slice` that of a line through a point
+of any space, `slices` one for each input. `draw_fit_1d` (the mean), `draw_noise_1d` (the noise
+variance) and `draw_noise_std_1d` (its root) draw a record on given axes, `figure_of_fits` several
+runs side by side, `figure_of_slices` all inputs of a run. Everything is in user units.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
 
 from rahbo.arrays import Array
-from rahbo.checks import is_whole
 from rahbo.errors import SettingsError, SpaceError
 from rahbo.optimizer import Optimizer
-from rahbo.space import Float, Int
-
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-# Told apart in every common form of colour blindness, and in grey (Okabe and Ito's palette).
-TRUTH, BELIEF, DATA, CHOSEN, REPORT = "#000000", "#0072B2", "#666666", "#E69F00", "#D55E00"
+from rahbo.plots.inputs import (
+    Input,
+    Params,
+    check_size,
+    input_named,
+    inputs_of,
+    nearness,
+    predictions,
+    shown_point,
+)
+from rahbo.plots.style import BELIEF, CHOSEN, DATA, REPORT, TRUTH, legend_below, panels, styled
+from rahbo.space import Candidates, Categorical
 
 Curve = Callable[[Array], Array]
+
+WRAP = 4
+# What is far from a slice is faint, not hidden.
+FAINT, CLEAR = 0.07, 0.55
+# A band of the noise may be far wider than anything measured: it is cut off above so many times it.
+CUT = 2.5
 
 
 @dataclass(frozen=True, eq=False)
 class Fit1D:
-    """Both posteriors over one parameter, and the data behind them.
+    """Both posteriors along one parameter, and the data behind them.
 
     Attributes:
-        name: The parameter.
-        log: Whether it is on a log scale.
-        x: Where the posteriors are given, ``(m,)``.
-        mean: Posterior mean of the objective, ``(m,)``.
+        input: The parameter.
+        x: Where the posteriors are given, ``(m,)``; choices stand at 0, 1, 2 and so on.
+        mean: Posterior mean of the objective, ``(m,)``; all posteriors are NaN where ``valid``
+            forbids the point.
         mean_lower: Lower end of its confidence interval, ``(m,)``.
         mean_upper: Upper end, ``(m,)``.
         noise_var: Centre of the noise variance, ``(m,)``.
@@ -45,16 +58,17 @@ class Fit1D:
         noise_var_upper: Upper end, ``(m,)``.
         points: Distinct points evaluated, ``(n,)``.
         sample_var: Their sample variances, ``(n,)``; NaN where one repeat is all.
+        nearness: How much each says of the noise on the line, from 0 to 1, ``(n,)``.
         repeat_x: The point of every single evaluation, ``(N,)``.
         repeat_y: Its value, ``(N,)``.
+        repeat_nearness: How much it says of the mean on the line, from 0 to 1, ``(N,)``.
         chosen: The points that the strategy chose, in order, ``(T,)``.
-        reported: The recommended point.
+        reported: The point that the line goes through, by default the recommended one.
         reported_mean: The posterior mean there.
         reported_noise_var: The noise variance there.
     """
 
-    name: str
-    log: bool
+    input: Input
     x: Array
     mean: Array
     mean_lower: Array
@@ -64,8 +78,10 @@ class Fit1D:
     noise_var_upper: Array
     points: Array
     sample_var: Array
+    nearness: Array
     repeat_x: Array
     repeat_y: Array
+    repeat_nearness: Array
     chosen: Array
     reported: float
     reported_mean: float
@@ -83,36 +99,72 @@ def fit_1d(optimizer: Optimizer, *, n: int = 301) -> Fit1D:
         SpaceError: The space is not one Float or Int.
         NotReadyError: Nothing has been told yet.
     """
-    name, parameter = _only_parameter(optimizer)
-    if not is_whole(n) or n < 2:
-        raise SettingsError(f"fit_1d(n) needs a whole number >= 2, got {n!r}.")
-    x = _grid(parameter, n)
-    beliefs = optimizer.predict([{name: value} for value in x.tolist()])
-    report = optimizer.recommend()
-    valued = [trial for trial in optimizer.trials if trial.values]
-    observations = optimizer.observations
-    space, sign = optimizer.settings.space, optimizer.settings.sign
-    points = np.array([float(space.decode(p)[name]) for p in observations.X])
-    std_lower, std_upper = np.array([b.noise_std_interval for b in beliefs]).T
-    mean_lower, mean_upper = np.array([b.mean_interval for b in beliefs]).T
+    spec = optimizer.settings.space.spec
+    if isinstance(spec, Candidates) or len(spec) > 1 or any(
+        isinstance(kind, Categorical) for kind in spec.values()
+    ):  # fmt: skip
+        raise SpaceError(
+            f"fit_1d() needs a space of one Float or Int, got {spec!r}. Use fit_slice()."
+        )
+    (name,) = spec
+    return fit_slice(optimizer, name, n=n)
+
+
+def slices(optimizer: Optimizer, *, at: Params | None = None, n: int = 101) -> dict[str, Fit1D]:
+    """The record of each input along a line through one point; as `fit_slice` in all else."""
+    point = shown_point(optimizer, at)
+    return {name: fit_slice(optimizer, name, at=point, n=n) for name in inputs_of(optimizer)}
+
+
+def fit_slice(optimizer: Optimizer, name: str, *, at: Params | None = None, n: int = 101) -> Fit1D:
+    """Compute the record along one input, all others fixed.
+
+    Args:
+        optimizer: The run, with something told.
+        name: The input.
+        at: A point of the line; by default the recommended one.
+        n: Points of the grid, at least 2; no more than there are values.
+
+    Raises:
+        SpaceError: The space is a list of candidates.
+        NotReadyError: Nothing has been told yet.
+    """
+    axis = input_named(optimizer, name)
+    check_size("A slice", n)
+    at = shown_point(optimizer, at)
+    x = axis.grid(n)
+    beliefs, legal = predictions(optimizer, [{**at, name: axis.value(v)} for v in x.tolist()])
+    there = optimizer.predict(at)
+    observations, space = optimizer.observations, optimizer.settings.space
+    points = axis.places([space.decode(p) for p in observations.X])
+    model = optimizer.model
+    mean_kernel, noise_gp = model.mean.kernel, model.noise.gp
+    near = nearness(optimizer, mean_kernel, at, [name])
+    noise_kernel = mean_kernel if noise_gp is None else noise_gp.kernel
+    curves = np.array([[b.mean, *b.mean_interval, b.noise_std, *b.noise_std_interval]
+                       for b in beliefs]).T  # fmt: skip
+    curves[:, ~legal] = np.nan
+    mean, mean_lower, mean_upper, noise_std, std_lower, std_upper = curves
+    chosen = [t.params for t in optimizer.trials if t.values and t.source == "strategy"]
     return Fit1D(
-        name=name,
-        log=parameter.log,
+        input=axis,
         x=x,
-        mean=np.array([b.mean for b in beliefs]),
+        mean=mean,
         mean_lower=mean_lower,
         mean_upper=mean_upper,
-        noise_var=np.array([b.noise_std for b in beliefs]) ** 2,
+        noise_var=noise_std**2,
         noise_var_lower=std_lower**2,
         noise_var_upper=std_upper**2,
         points=points,
         sample_var=observations.sample_var,
+        nearness=nearness(optimizer, noise_kernel, at, [name]),
         repeat_x=points[observations.point],
-        repeat_y=sign * observations.values,
-        chosen=np.array([float(t.params[name]) for t in valued if t.source == "strategy"]),
-        reported=float(report.params[name]),
-        reported_mean=report.mean,
-        reported_noise_var=report.noise_std**2,
+        repeat_y=optimizer.settings.sign * observations.values,
+        repeat_nearness=near[observations.point],
+        chosen=axis.places(chosen),
+        reported=float(axis.places([at])[0]),
+        reported_mean=there.mean,
+        reported_noise_var=there.noise_std**2,
     )
 
 
@@ -124,15 +176,8 @@ def draw_fit_1d(fit: Fit1D, ax: Axes, *, truth: Curve | None = None) -> Axes:
         ax: Where to draw.
         truth: The true mean of ``x (m,)``, where it is known.
     """
-    ax.plot(
-        fit.repeat_x, fit.repeat_y, ".", color=DATA, alpha=0.5, markersize=5,
-        markeredgewidth=0, zorder=1, label="single evaluations",
-    )  # fmt: skip
-    ax.fill_between(
-        fit.x, fit.mean_lower, fit.mean_upper, color=BELIEF, alpha=0.25, linewidth=0,
-        zorder=2, label="confidence band",
-    )  # fmt: skip
-    ax.plot(fit.x, fit.mean, color=BELIEF, linewidth=1.8, zorder=3, label="posterior")
+    _draw_data(ax, fit.repeat_x, fit.repeat_y, fit.repeat_nearness, "single evaluations", ".")
+    _draw_belief(fit, ax, fit.mean, fit.mean_lower, fit.mean_upper)
     _draw_truth(fit, ax, truth)
     _draw_chosen(fit, ax)
     _draw_reported(fit, ax, fit.reported_mean)
@@ -147,18 +192,29 @@ def draw_noise_1d(fit: Fit1D, ax: Axes, *, truth: Curve | None = None) -> Axes:
         ax: Where to draw.
         truth: The true noise variance of ``x (m,)``, where it is known.
     """
-    ax.plot(
-        fit.points, fit.sample_var, "o", color=DATA, alpha=0.6, markersize=4,
-        markeredgewidth=0, zorder=1, label="sample variances",
-    )  # fmt: skip
-    ax.fill_between(
-        fit.x, fit.noise_var_lower, fit.noise_var_upper, color=BELIEF, alpha=0.25,
-        linewidth=0, zorder=2, label="confidence band",
-    )  # fmt: skip
-    ax.plot(fit.x, fit.noise_var, color=BELIEF, linewidth=1.8, zorder=3, label="posterior")
+    _draw_data(ax, fit.points, fit.sample_var, fit.nearness, "sample variances", "o")
+    _draw_belief(fit, ax, fit.noise_var, fit.noise_var_lower, fit.noise_var_upper)
     _draw_truth(fit, ax, truth)
     _draw_reported(fit, ax, fit.reported_noise_var)
     return _label(fit, ax, "noise variance")
+
+
+def draw_noise_std_1d(fit: Fit1D, ax: Axes, *, truth: Curve | None = None) -> Axes:
+    """Draw the noise std, in the unit of the values: else as `draw_noise_1d`.
+
+    Args:
+        fit: The record.
+        ax: Where to draw.
+        truth: The true noise std of ``x (m,)``, where it is known.
+    """
+    measured, centre = np.sqrt(fit.sample_var), np.sqrt(fit.noise_var)
+    _draw_data(ax, fit.points, measured, fit.nearness, "sample std", "o")
+    _draw_belief(fit, ax, centre, np.sqrt(fit.noise_var_lower), np.sqrt(fit.noise_var_upper))
+    _draw_truth(fit, ax, truth)
+    _draw_reported(fit, ax, float(np.sqrt(fit.reported_noise_var)))
+    highest = CUT * float(np.nanmax([np.nanmax(centre), *measured]))
+    ax.set_ylim(0.0, min(ax.get_ylim()[1], highest))
+    return _label(fit, ax, "noise std")
 
 
 def figure_of_fits(
@@ -174,8 +230,6 @@ def figure_of_fits(
     Returns:
         A figure that is not shown anywhere; ``figure.savefig(path)`` writes it.
     """
-    from matplotlib.figure import Figure
-
     if not fits:
         raise SettingsError("figure_of_fits() needs at least one record, got none.")
     figure = Figure(figsize=(5.5 * len(fits), 7.0), layout="constrained", dpi=150)
@@ -197,23 +251,48 @@ def figure_of_fits(
     return figure
 
 
-def _only_parameter(optimizer: Optimizer) -> tuple[str, Float | Int]:
-    """Name and kind of the one parameter."""
-    spec = optimizer.settings.space.spec
-    if isinstance(spec, Mapping) and len(spec) == 1:
-        ((name, parameter),) = spec.items()
-        if isinstance(parameter, Float | Int):
-            return name, parameter
-    raise SpaceError(
-        f"fit_1d() needs a space of one Float or Int, got {spec!r}. Plot a run with one parameter."
-    )
+def figure_of_slices(fits: Mapping[str, Fit1D]) -> Figure:
+    """Draw the mean along each input, and below it the noise std; four inputs side by side."""
+    if not fits:
+        raise SettingsError("figure_of_slices() needs at least one record, got none.")
+    with styled():
+        columns = min(WRAP, len(fits))
+        figure, axes = panels(2 * -(-len(fits) // columns), columns)
+        for i, fit in enumerate(fits.values()):
+            row, column = 2 * (i // columns), i % columns
+            draw_fit_1d(fit, axes[row, column])
+            draw_noise_std_1d(fit, axes[row + 1, column])
+            for ax in axes[row : row + 2, column]:
+                ax.set_ylabel(ax.get_ylabel() if column == 0 else "")
+        for ax in axes.flat:
+            ax.set_visible(ax.has_data())
+        legend_below(figure, axes.flat, columns=min(4, 2 * columns))
+    return figure
 
 
-def _grid(parameter: Float | Int, n: int) -> Array:
-    """Legal values from low to high, evenly spaced on the parameter's scale, ``(m,)``."""
-    spaced = np.geomspace if parameter.log else np.linspace
-    x = np.asarray(spaced(float(parameter.low), float(parameter.high), n), dtype=np.float64)
-    return np.unique(np.round(x)) if isinstance(parameter, Int) else x
+def _draw_data(ax: Axes, x: Array, y: Array, near: Array, label: str, marker: str) -> None:
+    """What was measured, the fainter the farther from the line."""
+    color = np.tile(to_rgba(DATA), (len(x), 1))
+    color[:, 3] = FAINT + (CLEAR - FAINT) * near
+    ax.scatter(x, y, s=22 if marker == "." else 14, c=color, marker=marker, linewidths=0, zorder=1)
+    # What stands in the legend is as clear as what is on the line.
+    ax.plot([], [], marker, color=DATA, alpha=CLEAR, markeredgewidth=0, label=label)
+
+
+def _draw_belief(fit: Fit1D, ax: Axes, centre: Array, lower: Array, upper: Array) -> None:
+    """A line in a band; of choices, between which there is nothing, bars."""
+    if fit.input.choices:
+        ax.errorbar(
+            fit.x, centre, (centre - lower, upper - centre), color=BELIEF, marker="o",
+            markersize=5, capsize=4, linestyle="none", zorder=3, label="posterior and its interval",
+        )  # fmt: skip
+        ax.set_xlim(-0.5, len(fit.x) - 0.5)
+        return
+    ax.fill_between(
+        fit.x, lower, upper, color=BELIEF, alpha=0.25, linewidth=0, zorder=2,
+        label="confidence band",
+    )  # fmt: skip
+    ax.plot(fit.x, centre, color=BELIEF, linewidth=1.8, zorder=3, label="posterior")
 
 
 def _draw_truth(fit: Fit1D, ax: Axes, truth: Curve | None) -> None:
@@ -223,6 +302,8 @@ def _draw_truth(fit: Fit1D, ax: Axes, truth: Curve | None) -> None:
 
 def _draw_chosen(fit: Fit1D, ax: Axes) -> None:
     """A rug along the lower edge: a tick a round."""
+    if len(fit.chosen) == 0:
+        return
     ax.margins(y=0.1)
     ax.plot(
         fit.chosen, np.full(len(fit.chosen), 0.035), "|", color=CHOSEN, markersize=16,
@@ -239,9 +320,7 @@ def _draw_reported(fit: Fit1D, ax: Axes, height: float) -> None:
 
 
 def _label(fit: Fit1D, ax: Axes, quantity: str) -> Axes:
-    ax.set_xlabel(fit.name)
+    fit.input.label(ax.xaxis)
     ax.set_ylabel(quantity)
-    if fit.log:
-        ax.set_xscale("log")
     ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -1,4 +1,4 @@
-"""One look for all figures of the paper: type, lines, colours, and how figures are saved."""
+"""One look for all figures: type, lines, colours, and how figures are saved."""
 
 from __future__ import annotations
 
@@ -37,12 +37,14 @@ PANEL = (2.6, 2.3)
 COLORS: Mapping[str, str] = {"rahbo": "#0072B2", "gpucb": "#D55E00", "rahbo-us": "#009E73"}
 DASHES: Mapping[str, str] = {"rahbo": "-", "gpucb": "--", "rahbo-us": "-."}
 INK, GREY = "#000000", "#666666"
+# What a run believes, what it measured, where it went and what it reports; of the same palette.
+TRUTH, BELIEF, DATA, CHOSEN, REPORT = INK, "#0072B2", GREY, "#E69F00", "#D55E00"
 FIELD = "cividis"
 
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Everything drawn inside has the look of the paper's figures; nothing outside has."""
+    """Everything drawn inside has this look; nothing outside has."""
     with style.context(dict(STYLE)):
         yield
 
@@ -52,6 +54,12 @@ def panels(rows: int, columns: int, **options: Any) -> tuple[Figure, np.ndarray[
     size = (PANEL[0] * columns, PANEL[1] * rows + 0.35)
     figure = Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def fitting(text: str, most: int = 24) -> str:
+    """A name of the user's as a label: not too long, and never taken for mathematics."""
+    short = text if len(text) <= most else f"{text[: most - 1]}…"
+    return short.replace("$", r"\$")
 
 
 def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None:

@@ -1,0 +1,99 @@
+"""Whether the model can be trusted: each point predicted by the others.
+
+`left_out` computes a record, `draw_left_out` draws predictions against what was measured, and
+`draw_coverage` how often bands held it. Everything is in user units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from scipy.special import bdtr, ndtr, ndtri
+
+from rahbo.arrays import Array
+from rahbo.errors import NotReadyError
+from rahbo.optimizer import Optimizer
+from rahbo.plots.style import BELIEF, DATA, INK
+
+BAND, COVERAGE_LEVEL = 0.9, 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """The sample mean of each point, and what the others say it should be, each ``(n,)``.
+
+    Attributes:
+        measured: The sample means.
+        predicted: What the others predict.
+        std: The standard deviation of the difference, noise of the sample mean included.
+    """
+
+    measured: Array
+    predicted: Array
+    std: Array
+
+    @property
+    def levels(self) -> Array:
+        """The level of the smallest central band that holds each sample mean, ``(n,)``."""
+        return np.asarray(2.0 * ndtr(np.abs(self.measured - self.predicted) / self.std) - 1.0)
+
+    def inside(self, level: float) -> float:
+        """The share of points inside their nominal band."""
+        return float(np.mean(self.levels <= level))
+
+
+def left_out(optimizer: Optimizer) -> LeftOut:
+    """Compute the record with the hyperparameters of all data, each point left out in turn.
+
+    Raises:
+        NotReadyError: Fewer than two points have been told.
+    """
+    model, observations = optimizer.model, optimizer.observations
+    if observations.n < 2:
+        raise NotReadyError("left_out() needs two points that were told. Evaluate another one.")
+    residual, var = model.mean.leave_one_out()
+    sign, scale = optimizer.settings.sign, model.learned.scale
+    measured = sign * observations.mean
+    return LeftOut(measured, measured - sign * scale * residual, scale * np.sqrt(var))
+
+
+def draw_left_out(record: LeftOut, ax: Axes) -> Axes:
+    """Draw measured against predicted sample means with 90 % bands; on the line, all is well."""
+    width = float(ndtri(0.5 + BAND / 2.0)) * record.std
+    ax.errorbar(
+        record.predicted, record.measured, xerr=width, color=BELIEF, ecolor=(0.0, 0.45, 0.7, 0.35),
+        marker="o", markersize=3.5, markeredgewidth=0, linewidth=0.8, linestyle="none",
+        label="points left out, 90 % bands",
+    )  # fmt: skip
+    low, high = float(record.measured.min()), float(record.measured.max())
+    ax.axline((low, low), slope=1.0, color=INK, linewidth=1.0, linestyle=":", zorder=0)
+    room = 0.08 * (high - low) or 0.5
+    ax.set_xlim(min(low, record.predicted.min()) - room, max(high, record.predicted.max()) + room)
+    ax.set_ylim(low - room, high + room)
+    ax.set_xlabel("predicted by the others")
+    ax.set_ylabel("sample mean")
+    return ax
+
+
+def draw_coverage(record: LeftOut, ax: Axes) -> Axes:
+    """Draw the share of points inside their band against its nominal level.
+
+    Where the model is right and points are independent, the line stays inside the grey band nearly
+    everywhere: at each level with a probability of 95 %.
+    """
+    n, levels = len(record.levels), np.linspace(0.0, 1.0, 101)
+    # The smallest number of hits whose binomial distribution function reaches each tail.
+    below = bdtr(np.arange(n + 1.0)[:, None], n, levels)
+    tail = (1.0 - COVERAGE_LEVEL) / 2.0
+    lower, upper = (np.argmax(below >= t, axis=0) / n for t in (tail, 1.0 - tail))
+    ax.fill_between(
+        levels, lower, upper, color=DATA, alpha=0.25, linewidth=0,
+        label="what chance allows",
+    )  # fmt: skip
+    inside = [record.inside(level) for level in levels]
+    ax.plot(levels, inside, color=BELIEF, label="points inside their band")
+    ax.axline((0.0, 0.0), slope=1.0, color=INK, linewidth=1.0, linestyle=":", zorder=0)
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02), xlabel="nominal level", ylabel="share inside")
+    return ax

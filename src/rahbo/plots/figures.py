@@ -1,0 +1,101 @@
+"""A run at a glance: the panels that suit its space in one figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import get_args
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from rahbo.optimizer import Optimizer
+from rahbo.plots.calibration import draw_coverage, draw_left_out, left_out
+from rahbo.plots.fits import draw_fit_1d, draw_noise_std_1d, fit_slice
+from rahbo.plots.influence import draw_sensitivity, sensitivity
+from rahbo.plots.inputs import Params
+from rahbo.plots.points import (
+    draw_effort,
+    draw_ranking,
+    draw_trade_off,
+    effort,
+    ranking,
+    trade_off,
+)
+from rahbo.plots.replay import draw_progress, progress
+from rahbo.plots.style import legend_below, panels, styled
+from rahbo.plots.surfaces import Quantity, draw_surface, surface
+from rahbo.space import Candidates
+
+COLUMNS, RANKED = 3, 8
+
+Draw = Callable[[Axes], Axes]
+
+
+def overview(optimizer: Optimizer) -> Figure:
+    """Draw all there is to see of a run.
+
+    With one input: both fits. With two: maps. With more: slices along the three that matter most,
+    and maps over the first two of them. Of a list of candidates: the best of its points. Then, for
+    all: mean against noise, progress, evaluations of each point, and how well the model predicts.
+
+    Args:
+        optimizer: The run, with something told.
+
+    Returns:
+        A figure that is not shown anywhere; ``figure.savefig(path)`` writes it.
+
+    Raises:
+        NotReadyError: Nothing has been told yet.
+    """
+    at = optimizer.recommend().params
+    drawn = [*_of_space(optimizer, at), *_of_points(optimizer, at), *_of_model(optimizer)]
+    with styled():
+        figure, axes = panels(-(-len(drawn) // COLUMNS), COLUMNS)
+        for ax, draw in zip(axes.flat, drawn, strict=False):
+            draw(ax)
+        for ax in axes.flat[len(drawn) :]:
+            ax.set_visible(False)
+        legend_below(figure, axes.flat[: len(drawn)], columns=COLUMNS)
+    return figure
+
+
+def _of_space(optimizer: Optimizer, at: Params) -> list[Draw]:
+    """What is believed over the space."""
+    if isinstance(optimizer.settings.space.spec, Candidates):
+        return [partial(draw_ranking, ranking(optimizer, at=at, most=RANKED))]
+    names = optimizer.settings.space.names
+    if len(names) == 1:
+        return _slices(optimizer, at, names)
+    shares = sensitivity(optimizer)
+    leading = shares.leading()[:COLUMNS]
+    along = _slices(optimizer, at, leading) if len(names) > 2 else []
+    # In the order of the space, so that two inputs do not change places as a run goes on.
+    first, second = sorted(leading[:2], key=names.index)
+    over = surface(optimizer, (first, second), at=at)
+    maps = [partial(draw_surface, over, quantity) for quantity in get_args(Quantity)]
+    return [*along, *maps, partial(draw_sensitivity, shares)]
+
+
+def _slices(optimizer: Optimizer, at: Params, names: Sequence[str]) -> list[Draw]:
+    fits = [fit_slice(optimizer, name, at=at) for name in names]
+    return [partial(draw, fit) for draw in (draw_fit_1d, draw_noise_std_1d) for fit in fits]
+
+
+def _of_points(optimizer: Optimizer, at: Params) -> list[Draw]:
+    """What was evaluated, and what came of it."""
+    return [
+        partial(draw_trade_off, trade_off(optimizer, at=at)),
+        partial(draw_progress, progress(optimizer)),
+        partial(draw_effort, effort(optimizer, at=at)),
+    ]
+
+
+def _of_model(optimizer: Optimizer) -> list[Draw]:
+    """How well points are predicted; nothing of a single one."""
+    if optimizer.observations.n < 2:
+        return []
+    record = left_out(optimizer)
+    # With one input the fit itself shows how often its band holds what was measured.
+    one = len(optimizer.settings.space.names) == 1
+    return [partial(draw_left_out, record), *([] if one else [partial(draw_coverage, record)])]

@@ -1,0 +1,127 @@
+"""Which inputs matter: how much of what the model says of mean and noise each of them explains.
+
+Notation: U and U' are independent uniform points ``(N, p)`` over the space, U_j is U with input j
+from U'; h is the posterior mean of f, or that of the latent noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from rahbo.arrays import Array
+from rahbo.model.gp import GP
+from rahbo.optimizer import Optimizer
+from rahbo.plots.inputs import check_size, inputs_of
+from rahbo.plots.style import BELIEF, CHOSEN, fitting
+from rahbo.threads import one_blas_thread
+
+SEED = 2111
+CHUNK = 1024
+# Variance below this share of the square is rounding.
+FLAT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """Shares of the variation of mean and noise over the space, each ``(p,)``.
+
+    Attributes:
+        names: The inputs.
+        mean_alone: Of the posterior mean, the share that the input explains by itself.
+        mean_total: The share that would vanish with the input fixed, interactions included.
+        noise_alone: Of the log noise variance (variance, for ``DirectNoise``), the first share.
+        noise_total: The second; all are zero of what does not vary.
+    """
+
+    names: tuple[str, ...]
+    mean_alone: Array
+    mean_total: Array
+    noise_alone: Array
+    noise_total: Array
+
+    def leading(self) -> list[str]:
+        """The inputs in order of their larger total share, the largest first."""
+        order = np.argsort(-np.maximum(self.mean_total, self.noise_total), kind="stable")
+        return [self.names[j] for j in order]
+
+
+def sensitivity(optimizer: Optimizer, *, n: int = 1024) -> Sensitivity:
+    """Compute the shares from quasi-random points over the whole space, ``valid`` or not.
+
+    alone_j = 1 - E[(h(U') - h(U_j))^2] / (2 Var[h]),  total_j = E[(h(U) - h(U_j))^2] / (2 Var[h])
+
+    Args:
+        optimizer: The run, with something told.
+        n: Points, best a power of 2; p + 2 times as many are predicted.
+
+    Raises:
+        SpaceError: The space is a list of candidates, whose inputs do not vary by themselves.
+        NotReadyError: Nothing has been told yet.
+    """
+    from scipy.stats import qmc
+
+    names = tuple(inputs_of(optimizer))
+    check_size("sensitivity(n)", n)
+    space, model, p = optimizer.settings.space, optimizer.model, len(names)
+    sobol = qmc.Sobol(2 * p, scramble=True, rng=np.random.default_rng(SEED))
+    # A whole power of 2 is what keeps the sequence balanced.
+    both = sobol.random_base2(int(np.ceil(np.log2(n))))[:n]
+    U, other = both[:, :p], both[:, p:]
+    swapped = np.repeat(U[None], p, axis=0)
+    for j in range(p):
+        swapped[j, :, j] = other[:, j]
+    X = space.from_uniform(np.vstack([U, other, *swapped]))
+    with one_blas_thread():
+        mean = _shares(_posterior_mean(model.mean, X).reshape(p + 2, n))
+        if model.noise.gp is None:
+            latent = model.noise.latent(X)[0]
+        else:
+            latent = _posterior_mean(model.noise.gp, X)
+    return Sensitivity(names, *mean, *_shares(latent.reshape(p + 2, n)))
+
+
+def _posterior_mean(gp: GP, X: Array) -> Array:
+    """The mean alone ``(m,)``, a chunk at a time: the deviation would cost far more."""
+    pieces = np.array_split(X, -(-len(X) // CHUNK))
+    return np.concatenate([gp.prior_mean + gp.kernel(x, gp.X) @ gp.weights for x in pieces])
+
+
+def _shares(h: Array) -> tuple[Array, Array]:
+    """First-order and total shares ``(p,)`` from ``h (p + 2, n)`` at U, U' and each U_j."""
+    here, other, swapped = h[0], h[1], h[2:]
+    variance = float(np.var(h[:2]))
+    if variance <= FLAT * float(np.mean(h[:2] ** 2)):
+        return np.zeros(len(swapped)), np.zeros(len(swapped))
+    alone = 1.0 - np.mean((other - swapped) ** 2, axis=1) / (2.0 * variance)
+    total = np.mean((here - swapped) ** 2, axis=1) / (2.0 * variance)
+    return np.clip(alone, 0.0, 1.0), np.asarray(total)
+
+
+def draw_sensitivity(record: Sensitivity, ax: Axes, *, most: int = 8) -> Axes:
+    """Draw bars of the leading inputs: dark what each explains alone, pale with interactions.
+
+    Args:
+        record: The shares.
+        ax: Where to draw.
+        most: How many inputs, at most.
+    """
+    names = record.leading()[:most]
+    rows = [record.names.index(name) for name in names]
+    y = np.arange(len(rows))
+    for alone, total, shift, color, label in (
+        (record.mean_alone, record.mean_total, -0.2, BELIEF, "mean"),
+        (record.noise_alone, record.noise_total, 0.2, CHOSEN, "noise"),
+    ):
+        ax.barh(
+            y + shift, total[rows], 0.36, color=color, alpha=0.3,
+            label=f"{label}, with interactions",
+        )  # fmt: skip
+        ax.barh(y + shift, alone[rows], 0.36, color=color, label=f"{label}, input alone")
+    ax.set_yticks(y, [fitting(name, 14) for name in names])
+    ax.invert_yaxis()
+    ax.set_xlim(0.0, max(1.0, ax.get_xlim()[1]))
+    ax.set_xlabel("share of variation")
+    return ax

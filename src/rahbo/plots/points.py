@@ -1,0 +1,273 @@
+"""Evaluated points: mean against noise, the best of them one by one, and what each cost.
+
+`trade_off`, `ranking` and `effort` compute records; `draw_trade_off`, `draw_ranking` and
+`draw_effort` draw them on given axes. They suit every space, a list of candidates too. Everything
+is in user units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from rahbo.arrays import Array, Index, Mask
+from rahbo.errors import SettingsError
+from rahbo.ledger import outcomes_of
+from rahbo.optimizer import Optimizer
+from rahbo.plots.inputs import Params, shown_point
+from rahbo.plots.style import BELIEF, CHOSEN, DATA, INK, REPORT, fitting
+from rahbo.report.recommendation import Prediction, short
+
+# How much farther from the best than nine points of ten a mean may be and still be shown in place.
+FAR = 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class TradeOff:
+    """Mean against noise std of the evaluated points, and which of them some alpha would report.
+
+    Attributes:
+        points: What is believed of each, with its intervals.
+        frontier: Rows of those that some alpha would report, from alpha = 0 on, ``(c,)``.
+        alphas: From which alpha on each of them is, ``(c,)``.
+        reported: The row of the recommended point.
+        minimised: Whether smaller values are better.
+    """
+
+    points: tuple[Prediction, ...]
+    frontier: Index
+    alphas: Array
+    reported: int
+    minimised: bool
+
+    @property
+    def mean(self) -> Array:
+        """Posterior means, ``(n,)``."""
+        return np.array([p.mean for p in self.points])
+
+    @property
+    def noise_std(self) -> Array:
+        """Noise stds, ``(n,)``."""
+        return np.array([p.noise_std for p in self.points])
+
+
+def trade_off(optimizer: Optimizer, *, at: Params | None = None) -> TradeOff:
+    """Compute the record of all evaluated points that satisfy ``valid``.
+
+    Args:
+        optimizer: The run, with something told.
+        at: The evaluated point to mark; by default the recommended one.
+
+    Raises:
+        NotReadyError: Nothing has been told yet.
+    """
+    found = optimizer.frontier()
+    rows = [found.evaluated.index(choice.prediction) for choice in found.choices]
+    return TradeOff(
+        points=found.evaluated,
+        frontier=np.array(rows),
+        alphas=np.array([choice.alpha_from for choice in found.choices]),
+        reported=_row(shown_point(optimizer, at), found.evaluated),
+        minimised=optimizer.settings.sign < 0,
+    )
+
+
+def _row(at: Params, points: tuple[Prediction, ...]) -> int:
+    row = next((i for i, p in enumerate(points) if p.params == at), None)
+    if row is None:
+        raise SettingsError(f"at= must be a point that was evaluated, got {dict(at)!r}.")
+    return row
+
+
+def draw_trade_off(record: TradeOff, ax: Axes) -> Axes:
+    """Draw the points with their intervals, the frontier, and the recommended point."""
+    mean, noise_std = record.mean, record.noise_std
+    ends = np.array([(p.mean_interval, p.noise_std_interval) for p in record.points])
+    bars = np.abs(ends - np.stack([mean, noise_std], axis=1)[:, :, None]).transpose(1, 2, 0)
+    ax.errorbar(
+        noise_std, mean, *bars, color=DATA, ecolor=(*(0.4,) * 3, 0.3), marker="o", markersize=3.5,
+        linewidth=0.8, linestyle="none", markeredgewidth=0, zorder=1,
+        label="evaluated points",
+    )  # fmt: skip
+    ax.plot(
+        noise_std[record.frontier], mean[record.frontier], "o-", color=BELIEF, markersize=5,
+        linewidth=1.4, zorder=2, label="best for some α",
+    )  # fmt: skip
+    _mark(ax, noise_std[record.reported], mean[record.reported])
+    ax.set_xlim(*_with_room(0.0, float(max(noise_std.max(), np.quantile(ends[:, 1], 0.95)))))
+    low, high = _with_room(*_worth_showing(record))
+    off = (mean < low) | (mean > high)
+    if off.any():
+        ax.plot(
+            noise_std[off], np.full(off.sum(), high if record.minimised else low),
+            "^" if record.minimised else "v", color=DATA, markersize=5, clip_on=False,
+            label="evaluated, far worse",
+        )  # fmt: skip
+    ax.set_ylim(low, high)
+    ax.set_xlabel("noise std")
+    ax.set_ylabel("mean (minimised)" if record.minimised else "mean")
+    return ax
+
+
+def _worth_showing(record: TradeOff) -> tuple[float, float]:
+    """The range of means without the few that are far worse than all others."""
+    sign = -1.0 if record.minimised else 1.0
+    mean = sign * record.mean
+    best = float(mean.max())
+    worst = best - FAR * (best - float(np.quantile(mean, 0.1)))
+    worst = min(max(worst, float(mean.min())), float(mean[record.frontier].min()))
+    low, high = sorted((sign * worst, sign * best))
+    return low, high
+
+
+def _with_room(low: float, high: float) -> tuple[float, float]:
+    room = 0.08 * (high - low) or 0.5
+    return low - room, high + room
+
+
+def _mark(ax: Axes, x: float, y: float) -> None:
+    ax.plot(
+        [x], [y], "*", color=REPORT, markersize=13, markeredgecolor="white", zorder=4,
+        linestyle="none", label="reported point",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The best evaluated points by their pessimistic risk value, best first.
+
+    Attributes:
+        points: What is believed of each.
+        repeats: All values told at each.
+        reported: The row of the recommended point; None if it is not among them.
+    """
+
+    points: tuple[Prediction, ...]
+    repeats: tuple[Array, ...]
+    reported: int | None
+
+
+def ranking(optimizer: Optimizer, *, at: Params | None = None, most: int = 10) -> Ranking:
+    """Compute the record of the best evaluated points, ``most`` at most.
+
+    Args:
+        optimizer: The run, with something told.
+        at: The evaluated point to mark; by default the recommended one.
+        most: How many points, at most.
+
+    Raises:
+        NotReadyError: Nothing has been told yet.
+    """
+    if most < 1:
+        raise SettingsError(f"ranking(most) needs a whole number >= 1, got {most!r}.")
+    sign, space = optimizer.settings.sign, optimizer.settings.space
+    points = optimizer.frontier().evaluated
+    # The pessimistic end is the lower one of what is maximised.
+    worst = [p.risk_interval.lower if sign > 0 else -p.risk_interval.upper for p in points]
+    best = np.argsort(-np.array(worst), kind="stable")[:most].tolist()
+    told = optimizer.observations
+    place = {x.tobytes(): i for i, x in enumerate(told.X)}
+    repeats = [told.repeats(place[space.encode(points[i].params).tobytes()]) for i in best]
+    marked = _row(shown_point(optimizer, at), points)
+    return Ranking(
+        tuple(points[i] for i in best),
+        tuple(sign * values for values in repeats),
+        best.index(marked) if marked in best else None,
+    )
+
+
+def draw_ranking(record: Ranking, ax: Axes) -> Axes:
+    """Draw each point on a line of its own: its repeats, its mean and its risk value."""
+    y = np.arange(len(record.points))
+    for row, values in enumerate(record.repeats):
+        ax.plot(
+            values, np.full(len(values), row), ".", color=DATA, alpha=0.55, markersize=5,
+            markeredgewidth=0, zorder=1, label="single evaluations" if row == 0 else None,
+        )  # fmt: skip
+    for name, interval, shift, color, marker, label in (
+        ("mean", "mean_interval", -0.16, BELIEF, "o", "posterior and its interval"),
+        ("risk", "risk_interval", 0.16, CHOSEN, "s", "risk value and its interval"),
+    ):
+        centre = np.array([getattr(p, name) for p in record.points])
+        ends = np.array([getattr(p, interval) for p in record.points]).T
+        ax.errorbar(
+            centre, y + shift, xerr=np.abs(ends - centre), color=color, marker=marker,
+            markersize=4, linewidth=1.3, linestyle="none", zorder=2, label=label,
+        )  # fmt: skip
+    if record.reported is not None:
+        _mark(ax, record.points[record.reported].mean, record.reported - 0.16)
+    names = list(record.points[0].params)
+    named = [", ".join(map(short, p.params.values())) for p in record.points]
+    ax.set_yticks(y, [fitting(text, 16) for text in named])
+    ax.invert_yaxis()
+    ax.set_xlabel("value")
+    ax.set_title(fitting(", ".join(names), 30), loc="right")
+    return ax
+
+
+@dataclass(frozen=True, eq=False)
+class Effort:
+    """What was spent on each distinct point, in the order they were first tried.
+
+    Attributes:
+        values: Values told, ``(n,)``.
+        failures: Evaluations that failed, ``(n,)``.
+        chosen: Whether the strategy chose the point, first or later, ``(n,)``.
+        reported: The row of the recommended point.
+    """
+
+    values: Index
+    failures: Index
+    chosen: Mask
+    reported: int
+
+
+def effort(optimizer: Optimizer, *, at: Params | None = None) -> Effort:
+    """Compute the record of all points that were tried.
+
+    Args:
+        optimizer: The run, with something told.
+        at: The point to mark; by default the recommended one.
+
+    Raises:
+        NotReadyError: Nothing has been told yet.
+    """
+    marked = optimizer.settings.space.encode(shown_point(optimizer, at)).tobytes()
+    X, values, failures = outcomes_of(optimizer.trials)
+    rows = {x.tobytes(): i for i, x in enumerate(X)}
+    if marked not in rows:
+        raise SettingsError(f"at= must be a point that was evaluated, got {at!r}.")
+    tried = {t.x.tobytes() for t in optimizer.trials if t.source == "strategy"}
+    chosen = np.array([key in tried for key in rows], dtype=bool)
+    return Effort(values, failures, chosen, rows[marked])
+
+
+def draw_effort(record: Effort, ax: Axes) -> Axes:
+    """Draw a bar for each point: its values, and on top what failed."""
+    x = np.arange(1, len(record.values) + 1)
+    # Bars of many points are thinner than their gaps would be.
+    width = 0.8 if len(x) < 60 else 1.0
+    for rows, color, label in (
+        (~record.chosen, DATA, "initial or told"),
+        (record.chosen, CHOSEN, "chosen by the strategy"),
+    ):
+        if rows.any():
+            ax.bar(x[rows], record.values[rows], width, color=color, label=label)
+    failed = record.failures > 0
+    if failed.any():
+        ax.bar(
+            x[failed], record.failures[failed], width, bottom=record.values[failed],
+            color=INK, label="failed",
+        )  # fmt: skip
+    total = record.values + record.failures
+    highest = 1.2 * float(total.max())
+    # Above its bar, by about as much as the star is large.
+    _mark(ax, float(x[record.reported]), float(total[record.reported]) + 0.06 * highest)
+    ax.set_ylim(0.0, highest)
+    ax.yaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    ax.set_xlabel("point, in order of trial")
+    ax.set_ylabel("evaluations")
+    return ax

@@ -1,0 +1,156 @@
+"""How a run went: what it would have reported after so many evaluations.
+
+`progress` computes a record, `draw_progress` draws the risk value of the point reported at the
+time. Where the truth is known, `regret_of` turns a record into a curve of regret, and `draw_regret`
+draws such curves of several runs. Everything is in user units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from rahbo.arrays import Array
+from rahbo.belief import believed_after
+from rahbo.checks import is_whole
+from rahbo.errors import NotReadyError, SettingsError
+from rahbo.experiments.metrics import Band
+from rahbo.optimizer import Optimizer
+from rahbo.plots.inputs import Params
+from rahbo.plots.regret import Curve, draw_log_curves
+from rahbo.plots.style import BELIEF, COLORS, DASHES, GREY
+from rahbo.policy.search import values
+from rahbo.report.recommendation import Prediction, choose, predict
+from rahbo.threads import one_blas_thread
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """What a run would have reported as it went.
+
+    Attributes:
+        evaluations: Single evaluations so far, failures included, ``(m,)``.
+        reported: The point reported then, and what was believed of it then.
+        minimised: Whether smaller values are better.
+        design_end: Evaluations when the strategy first proposed; None if it never did.
+    """
+
+    evaluations: Array
+    reported: tuple[Prediction, ...]
+    minimised: bool
+    design_end: int | None
+
+    @property
+    def pessimistic(self) -> Array:
+        """The pessimistic risk value of the point reported then, ``(m,)``."""
+        ends = np.array([p.risk_interval for p in self.reported])
+        return np.asarray(ends[:, 1 if self.minimised else 0])
+
+    @property
+    def optimistic(self) -> Array:
+        """Its optimistic risk value, ``(m,)``."""
+        ends = np.array([p.risk_interval for p in self.reported])
+        return np.asarray(ends[:, 0 if self.minimised else 1])
+
+
+def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
+    """Replay a run at some marks, spread evenly over its trials.
+
+    Nothing is learned again: each mark has the data and the hyperparameters that the run had then,
+    and those of the first fit before it. So it costs a posterior for each mark.
+
+    Args:
+        optimizer: The run, with something told.
+        marks: How many at most; the end of the run is always one.
+
+    Raises:
+        NotReadyError: Nothing has been told yet.
+    """
+    if not is_whole(marks) or marks < 1:
+        raise SettingsError(f"progress(marks) needs a whole number >= 1, got {marks!r}.")
+    trials, settings, space = optimizer.trials, optimizer.settings, optimizer.settings.space
+    _ = optimizer.model  # learns what is not learned yet
+    legal = space.is_valid(np.array([t.x for t in trials])) & [bool(t.values) for t in trials]
+    if not legal.any():
+        raise NotReadyError("progress() needs a point that was told and satisfies valid=.")
+    start = int(np.argmax(legal)) + 1
+    ends = np.unique(np.linspace(len(trials), start, marks).astype(int)).tolist()
+    found = []
+    with one_blas_thread():
+        for observations, model in believed_after(trials, settings, optimizer._fits, ends):
+            bound = settings.strategy.report_bound(model, settings.risk)
+            i = choose(
+                "pessimistic",
+                observations,
+                bound=values(bound, observations.X),
+                own_bound=np.full(observations.n, np.nan),
+                risk=settings.risk,
+                legal=space.is_valid(observations.X),
+            )
+            x = observations.X[i]
+            (there,) = predict(model, settings.risk, x[None], [space.decode(x)])
+            found.append(there if settings.sign > 0 else there.negated())
+    spent = np.cumsum([len(t.values) + len(t.failures) for t in trials])
+    first = next((i for i, t in enumerate(trials) if t.source == "strategy"), None)
+    return Progress(
+        evaluations=np.array([float(spent[end - 1]) for end in ends]),
+        reported=tuple(found),
+        minimised=settings.sign < 0,
+        design_end=None if first is None else int(spent[first - 1]) if first else 0,
+    )
+
+
+def draw_progress(record: Progress, ax: Axes) -> Axes:
+    """Draw the pessimistic risk value of what was reported, and how far up it may be."""
+    ax.fill_between(
+        record.evaluations, record.pessimistic, record.optimistic, color=BELIEF, alpha=0.25,
+        linewidth=0, label="confidence band",
+    )  # fmt: skip
+    ax.plot(
+        record.evaluations, record.pessimistic, color=BELIEF, marker=".", label="pessimistic value"
+    )
+    if record.design_end:
+        ax.axvline(
+            record.design_end, color=GREY, linewidth=1.0, linestyle=":", zorder=0,
+            label="end of initial design",
+        )  # fmt: skip
+        _look_past_the_design(record, ax)
+    ax.set_xlabel("evaluations")
+    ax.set_ylabel("risk value (minimised)" if record.minimised else "risk value")
+    return ax
+
+
+def _look_past_the_design(record: Progress, ax: Axes) -> None:
+    """Show what came after the design in full: the first few points may be far worse."""
+    later = record.evaluations >= (record.design_end or 0)
+    shown = np.concatenate([record.pessimistic[later], record.optimistic[later]])
+    low, high = float(shown.min()), float(shown.max())
+    room = 0.1 * (high - low) or 0.5
+    ax.set_ylim(low - room, high + room)
+
+
+def regret_of(
+    record: Progress, regret: Callable[[Params], float], label: str = "reported point"
+) -> Curve:
+    """The regret of the point reported as the run went.
+
+    Args:
+        record: The run.
+        regret: How much worse a point is than the best one, by its params; of a `Problem`,
+            ``lambda params: problem.regret(params, risk)``.
+        label: What the curve is called.
+    """
+    lost = np.array([float(regret(p.params)) for p in record.reported])
+    none = np.full_like(lost, np.nan)
+    return Curve(label, COLORS["rahbo"], DASHES["rahbo"], record.evaluations, Band(lost, none))
+
+
+def draw_regret(curves: Sequence[Curve], ax: Axes) -> Axes:
+    """Draw regrets by evaluation on a log scale."""
+    draw_log_curves(curves, ax)
+    ax.set_xlabel("evaluations")
+    ax.set_ylabel("regret")
+    return ax
