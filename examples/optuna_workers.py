@@ -49,7 +49,7 @@ def main() -> None:
         print("workers ended with", [worker.wait() for worker in workers])
         points = Counter(trial.params["speed"] for trial in study.trials)
         print(f"{len(study.trials)} trials at {len(points)} points; luckiest:", study.best_params)
-        print(recommend(study, risk=rahbo.MeanVariance(1.0)))
+        print("recommended:", recommend(study, risk=rahbo.MeanVariance(1.0)))
 
 
 if __name__ == "__main__":

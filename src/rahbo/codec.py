@@ -35,8 +35,8 @@ KNOWN: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *PARAMETERS, MeanVariance, MeanStd, Quantile, ExpectedShortfall, Fixed, Folds, Adaptive,
-        Rahbo, TopTwo, RahboUS, GPUCB, RandomSearch, LogNoise, DirectNoise, KnownNoise, ConstantBeta,
-        Lemma1Beta, Standardized, Raw, Refit,
+        Rahbo, TopTwo, RahboUS, GPUCB, RandomSearch, LogNoise, DirectNoise, KnownNoise,
+        ConstantBeta, Lemma1Beta, Standardized, Raw, Refit,
     )
 }  # fmt: skip
 SCALARS: dict[str, type[np.generic]] = {
