@@ -52,6 +52,7 @@ ORDER = (
     ROOT,
     "plots",
     "integrations",
+    "pages",
     "cli",
     "__main__",
 )
