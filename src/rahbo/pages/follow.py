@@ -85,7 +85,7 @@ class Follower:
             return 0
         wanted: int = fields["n_requested"]
         settled = fields["values"].keys() | fields["failures"].keys()
-        return wanted - sum(repeat < wanted for repeat in settled)
+        return wanted - len([repeat for repeat in settled if repeat < wanted])
 
     def look(self) -> None:
         """Read what is new."""

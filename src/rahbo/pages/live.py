@@ -26,7 +26,7 @@ from rahbo.risk import RiskMeasure
 # Seconds between two fits, at least.
 PAUSE = 3.0
 # Values that one answer brings, rows of a table, characters of a text.
-MOST_VALUES, MOST_ROWS, MOST_CHARACTERS = 5000, 20, 300
+MOST_VALUES, MOST_ROWS, MOST_CHARACTERS = 5000, 12, 300
 SHOWN_SETTINGS = ("direction", "risk", "repeats", "strategy", "n_initial", "seed")
 
 Json = dict[str, Any]
@@ -150,7 +150,7 @@ def _run(follower: Follower) -> Json:
         "n_open": len(unsettled),
         "open": [
             {"id": t.id, "params": _params(t.params), "told": len(t.values),
-             "failed": len(t.failures), "missing": missing, "source": t.source}
+             "failed": len(t.failures), "missing": missing}
             for t, missing in shown
         ],
         "newest": [_row(arrival, trials) for arrival in reversed(follower.arrivals[-MOST_ROWS:])],

@@ -126,7 +126,7 @@ class Handler(BaseHTTPRequestHandler):
     error_content_type = "text/plain; charset=utf-8"
     error_message_format = "%(code)d %(message)s\n"
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         """A page, or what it shows."""
         if [self.server.is_ours(host) for host in self.headers.get_all("Host", [])] != [True]:
             return self.send_error(HTTPStatus.FORBIDDEN, "This Host is not served here")

@@ -72,7 +72,7 @@ function axes(id, [x0, x1], [y0, y1], xlabel, ylabel) {
   const y = (value) => bottom - ((value - y0) / (y1 - y0)) * (bottom - top);
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
   root.setAttribute("aria-label", `${ylabel} by ${xlabel}`);
-  for (const tick of ticks(y0, y1, 4)) {
+  for (const tick of ticks(y0, y1, 5)) {
     root.append(svg("path", { class: "grid", d: `M${left} ${y(tick)}H${right}` }));
     root.append(svg("text", { x: left - 6, y: y(tick) + 4, "text-anchor": "end" }, number(tick, 4)));
   }
@@ -175,15 +175,15 @@ function showRun(run, age) {
   const lost = run.n_failures ? `, ${run.n_failures.toLocaleString("en")} of them failed` : "";
   say("state", `${count(run.n_evaluations, "evaluation", "evaluations")}${lost}${age}.`);
   at("no-open").hidden = run.n_open > 0;
-  table("open", ["suggestion", "parameters", ["told"], ["failed"], ["outstanding"]], run.open.map(
-    (o) => [`${o.id} (${o.source})`, o.params, [o.told], [o.failed], [o.missing]]));
+  table("open", [["suggestion"], ["told"], ["failed"], ["to come"], "parameters"], run.open.map(
+    (o) => [[o.id], [o.told], [o.failed], [o.missing], o.params]));
   const more = run.n_open - run.open.length;
   say("evaluated", more > 0 ? `Being evaluated, and ${more} more` : "Being evaluated");
-  table("newest", ["suggestion", "repeat", "parameters", ["value"]], run.newest.map(
-    (v) => [String(v.trial), String(v.repeat), v.params, [v.value === null ? "failed" : number(v.value, 8)]]));
+  table("newest", [["value"], ["suggestion"], "parameters"], run.newest.map(
+    (v) => [[v.value === null ? "failed" : number(v.value, 6)], [`${v.trial}, repeat ${v.repeat}`], v.params]));
   at("no-failures").hidden = run.failures.length > 0;
-  table("failures", ["suggestion", "repeat", "parameters", "reason"], run.failures.map(
-    (v) => [String(v.trial), String(v.repeat), v.params, v.reason]));
+  table("failures", [["suggestion"], "reason", "parameters"], run.failures.map(
+    (v) => [[`${v.trial}, repeat ${v.repeat}`], v.reason, v.params]));
   table("settings", ["", ""], run.settings);
 }
 
@@ -194,16 +194,15 @@ function showModel(model) {
     say("sure", model.problem || "Nothing has been told yet.");
     table("params", [], []);
     table("known", [], []);
+    say("measured", "");
     return;
   }
   say("sure", `Best of the evaluated points with probability ${number(found.p_best, 2)}.`);
-  table("params", ["parameter", ["value"]], found.params.map(([name, value]) => [name, [value]]));
-  const level = `${number(100 * found.level)} %`;
-  const measured = [["sample mean", [number(found.sample_mean)], [count(found.n_evaluations, "value", "values")], [""]]];
-  table("known", [`known at ${level}`, [""], ["from"], ["to"]], [
-    ...found.known.map(([label, value, low, high]) => [label, [number(value)], [number(low)], [number(high)]]),
-    ...measured,
-  ]);
+  table("params", ["parameter", "value"], found.params);
+  table("known", [`known at ${number(100 * found.level)} %`, [""], ["from"], ["to"]], found.known.map(
+    ([label, ...numbers]) => [label, ...numbers.map((value) => [number(value, 4)])]));
+  const spread = found.sample_std === null ? "" : `, standard deviation ${number(found.sample_std, 4)}`;
+  say("measured", `Measured there: ${count(found.n_evaluations, "value", "values")}, mean ${number(found.sample_mean, 4)}${spread}.`);
   table("runner-ups", ["parameters", ["risk value"], ["P(best)"]], found.runner_ups.map(
     (r) => [r.params, [number(r.risk)], [number(r.p_best, 2)]]));
 }
