@@ -57,7 +57,8 @@ def risk_options(command: Command) -> Command:
 
 def one_of(ctx: click.Context, names: Sequence[str]) -> str | None:
     """Which of some options is given, if any; those of the command line win over a file's."""
-    given = [name for name in names if ctx.params.get(name) not in (None, False)]
+    # A zero is given, a flag that is not set is not.
+    given = [n for n in names if ctx.params[n] is not None and ctx.params[n] is not False]
     typed = [n for n in given if ctx.get_parameter_source(n) is ParameterSource.COMMANDLINE]
     chosen = typed or given
     if len(chosen) > 1:

@@ -12,7 +12,7 @@ import click
 from rahbo.cli.options import chosen_direction, chosen_risk
 from rahbo.cli.parameters import named
 from rahbo.cli.results import read_results
-from rahbo.cli.studies import is_sqlite, study_in
+from rahbo.cli.studies import is_sqlite, optimizer_in
 from rahbo.cli.tables import visible
 from rahbo.codec import Code
 from rahbo.errors import DataError, SettingsError
@@ -133,11 +133,8 @@ def _of_journal(source: str, asked: Asked) -> Optimizer:
 
 def _of_study(source: str, asked: Asked) -> Optimizer:
     asked.refuse(source, "an Optuna storage", "value", "ignore", "space")
-    study = study_in(source, asked.study)
-    from rahbo.integrations.optuna import optimizer_of
-
     settings = {} if asked.risk is None else {"risk": asked.risk}
-    optimizer = optimizer_of(study, **settings)
+    optimizer = optimizer_in(source, asked.study, **settings)
     _check_direction(asked, optimizer.settings.direction)
     return optimizer
 
@@ -145,9 +142,6 @@ def _of_study(source: str, asked: Asked) -> Optimizer:
 def _of_table(path: Path, asked: Asked) -> Optimizer:
     asked.refuse(str(path), "a CSV file", "study")
     found = read_results(path, asked.value or "value", asked.ignore, asked.space)
-    if found.constant:
-        constant = ", ".join(found.constant)
-        click.echo(visible(f"Columns that never vary are left out: {constant}."), err=True)
     points = {point: dict(zip(found.space, point, strict=True)) for point in found.values}
     optimizer = Optimizer(
         found.space,
@@ -159,6 +153,9 @@ def _of_table(path: Path, asked: Asked) -> Optimizer:
     )
     for point in found.failures:
         optimizer.tell_failure(dict(zip(found.space, point, strict=True)), "no value")
+    if found.constant:
+        constant = ", ".join(found.constant)
+        click.echo(visible(f"Columns that never vary are left out: {constant}."), err=True)
     return optimizer
 
 

@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rahbo.errors import RahboError, SettingsError
+from rahbo.optimizer import Optimizer
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
-    from optuna.study import Study
 
 
-def study_in(source: str, name: str | None) -> Study:
-    """A study of a storage, by its name or because it is the only one.
+def optimizer_in(source: str, name: str | None, **settings: Any) -> Optimizer:
+    """An `Optimizer` that was told the trials of a study.
 
     Args:
         source: The URL of a data base, or the name of an SQLite or journal file of Optuna.
-        name: Of the study.
+        name: Of the study; None if it is the only one.
+        **settings: Those of `Optimizer`.
     """
     if find_spec("optuna") is None:
         raise SettingsError(
@@ -26,17 +27,19 @@ def study_in(source: str, name: str | None) -> Study:
         )
     import optuna
 
+    from rahbo.integrations.optuna import optimizer_of
+
     try:
         storage = _storage(source)
         names = [study.study_name for study in storage.get_all_studies()]
         found = _chosen(names, name)
-        return optuna.load_study(study_name=found, storage=storage)
+        return optimizer_of(optuna.load_study(study_name=found, storage=storage), **settings)
     except RahboError:
         raise
     except Exception as error:
         # Data bases, their drivers and damaged files have many ways to fail.
         why = next(iter(str(error).splitlines()), "") or type(error).__name__
-        raise SettingsError(f"The Optuna storage cannot be read: {why[:300]}") from error
+        raise SettingsError(f"The Optuna storage cannot be read: {why[:300]!r}.") from error
 
 
 def _chosen(names: list[str], name: str | None) -> str:

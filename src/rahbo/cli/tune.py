@@ -173,6 +173,8 @@ def run(task: Task, jobs: int, timeout: float | None) -> Result:
             finally:
                 program.kill()
         return Result(optimizer.recommend(), optimizer, ended)
+    except (ObjectiveError, NotReadyError) as error:
+        raise _gave_up(optimizer, task.settings["journal"]) from error
     finally:
         optimizer.close()
 
@@ -193,16 +195,16 @@ def _terminated_like_interrupted() -> Iterator[list[int]]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _gave_up(error: ObjectiveError | NotReadyError, journal: str | None) -> click.ClickException:
+def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
     """Why a command that always fails is not run any more."""
+    reasons = [reason for trial in optimizer.trials for reason in trial.failures.values()]
     again = f" What failed is kept in {journal}: name another for a fresh start." if journal else ""
-    if isinstance(error, ObjectiveError):
-        trials = getattr(error.optimizer, "trials", ())
-        reasons = [reason for trial in trials for reason in trial.failures.values()]
-        why = f"The command fails again and again, last like this: {reasons[-1] if reasons else ''}"
-    else:
-        why = "No evaluation gave a value."
-    return click.ClickException(visible(f"{why}\nCorrect the command.{again}"))
+    return click.ClickException(
+        visible(
+            f"The command fails again and again. Correct it.{again} The last failure: "
+            f"{reasons[-1] if reasons else 'none'}"
+        )
+    )
 
 
 @click.command(
@@ -269,8 +271,6 @@ def command(
         except KeyboardInterrupt:
             click.echo("Interrupted before anything could be recommended.", err=True)
             ctx.exit(128 + (came or [signal.SIGINT])[0])
-        except (ObjectiveError, NotReadyError) as error:
-            raise _gave_up(error, journal) from error
     optimizer, found = result.optimizer, result.recommendation
     if as_json:
         click.echo(

@@ -115,7 +115,7 @@ class LogNoise(NoiseModel):
         """Fit kernel and prior mean to the targets at the mode, some times over."""
         data = _untied(data)
         centre = float(np.log(max(np.average(data.s2, weights=data.dof), data.floor)))
-        prior = _smooth(data.X.shape[1], centre)
+        prior = self.hyperprior(data.X.shape[1], centre)
         found, (z, error_var) = previous, _gaussian_targets(data)
         first = previous is None and len(data.s2) <= MANY
         for _ in range(PASSES if first else 1):
@@ -124,6 +124,15 @@ class LogNoise(NoiseModel):
                 z, error_var = _targets(g, data)
             found = fit(Evidence(self.kernel, data.X, z, error_var, None, self.lam, prior), found)
         return found
+
+    def hyperprior(self, d: int, mean: float) -> Hyperprior:
+        """Of the hyperparameters: lengthscales about three times those of the outputs.
+
+        Few data tell of the noise, and what seems to be detail in them is mostly chance.
+        """
+        prior = Hyperprior.weak(d, mean=mean)
+        longer = prior.log_lengthscale + math.log(3.0)
+        return replace(prior, log_lengthscale=longer, log_lengthscale_std=1.0)
 
     def condition(
         self, data: SampleVariances, hyperparameters: Hyperparameters | None
@@ -168,16 +177,6 @@ class LogNoise(NoiseModel):
             if 0.5 * float(slope**2 @ error_var) < NEWTON_GAIN * len(g):
                 break
         return g
-
-
-def _smooth(d: int, mean: float) -> Hyperprior:
-    """Lengthscales about three times those of the outputs.
-
-    Few data tell of the noise, and what seems to be detail in them is mostly chance.
-    """
-    prior = Hyperprior.weak(d, mean=mean)
-    longer = prior.log_lengthscale + math.log(3.0)
-    return replace(prior, log_lengthscale=longer, log_lengthscale_std=1.0)
 
 
 def _untied(data: SampleVariances) -> SampleVariances:

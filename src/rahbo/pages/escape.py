@@ -10,6 +10,7 @@ import html
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -62,4 +63,6 @@ def _plain(value: object) -> Any:
         return {visible(str(name)): _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
         return [_plain(part) for part in value]
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     return visible(str(value))

@@ -1,0 +1,62 @@
+"""Records as strict JSON."""
+
+import json
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+import rahbo
+from rahbo.cli.documents import about, document, plain
+from rahbo.report.recommendation import Interval
+
+
+def not_json(literal):
+    raise AssertionError(literal)
+
+
+def optimizer():
+    space = {"x": (0.0, 1.0), "c": ["a", 'b"\x1b']}
+    opt = rahbo.Optimizer(space, seed=3, risk=rahbo.Quantile(0.1), direction="minimize")
+    for x in (0.1, 0.4, 0.5, 0.9):
+        opt.tell({"x": x, "c": "a"}, [x**2, x**2 + 0.1])
+    opt.tell({"x": 0.6, "c": 'b"\x1b'}, 5.0)
+    opt.tell_failure({"x": 0.2, "c": "a"}, "broken")
+    return opt
+
+
+def test_every_report_is_strict_json_with_the_names_of_its_fields():
+    opt = optimizer()
+    text = document(
+        recommendation=opt.recommend(), frontier=opt.frontier(), diagnosis=opt.diagnose(),
+        about=about(opt),
+    )  # fmt: skip
+    found = json.loads(text, parse_constant=not_json)
+    assert found["recommendation"]["params"]["x"] == opt.recommend().params["x"]
+    assert found["recommendation"]["mean_interval"].keys() == {"lower", "upper"}
+    assert found["frontier"]["choices"][-1]["alpha_to"] is None
+    assert len(found["frontier"]["evaluated"]) == 5
+    assert found["diagnosis"]["decision"]["verdict"] == opt.diagnose().decision.verdict
+    assert found["diagnosis"]["inputs_verdict"]
+    assert found["about"] == {
+        "direction": "minimize",
+        "risk": {"measure": "Quantile", "level": 0.1},
+        "seed": 3,
+        "n_points": 5,
+        "n_evaluations": 10,
+        "n_failures": 1,
+    }
+
+
+def test_values_become_plain():
+    @dataclass
+    class Odd:
+        a: object
+
+    assert plain(Odd((np.float64("nan"), math.inf, np.int64(3), None, True))) == {
+        "a": [None, None, 3, None, True]
+    }
+    assert plain({"i": Interval(0.0, math.inf), 1: {2}}) == {
+        "i": {"lower": 0.0, "upper": None},
+        "1": "{2}",
+    }

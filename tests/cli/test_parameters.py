@@ -1,0 +1,74 @@
+"""`-p NAME=...`."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rahbo.cli.parameters import described, named
+from rahbo.errors import SpaceError
+from rahbo.parameters import Categorical, Float, Int
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("lr=1e-4:1e-1:log", Float(1e-4, 1e-1, log=True)),
+        ("x=-1.5:2", Float(-1.5, 2.0)),
+        ("x=0:1:float", Float(0.0, 1.0)),
+        ("depth=1:15:int", Int(1, 15)),
+        ("width=1:1e3:int:log", Int(1, 1000, log=True)),
+        ("c=gini, entropy", Categorical(["gini", "entropy"])),
+        ("c=a:b,c:d", Categorical(["a:b", "c:d"])),
+        ("n=1,2,4", Categorical(["1", "2", "4"])),
+        ("c=a=b,-x", Categorical(["a=b", "-x"])),
+    ],
+)
+def test_a_parameter_is_read(text, expected):
+    name, parameter = named(text)
+    assert name == text.partition("=")[0]
+    assert parameter == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lr", "NAME="),
+        ("=1.0:2.0", "begin with a letter"),
+        ("a b=1.0:2.0", "begin with a letter"),
+        ("{x}=1.0:2.0", "begin with a letter"),
+        ("x\n=1.0:2.0", "begin with a letter"),
+        ("seed=1.0:2.0", "seed of an evaluation"),
+        ("x=1", "x: it must be LOW:HIGH"),
+        ("x=", "x: it must be LOW:HIGH"),
+        ("x=a:b", "must be numbers"),
+        ("x=1:15", "1:15:float or 1:15:int"),
+        ("x=2.0:1.0", "reversed"),
+        ("x=0.0:1.0:log", "low > 0"),
+        ("x=nan:1.0", "finite"),
+        ("x=0.0:inf", "finite"),
+        ("x=0.5:2:int", "whole"),
+        ("x=0:1:int:float", "int and float"),
+        ("x=0:1:sqrt", "int, float, log"),
+        ("x=0.0:1.0:log:log", "int, float, log"),
+        ("x=a,,b", "empty"),
+        ("x=a,a", "distinct"),
+        ("x=a\0,b", "zero byte"),
+    ],
+)
+def test_what_is_no_parameter_is_refused(text, said):
+    with pytest.raises(SpaceError, match=said.replace(":", ".")):
+        named(text)
+
+
+def test_a_list_may_hold_any_text_and_numbers():
+    assert described("x", ["a,b", "", 3, 0.5]) == Categorical(["a,b", "", "3", "0.5"])
+    with pytest.raises(SpaceError, match="string or a number"):
+        described("x", [True, False])
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_read_or_refused(text):
+    with suppress(SpaceError):
+        named(text)

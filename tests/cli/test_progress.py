@@ -1,0 +1,54 @@
+"""How a run is shown while it goes on."""
+
+import io
+
+from rich.console import Console
+
+import rahbo
+from rahbo.cli.program import Done
+from rahbo.cli.progress import watch
+
+
+def console(terminal):
+    out = io.StringIO()
+    return Console(
+        file=out, force_terminal=terminal, width=100, highlight=False, markup=False, emoji=False,
+        color_system=None,
+    ), out  # fmt: skip
+
+
+FAILED = Done({"x": 2.0, "c": "a\x1b[2J"}, None, "exit code 1: Traceback\n  line 3\nValueError: no")
+
+
+def test_elsewhere_each_evaluation_is_a_line():
+    printer, out = console(False)
+    with watch(printer, 12, 3) as look:
+        look.evaluated(Done({"x": 0.5, "c": "a"}, 1.23456789))
+        look.evaluated(FAILED)
+        look.told(rahbo.Optimizer({"x": (0.0, 1.0)}))
+    assert out.getvalue().splitlines() == [
+        "4/12  x=0.5, c=a: 1.23457",
+        "5/12  x=2, c=a\\x1b[2J: failed, exit code 1: ValueError: no",
+    ]
+
+
+def test_on_a_terminal_there_is_a_bar():
+    printer, out = console(True)
+    optimizer = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0)
+    with watch(printer, 12, 3) as look:
+        look.told(optimizer)
+        look.evaluated(Done({"x": 0.5}, 1.0))
+        look.evaluated(FAILED)
+    assert "5/12" in out.getvalue()
+    assert "ValueError: no" in out.getvalue()
+    assert "\x1b[2J" not in out.getvalue()
+
+
+def test_the_bar_says_what_is_recommended_so_far():
+    printer, out = console(True)
+    optimizer = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0)
+    optimizer.tell({"x": 0.25}, [1.0, 2.0])
+    with watch(printer, 12, 0) as look:
+        look.told(optimizer)
+        look.told(optimizer)
+    assert "so far x=0.25: 1.5" in out.getvalue()

@@ -1,0 +1,192 @@
+"""What past evaluations are read from, and the three commands that report on them."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import rahbo
+from rahbo.cli import main
+from rahbo.cli import sources as module
+from rahbo.cli.sources import Asked, optimizer_from
+from rahbo.errors import DataError, JournalError, RahboError, SettingsError
+from rahbo.parameters import Float
+
+COMMANDS = ("recommend", "frontier", "doctor")
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, list(arguments))
+
+
+def values_at(x, n=4):
+    rng = np.random.default_rng(int(1000 * x))
+    return (1 - (x - 0.5) ** 2 + 0.02 * (1 + 5 * x) * rng.standard_normal(n)).tolist()
+
+
+XS = [0.05, 0.2, 0.35, 0.45, 0.6, 0.75, 0.9]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("sources")
+
+
+@pytest.fixture(scope="module")
+def table(folder):
+    path = folder / "past.csv"
+    rows = [f"{x},a,{value!r}\n" for x in XS for value in values_at(x)]
+    path.write_text("x,kind,score\n" + "".join(rows) + "0.99,a,\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def journal(folder):
+    path = folder / "run.jsonl"
+    opt = rahbo.Optimizer(
+        {"x": (0.0, 1.0)}, seed=0, journal=path, direction="minimize", valid=lambda p: p["x"] < 2
+    )
+    for x in XS:
+        opt.tell({"x": x}, [-value for value in values_at(x)])
+    opt.close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def study(folder):
+    optuna = pytest.importorskip("optuna")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    path = folder / "study.db"
+    storage = optuna.storages.RDBStorage(f"sqlite:///{path}")
+    made = optuna.create_study(storage=storage, study_name="s", direction="maximize")
+    for x in XS:
+        for value in values_at(x):
+            made.add_trial(
+                optuna.trial.create_trial(
+                    params={"x": x}, value=value,
+                    distributions={"x": optuna.distributions.FloatDistribution(0, 1)},
+                )
+            )  # fmt: skip
+    storage.engine.dispose()
+    return f"sqlite:///{path}"
+
+
+def test_a_table_is_told_with_its_repeats_and_failures(table):
+    asked = Asked(value="score", space={"x": Float(0.0, 1.0)})
+    optimizer = optimizer_from(str(table), asked)
+    assert optimizer.settings.space.spec == {"x": Float(0.0, 1.0)}
+    assert optimizer.n_evaluations == 4 * len(XS) + 1
+    np.testing.assert_array_equal(optimizer.observations.count, 4)
+    np.testing.assert_allclose(optimizer.observations.mean, [np.mean(values_at(x)) for x in XS])
+    assert optimizer.settings.direction == "maximize"
+    assert (
+        optimizer_from(str(table), Asked(value="score")).recommend()
+        == optimizer_from(str(table), Asked(value="score")).recommend()
+    )
+
+
+def test_a_journal_is_told_without_its_code_and_stays_as_it_is(journal):
+    before = journal.read_bytes()
+    optimizer = optimizer_from(str(journal), Asked())
+    assert optimizer.settings.direction == "minimize"
+    assert optimizer.n_evaluations == 4 * len(XS)
+    averse = optimizer_from(str(journal), Asked(risk=rahbo.MeanVariance(50.0)))
+    assert averse.settings.risk == rahbo.MeanVariance(50.0)
+    assert journal.read_bytes() == before
+
+
+def test_a_journal_with_a_risk_measure_of_ones_own(tmp_path):
+    class Odd(rahbo.MeanVariance):
+        pass
+
+    path = tmp_path / "run.jsonl"
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, journal=path, risk=Odd(1.0))
+    opt.tell({"x": 0.5}, [1.0, 2.0])
+    opt.close()
+    with pytest.raises(SettingsError, match="--alpha"):
+        optimizer_from(str(path), Asked())
+    assert optimizer_from(str(path), Asked(risk=rahbo.MeanStd(1.0))).n_evaluations == 2
+
+
+def test_all_sources_of_the_same_results_recommend_the_same(table, journal, study):
+    found = []
+    for arguments in ([str(table), "--value", "score", "-p", "x=0.0:1.0"], [str(journal)], [study]):
+        done = invoke("recommend", *arguments, "--alpha", "2", "--json")
+        assert done.exit_code == 0, done.output
+        found.append(json.loads(done.stdout))
+    assert {each["recommendation"]["params"]["x"] for each in found} <= {0.35, 0.45, 0.6}
+    assert found[0]["recommendation"]["params"] == found[2]["recommendation"]["params"]
+    assert found[1]["recommendation"]["params"] == found[2]["recommendation"]["params"]
+    np.testing.assert_allclose(
+        found[1]["recommendation"]["mean"], -found[2]["recommendation"]["mean"], rtol=1e-6
+    )
+    assert [each["about"]["n_failures"] for each in found] == [1, 0, 0]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_prints_a_report_and_a_document(command, table):
+    done = invoke(command, str(table), "--value", "score", "--minimize", "--kappa", "1")
+    assert done.exit_code == 0, done.output
+    assert "smallest value wanted by MeanStd(kappa=1.0)" in done.stdout
+    assert "never vary are left out: kind" in done.stderr
+    again = invoke(command, str(table), "--value", "score", "--minimize", "--kappa", "1", "--json")
+    keys = {"recommend": "recommendation", "frontier": "frontier", "doctor": "diagnosis"}
+    assert json.loads(again.stdout).keys() == {keys[command], "about"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.csv"], "no file"),
+        (["."], "no file"),
+        (["\0"], "'\\x00'"),
+        (["{table}"], "no column 'value'"),
+        (["{table}", "--value", "score", "--study", "s"], "--study says nothing of a CSV"),
+        (["{table}", "--value", "score", "--alpha", "1", "--kappa", "1"], "exclude each other"),
+        (["{table}", "--value", "score", "--maximize", "--minimize"], "exclude each other"),
+        (["{table}", "--value", "score", "--alpha", "-1"], "alpha >= 0"),
+        (["{table}", "--value", "score", "--alpha", "nan"], "finite number"),
+        (["{table}", "--value", "score", "-p", "x=2.0:3.0"], "outside"),
+        (["{table}", "--value", "score", "-p", "y=2.0:3.0"], "no column 'y'"),
+        (["{table}", "--value", "score", "-p", "x"], "NAME="),
+        (["{table}", "--value", "score", "--ignore", "z"], "no column 'z'"),
+        (["{journal}", "--value", "score"], "--value says nothing of a journal"),
+        (["{journal}", "-p", "x=0.0:1.0"], "-p says nothing of a journal"),
+        (["{journal}", "--maximize"], "made to minimize"),
+        (["{study}", "--minimize"], "made to maximize"),
+        (["{study}", "--study", "none"], "no study 'none'"),
+        (["{study}", "--ignore", "x"], "--ignore says nothing of an Optuna"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(arguments, said, table, journal, study):
+    names = {"table": table, "journal": journal, "study": study}
+    done = invoke("recommend", *(argument.format(**names) for argument in arguments))
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_files_of_no_kind(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    for raw in (b"", b"\0" * 50, b"SQLite format 3\0", b"SQLite format 3\0" + b"x" * 5000):
+        path.write_bytes(raw)
+        with pytest.raises(RahboError):
+            optimizer_from(str(path), Asked())
+    for raw in (b"{", b'{"event":"run","format":', b'{"event":"run"}\n', b"{}\n{}\n"):
+        path.write_bytes(raw)
+        with pytest.raises(JournalError):
+            optimizer_from(str(path), Asked())
+    monkeypatch.setattr(module, "LARGEST", 3)
+    with pytest.raises(DataError, match="larger than"):
+        optimizer_from(str(path), Asked())
+
+
+def test_a_table_of_failures_only_says_so(tmp_path):
+    path = tmp_path / "past.csv"
+    path.write_text("x,value\n1.5,\n2.5,nan\n")
+    done = invoke("doctor", str(path))
+    assert done.exit_code == 2
+    assert "no number in the column 'value'" in done.stderr

@@ -1,0 +1,142 @@
+"""Optuna storages: read, never written, and refused in a sentence."""
+
+import sqlite3
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+optuna = pytest.importorskip("optuna")
+
+import rahbo  # noqa: E402
+from rahbo.cli import studies  # noqa: E402
+from rahbo.cli.studies import optimizer_in  # noqa: E402
+from rahbo.errors import RahboError, SettingsError  # noqa: E402
+
+HOSTILE = ["'; DROP TABLE studies; --", "a\nb\x1b[2J", "../é" * 50]
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    yield
+    optuna.logging.set_verbosity(before)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("storages")
+
+
+def add_study(storage, name, n_trials=3):
+    sampler = optuna.samplers.RandomSampler(seed=0)
+    study = optuna.create_study(storage=storage, study_name=name, sampler=sampler)
+    study.optimize(lambda trial: trial.suggest_float("x", -1, 1) ** 2, n_trials=n_trials)
+
+
+@pytest.fixture(scope="module")
+def base(folder):
+    """A data base with several studies."""
+    path = folder / "a b.db"
+    storage = optuna.storages.RDBStorage(f"sqlite:///{path}")
+    add_study(storage, "first")
+    for name in HOSTILE:
+        add_study(storage, name, n_trials=1)
+    storage.remove_session()
+    storage.engine.dispose()
+    return path
+
+
+def journal_storage(path):
+    backend = optuna.storages.journal.JournalFileBackend(str(path))
+    return optuna.storages.JournalStorage(backend)
+
+
+@pytest.fixture(scope="module")
+def log(folder):
+    """A journal file with one study."""
+    path = folder / "optuna.log"
+    add_study(journal_storage(path), "only")
+    return path
+
+
+@pytest.mark.parametrize("name", ["first", *HOSTILE])
+def test_a_study_of_a_data_base(base, name):
+    before = base.read_bytes()
+    for source in (str(base), f"sqlite:///{base}"):
+        optimizer = optimizer_in(source, name, risk=rahbo.MeanStd(1.0))
+        assert len(optimizer.trials) == (3 if name == "first" else 1)
+        assert optimizer.settings.direction == "minimize"
+        assert optimizer.settings.risk == rahbo.MeanStd(1.0)
+    assert base.read_bytes() == before
+
+
+def test_the_only_study_of_a_journal(log):
+    before = log.read_bytes()
+    assert optimizer_in(str(log), None).n_evaluations == 3
+    assert log.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", [None, "none", "", "FIRST", "first' OR 'a'='a"])
+def test_a_study_must_be_named_right(base, name):
+    said = "several studies" if name is None else "no study"
+    with pytest.raises(SettingsError, match=said) as refused:
+        optimizer_in(str(base), name)
+    assert "'first'" in str(refused.value)
+    assert "\x1b" not in str(refused.value)
+
+
+def test_there_must_be_a_storage(tmp_path):
+    for source in (f"sqlite:///{tmp_path}/none.db", "sqlite://"):
+        with pytest.raises(SettingsError, match="no file"):
+            optimizer_in(source, None)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "source", ["nonsense://x", "://", "sqlite:/\0", "mysql://user:secret@nowhere.invalid/x"]
+)
+def test_urls_that_lead_nowhere(source):
+    with pytest.raises(SettingsError) as refused:
+        optimizer_in(source, None)
+    assert "secret" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_another_data_base_is_refused_and_left_as_it_is(tmp_path):
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as other:
+        other.execute("create table bookmarks (url text)")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(SettingsError, match="cannot be read"):
+        optimizer_in(str(path), None)
+    assert path.read_bytes() == before
+
+
+def test_an_empty_storage(tmp_path):
+    path = tmp_path / "optuna.log"
+    journal_storage(path)
+    with pytest.raises(SettingsError, match="holds no study"):
+        optimizer_in(str(path), None)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_damaged_storages_are_refused_or_read(base, log, tmp_path, data):
+    source, name = data.draw(st.sampled_from([(log, "only"), (base, "first")]))
+    raw = source.read_bytes()
+    at = data.draw(st.integers(0, len(raw)))
+    put = data.draw(st.binary(max_size=50))
+    path = tmp_path / "damaged"
+    path.write_bytes(raw[:at] + put + raw[at + data.draw(st.integers(0, 200)) :])
+    with suppress(RahboError):
+        optimizer_in(str(path), name)
+
+
+def test_without_optuna_it_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(studies, "find_spec", lambda name: None)
+    with pytest.raises(SettingsError, match=r"rahbo\[optuna\]"):
+        optimizer_in("sqlite:///x.db", None)

@@ -1,0 +1,60 @@
+"""Reports for people."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+import rahbo
+from rahbo.cli.tables import console, listed, show, visible
+
+EVIL = "[red]x[/red] :smile: \x1b[2J\rb"
+
+
+@pytest.fixture(scope="module")
+def optimizer():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0), "c": ["a", EVIL]}, seed=0)
+    for x in (0.1, 0.4, 0.5, 0.9, 0.2):
+        opt.tell({"x": x, "c": EVIL}, [x**2, x**2 + 0.1])
+    opt.tell_failure({"x": 0.3, "c": "a"})
+    return opt
+
+
+def shown(report, optimizer, terminal):
+    out = io.StringIO()
+    printer = Console(
+        file=out, force_terminal=terminal, width=120, highlight=False, markup=False, emoji=False,
+        color_system=None,
+    )  # fmt: skip
+    show(report, optimizer, printer)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_reports_are_shown_and_nothing_steers_the_terminal(optimizer, terminal):
+    wanted = {
+        "recommend": ("risk value", "P(best)", "evaluated"),
+        "frontier": ("alpha", "noise std", "inf"),
+        "diagnose": ("Is the noise uneven?", "How many repeats pay?"),
+    }
+    for name, words in wanted.items():
+        text = shown(getattr(optimizer, name)(), optimizer, terminal)
+        for word in words:
+            assert word in text
+        assert "From 11 evaluations, 1 of them failed, at 5 points; largest" in text
+        assert "MeanVariance(alpha=1.0)" in text
+        assert "\x1b[2J" not in text
+        assert "\r" not in text
+        if name != "diagnose":
+            assert "[red]x[/red] :smile: \\x1b" in " ".join(text.split())
+
+
+def test_what_is_not_printable_is_written_out():
+    assert visible("a\u202eb\ud800\tc\nd") == "a\\u202eb\\ud800\\tc\nd"
+    assert listed({"lr": 0.123456789, "c": "x\x07"}) == "lr=0.123457, c=x\\x07"
+
+
+def test_a_console_takes_text_as_it_is(capsys):
+    console().print("[b]x[/b] :smile: 1.5")
+    console(stderr=True).print("[b]")
+    assert capsys.readouterr() == ("[b]x[/b] :smile: 1.5\n", "[b]\n")

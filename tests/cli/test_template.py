@@ -1,0 +1,106 @@
+"""Commands with placeholders: a value can be no other argument and no command."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from rahbo.cli.template import Template
+from rahbo.errors import SettingsError
+from rahbo.parameters import Categorical, Float
+
+HOSTILE = [
+    "a b", "a'b", 'a"b', "; rm -rf .", "$(touch hacked)", "`touch hacked`", "{seed}", "{x}", "{",
+    "}}", "a\nb", "*", "~", "$HOME", "|cat", "", "--evil", "-", "\\", "é\u202e",
+]  # fmt: skip
+ECHO = [sys.executable, "-S", "-c", "import sys; sys.stdout.write(ascii(sys.argv[1:]))"]
+
+
+def test_placeholders_stand_for_values_inside_their_argument():
+    template = Template.of(["p", "--lr={lr}", "{lr}", "{{lr}}", "{{{lr}}}", "x"])
+    assert template.names == {"lr"}
+    assert template.filled({"lr": 0.1}) == ["p", "--lr=0.1", "0.1", "{lr}", "{0.1}", "x"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1e-5, "1e-05"), (0.1 + 0.2, "0.30000000000000004"), (3, "3"), (-2.5, "-2.5"), ("a b", "a b")],
+)
+def test_numbers_keep_all_their_digits(value, text):
+    assert Template.of(["p", "{x}"]).filled({"x": value}) == ["p", text]
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_a_hostile_value_stays_one_argument(value, tmp_path):
+    template = Template.of([*(part.replace("{", "{{") for part in ECHO), "--x={x}", "{seed}"])
+    arguments = template.filled({"x": value, "seed": 7})
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == ascii([f"--x={value}", "7"])
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="{}\0"), min_size=1), min_size=1),
+       st.text())  # fmt: skip
+def test_no_value_changes_the_other_arguments(literal, value):
+    template = Template.of(["p", *literal, "a{x}b{x}", *literal])
+    filled = template.filled({"x": value, "seed": 1})
+    assert filled == ["p", *literal, f"a{value}b{value}", *literal]
+
+
+@given(st.text())
+def test_any_text_can_be_written_with_doubled_braces(text):
+    assume("\0" not in text)
+    written = text.replace("{", "{{").replace("}", "}}")
+    assert Template.of(["p", written]).filled({}) == ["p", text]
+
+
+SPACE = {"x": Float(0.0, 1.0), "c": Categorical(["a", "b"])}
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ([], "no command"),
+        ([""], "no command"),
+        (["p", "{x}", "{c}", "{y}"], "placeholder {y}"),
+        (["p", "{x}", "{c}", "{}"], "placeholder {}"),
+        (["p", "{x.__class__}", "{c}", "{x}"], "placeholder {x.__class__}"),
+        (["p", "{x:.3g}", "{c}", "{x}"], "placeholder {x:.3g}"),
+        (["p", "{x}"], "never says {c}"),
+        (["p", "{x", "{c}"], "stands alone"),
+        (["p", "x}", "{c}"], "stands alone"),
+        (["{c}", "{x}"], "written out"),
+        (["p\0", "{c}", "{x}"], "zero byte"),
+    ],
+)
+def test_commands_that_do_not_fit_are_refused(command, said):
+    with pytest.raises(SettingsError) as refused:
+        Template.of(command).check(SPACE)
+    assert said in str(refused.value)
+
+
+def test_the_seed_may_be_used_or_not():
+    Template.of(["p", "{x}", "{c}"]).check(SPACE)
+    Template.of(["p", "{x}", "{c}", "{seed}"]).check(SPACE)
+
+
+@pytest.mark.parametrize("choices", [["-rf", "a"], ["a", "--"], ["", "-x"]])
+def test_a_choice_that_looks_like_an_option_cannot_begin_an_argument(choices):
+    space = {"c": Categorical(choices)}
+    for argument in ("{c}", "{c}.txt"):
+        with pytest.raises(SettingsError, match="take it for an option"):
+            Template.of(["p", argument]).check(space)
+    for argument in ("--c={c}", "./{c}"):
+        Template.of(["p", argument]).check(space)
+
+
+def test_an_empty_choice_hides_no_dash_behind_it():
+    space = {"a": Categorical(["", "x"]), "c": Categorical(["-rf", "y"])}
+    with pytest.raises(SettingsError, match="'-rf' of c"):
+        Template.of(["p", "{a}{c}"]).check(space)
+
+
+def test_a_negative_number_may_begin_an_argument():
+    Template.of(["p", "{x}"]).check({"x": Float(-1.0, 1.0)})

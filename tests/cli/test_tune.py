@@ -1,0 +1,402 @@
+"""`rahbo tune` as a whole."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import rahbo
+from rahbo import journal as journals
+from rahbo.cli import main
+from rahbo.cli import tune as module
+
+SCRIPT = """
+import json, math, random, sys
+lr, depth, criterion, seed = sys.argv[1:]
+value = -(math.log10(float(lr)) + 2) ** 2 - abs(int(depth) - 4) + (criterion == "gini")
+value += 0.1 * random.Random(int(seed)).gauss(0, 1)
+print("epoch 3 loss", value)
+"""
+SPACE = ["-p", "lr=1e-4:1e-1:log", "-p", "depth=1:8:int", "-p", "criterion=gini,entropy"]
+ARGUMENTS = ["{lr}", "{depth}", "{criterion}", "{seed}"]
+PYTHON = [sys.executable, "-S"]
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, ["tune", *arguments])
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text(SCRIPT)
+    return str(path)
+
+
+def values(path):
+    return [
+        (t.id, i, value) for t in journals.read(path)[1] for i, value in sorted(t.values.items())
+    ]
+
+
+def test_a_program_is_tuned_and_the_same_command_goes_on(script, tmp_path):
+    path = tmp_path / "run.jsonl"
+    command = [*SPACE, "--maximize", "--alpha", "1", "--seed", "0", "--journal", str(path)]
+    program = ["--", *PYTHON, script, *ARGUMENTS]
+    first = invoke(*command, "--evaluations", "17", *program)
+    assert first.exit_code == 0, first.output
+    assert "P(best)" in first.stdout
+    assert "17/17  lr=" in first.stderr
+    settings, trials = journals.read(path)
+    assert settings["risk"] == rahbo.MeanVariance(1.0)
+    assert settings["space"]["lr"] == rahbo.Float(1e-4, 1e-1, log=True)
+    assert sum(len(trial.values) for trial in trials) == 17
+    told = values(path)
+
+    second = invoke(*command, "--evaluations", "19", "--json", *program)
+    assert second.exit_code == 0, second.output
+    assert values(path)[:17] == told
+    assert len(values(path)) == 19
+    assert second.stderr.startswith("18/19  lr=")
+    document = json.loads(second.stdout)
+    assert document.keys() == {"recommendation", "about", "stopped_by", "journal"}
+    assert document["about"]["n_evaluations"] == 19
+    assert document["stopped_by"] == "budget"
+    # One after the other, a run in two parts is the run in one.
+    whole = tmp_path / "whole.jsonl"
+    command[-1] = str(whole)
+    done = invoke(*command, "--evaluations", "19", "--json", *program)
+    assert values(whole) == values(path)
+    assert json.loads(done.stdout)["recommendation"] == document["recommendation"]
+
+    other = invoke(*command, "--evaluations", "30", "--kappa", "1", *program)
+    assert other.exit_code == 2
+    assert "exclude each other" in other.stderr
+    changed = [part if part != "1" else "2" for part in command]
+    other = invoke(*changed, "--evaluations", "30", *program)
+    assert other.exit_code == 2
+    assert "another run" in other.stderr
+    assert len(values(whole)) == 19
+
+
+def test_values_are_the_programs_own_told_exactly_once_with_several_jobs(script, tmp_path):
+    path = tmp_path / "run.jsonl"
+    done = invoke(
+        *SPACE, "--minimize", "--repeats", "3", "--evaluations", "20", "--jobs", "3", "--seed", "1",
+        "--journal", str(path), "--value-regex", r"loss (\S+)", "--", *PYTHON, script, *ARGUMENTS,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    settings, trials = journals.read(path)
+    assert settings["direction"] == "minimize"
+    assert sum(len(trial.values) for trial in trials) == 20
+    trial = trials[0]
+    seed = rahbo.loop.evaluation_seed(1, trial.id, 2)
+    arguments = [repr(trial.params["lr"]), str(trial.params["depth"]), trial.params["criterion"]]
+    again = subprocess.run(
+        [sys.executable, script, *arguments, str(seed)], capture_output=True, text=True, check=True
+    )
+    assert float(again.stdout.split()[-1]) == trial.values[2]
+
+
+def test_a_file_can_hold_it_all_and_the_command_line_wins(script, tmp_path):
+    run = tmp_path / "run.jsonl"
+    file = tmp_path / "run.toml"
+    file.write_text(
+        f"""
+maximize = true
+kappa = 2.0
+evaluations = 4
+repeats = 2
+seed = 5
+journal = {json.dumps(str(run))}
+value-regex = 'no such'
+command = {json.dumps([*PYTHON, script, *ARGUMENTS])}
+
+[parameters]
+lr = "1e-3:1e-1:log"
+depth = "1:8:int"
+criterion = ["gini", "a b"]
+"""
+    )
+    done = invoke(
+        str(file), "--minimize", "--alpha", "3", "--evaluations", "6", "--value-json", "loss",
+        "-p", "lr=1e-4:1e-2:log", "--", *PYTHON, "-c",
+        "import json, sys; print(json.dumps(dict(loss=float(sys.argv[1]), c=sys.argv[3:])))",
+        *ARGUMENTS,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    settings, trials = journals.read(run)
+    assert settings["direction"] == "minimize"
+    assert settings["risk"] == rahbo.MeanVariance(3.0)
+    assert settings["seed"] == 5
+    assert settings["space"]["lr"] == rahbo.Float(1e-4, 1e-2, log=True)
+    assert settings["space"]["criterion"] == rahbo.Categorical(["gini", "a b"])
+    assert [t.values for t in trials] == [{0: t.params["lr"], 1: t.params["lr"]} for t in trials]
+    assert len(trials) == 3
+
+
+def test_failures_are_recorded_with_their_reasons(tmp_path):
+    path = tmp_path / "run.jsonl"
+    source = "import sys; x = float(sys.argv[1]); x < 0.5 or sys.exit('too large'); print(x)"
+    done = invoke(
+        "-p", "x=0.0:1.0", "--maximize", "--repeats", "1", "--evaluations", "8", "--seed", "0",
+        "--journal", str(path), "--", *PYTHON, "-c", source, "{x}",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    trials = journals.read(path)[1]
+    reasons = [reason for trial in trials for reason in trial.failures.values()]
+    assert set(reasons) == {"exit code 1: too large"}
+    assert f"8 evaluations, {len(reasons)} of them failed" in done.stdout
+    assert "failed, exit code 1: too large" in done.stderr
+
+
+def test_programs_out_of_time_are_failures(tmp_path):
+    path = tmp_path / "run.jsonl"
+    done = invoke(
+        "-p", "x=0.0:1.0", "--maximize", "--repeats", "1", "--evaluations", "2", "--jobs", "2",
+        "--timeout", "0.3", "--journal", str(path), "--",
+        *PYTHON, "-c", "import time; time.sleep(600)", "{x}",
+    )  # fmt: skip
+    assert done.exit_code == 1
+    reasons = [reason for trial in journals.read(path)[1] for reason in trial.failures.values()]
+    assert reasons == ["timed out after 0.3 s"] * 2
+
+
+def test_a_program_that_always_fails_is_given_up(tmp_path):
+    path = tmp_path / "run.jsonl"
+    command = ["-p", "x=0.0:1.0", "--maximize", "--journal", str(path), "--repeats", "1"]
+    broken = ["--", *PYTHON, "-c", "raise ValueError('no\\x1b[2J')", "{x}"]
+    few = invoke(*command, "--evaluations", "2", *broken)
+    assert few.exit_code == 1
+    assert "name another for a fresh start" in few.stderr
+    many = invoke(*command, "--evaluations", "50", *broken)
+    assert many.exit_code == 1
+    assert "again and again" in many.stderr
+    assert "ValueError: no" in many.stderr
+    assert "\x1b" not in many.stderr
+    assert many.stdout == ""
+    failed = sum(len(trial.failures) for trial in journals.read(path)[1])
+    assert 10 <= failed < 30
+
+
+HOSTILE = [
+    "$(touch hacked)",
+    "; touch hacked",
+    "a' \"b",
+    "{seed}",
+    "{x}",
+    "a\nb",
+    "`x`",
+    "&&",
+    "--",
+]
+
+
+def test_hostile_choices_reach_the_program_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log = tmp_path / "log"
+    source = (
+        "import json, sys; open(sys.argv[1], 'a').write(json.dumps(sys.argv[2:]) + '\\n'); print(1)"
+    )
+    Path("run.toml").write_text(
+        f"""
+command = {json.dumps([*PYTHON, "-c", source, str(log), "--c={c}", "{x}", "{seed}"])}
+[parameters]
+x = "0.0:1.0"
+c = {json.dumps(HOSTILE)}
+"""
+    )
+    done = invoke("run.toml", "--maximize", "--evaluations", "24", "--repeats", "1", "--seed", "0")
+    assert done.exit_code == 0, done.output
+    calls = [json.loads(line) for line in log.read_text().splitlines()]
+    assert len(calls) == 24
+    assert len({call[0] for call in calls}) > 5
+    for choice, x, seed in calls:
+        assert choice.removeprefix("--c=") in HOSTILE
+        assert 0.0 <= float(x) <= 1.0
+        assert seed.isdecimal()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "run.toml"]
+
+
+# -- what is wrong -----------------------------------------------------------------------------
+
+GOOD = ["--maximize", "--evaluations", "4", "-p", "x=0.0:1.0", "--", sys.executable, "{x}"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (GOOD[1:], "--maximize or --minimize"),
+        (["--minimize", *GOOD], "exclude each other"),
+        ([GOOD[0], *GOOD[3:]], "--evaluations"),
+        ([*GOOD[:3], *GOOD[5:]], "nothing to tune"),
+        (GOOD[:5], "no command"),
+        (GOOD[:6], "no command"),
+        (GOOD[:-1], "never says {x}"),
+        ([*GOOD, "{y}"], "placeholder {y}"),
+        ([*GOOD[:6], "no-such-program", "{x}"], "no program 'no-such-program'"),
+        ([*GOOD[:5], "python", "{x}"], "write -- before it"),
+        (["none.toml", *GOOD], "no file 'none.toml'"),
+        (["--alpha", "1", "--quantile", "0.1", *GOOD], "exclude each other"),
+        (["--quantile", "0.7", *GOOD], "0 < level < 0.5"),
+        (["--timeout", "0", *GOOD], "--timeout"),
+        (["--timeout", "nan", *GOOD], "--timeout"),
+        (["--repeats", "many", *GOOD], "whole number or adaptive"),
+        (["--repeats", "0", *GOOD], "repeats must be"),
+        (["--repeats", "3", "--setup", "1", *GOOD], "--setup goes with"),
+        (["--setup", "-1", *GOOD], "setup"),
+        (["--value-regex", "(", *GOOD], "regular expression"),
+        (["--value-regex", "a", "--value-json", "b", *GOOD], "exclude each other"),
+        (["--stop-p-best", "2", *GOOD], "probability"),
+        (["--stop-gap", "0", *GOOD], "positive"),
+        (["--within", "1", *GOOD], "--stop-p-best only"),
+        (["--journal", "none/run.jsonl", *GOOD], "cannot be written"),
+        ([GOOD[0], "--evaluations", "0", *GOOD[3:]], "--evaluations"),
+        (["--jobs", "x", *GOOD], "--jobs"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_runs(arguments, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = invoke(*arguments)
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bad_file_is_one_sentence(tmp_path):
+    file = tmp_path / "run.toml"
+    for text in ("evaluations = ", "x = 1", "evaluations = 1.5", "evaluations = -1"):
+        file.write_text(text)
+        done = invoke(str(file), *GOOD[3:])
+        assert done.exit_code == 2
+        assert "Traceback" not in done.output
+
+
+def test_no_journal_but_its_own_is_touched(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes\n")
+    done = invoke("--journal", str(path), *GOOD)
+    assert done.exit_code == 2
+    assert path.read_text() == "my notes\n"
+
+
+# -- stopping ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--stop-gap", "0.5"], rahbo.Gap(0.5)),
+        (["--stop-p-best", "0.9"], rahbo.PBest(0.9)),
+        (["--stop-p-best", "0.9", "--within", "0.1"], rahbo.PBest(0.9, within=0.1)),
+    ],
+)
+def test_a_run_may_end_early(arguments, expected, monkeypatch):
+    tasks = []
+
+    def run(task, jobs, timeout):
+        tasks.append(task)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "run", run)
+    assert invoke(*arguments, "--repeats", "adaptive", "--setup", "2", *GOOD).exit_code == 130
+    assert tasks[0].stop == expected
+    assert tasks[0].settings["repeats"] == rahbo.Adaptive(setup=2.0)
+
+
+def test_a_stop_ends_the_run(tmp_path):
+    done = invoke(
+        "-p", "x=0.0:1.0", "--maximize", "--evaluations", "60", "--seed", "0", "--stop-gap", "1e6",
+        "--json", "--", *PYTHON, "-c", "import sys; print(sys.argv[1])", "{x}",
+    )  # fmt: skip
+    assert json.loads(done.stdout)["stopped_by"] == "stop"
+    assert json.loads(done.stdout)["about"]["n_evaluations"] < 30
+
+
+SLOW = """
+import os, subprocess, sys, time
+if os.path.exists(sys.argv[2]):
+    child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+    open(sys.argv[2] + "." + str(child.pid), "w").close()
+    open(sys.argv[2] + "." + str(os.getpid()), "w").close()
+    time.sleep(600)
+print(sys.argv[1])
+"""
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc"), reason="looks at processes")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_kills_the_programs_and_recommends(number, code, tmp_path):
+    slow, run = tmp_path / "slow.py", tmp_path / "run.jsonl"
+    slow.write_text(SLOW)
+    command = [
+        sys.executable, "-c", "from rahbo.cli import main; main()", "tune", "--maximize", "--json",
+        "--evaluations", "40", "--jobs", "2", "--journal", str(run), "-p", "x=0.0:1.0",
+        "--repeats", "1", "--", *PYTHON, str(slow), "{x}", str(tmp_path / "go"),
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("1/40")
+        (tmp_path / "go").touch()
+        wait_for(lambda: len(list(tmp_path.glob("go.*"))) == 4)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "The same command goes on." in err
+    assert "Traceback" not in err
+    assert json.loads(out)["stopped_by"] == "interrupt"
+    pids = [path.suffix[1:] for path in tmp_path.glob("go.*")]
+    wait_for(lambda: not any(is_alive(pid) for pid in pids))
+    # What was killed is no failure: it is made up for when the run goes on.
+    trials = journals.read(run)[1]
+    assert not any(trial.failures for trial in trials)
+    assert sum(len(t.values) for t in trials) == json.loads(out)["about"]["n_evaluations"]
+    (tmp_path / "go").unlink()
+    again = [part if part != "40" else "12" for part in command[4:]]
+    assert invoke(*again).exit_code == 0
+    assert len(values(run)) == 12
+
+
+def test_an_interrupt_before_any_value(tmp_path):
+    code = "import os, time; os.kill(os.getppid(), 2); time.sleep(600)"
+    command = [
+        sys.executable, "-c", "from rahbo.cli import main; main()", "tune", *GOOD[:5], "--",
+        *PYTHON, "-c", code, "{x}",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 130
+    assert done.stdout == ""
+    assert done.stderr == "Interrupted before anything could be recommended.\n"
+
+
+def test_two_runs_of_one_journal_are_refused(tmp_path):
+    path = tmp_path / "run.jsonl"
+    held = rahbo.Optimizer({"x": (0.0, 1.0)}, journal=path)
+    done = invoke("--journal", str(path), *GOOD)
+    assert done.exit_code == 2
+    assert "being written by another" in done.stderr
+    held.close()
