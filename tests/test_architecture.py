@@ -51,8 +51,8 @@ ORDER = (
     "experiments",
     ROOT,
     "plots",
-    "integrations",
     "pages",
+    "integrations",
     "cli",
     "__main__",
 )
@@ -79,7 +79,15 @@ CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
 ADAPTER_LIBRARIES = {
     "problems": {"sklearn"},
     "plots": {"matplotlib"},
-    "integrations": {"botorch", "gpytorch", "optuna", "sklearn", "torch"},
+    "integrations": {
+        "botorch",
+        "gpytorch",
+        "optuna",
+        "optuna_dashboard",
+        "plotly",
+        "sklearn",
+        "torch",
+    },
     "cli": {"click", "optuna", "rich", "sqlalchemy"},
 }
 

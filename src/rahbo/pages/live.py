@@ -20,6 +20,7 @@ from rahbo.files import Path
 from rahbo.ledger import Trial
 from rahbo.optimizer import Optimizer
 from rahbo.pages.follow import Arrival, Follower
+from rahbo.pages.history import history_of
 from rahbo.report.recommendation import Prediction, Recommendation, short
 from rahbo.risk import RiskMeasure
 
@@ -109,16 +110,16 @@ class Live:
         """Learn from all that was read."""
         with self._lock:
             follower, last = self._follower, self._fit
-            arrivals, keywords = list(follower.arrivals), follower.keywords
+            of = follower.epoch, len(follower.arrivals)
+            keywords = follower.keywords
             trials = [follower.trial(i) for i in range(follower.n_trials)]
-            of = follower.epoch, len(arrivals)
-        page: Json = {"n_evaluations": len(arrivals)}
+        page: Json = {"n_evaluations": of[1]}
         optimizer = None
         try:
             optimizer = _optimizer(keywords, trials, self._risk)
             if last.optimizer is not None and last.of[0] == of[0]:
                 _take_fits(last.optimizer, optimizer)
-            page |= _belief(optimizer, self._risk, arrivals)
+            page |= _belief(optimizer, self._risk)
         except RahboError as error:
             page["problem"] = _text(str(error))
         except Exception as error:
@@ -203,17 +204,18 @@ def _take_fits(old: Optimizer, new: Optimizer) -> None:
     new._fits = fits_before(old._fits, next(changed, old.trials[-1]))
 
 
-def _belief(optimizer: Optimizer, risk: RiskMeasure | None, arrivals: list[Arrival]) -> Json:
+def _belief(optimizer: Optimizer, risk: RiskMeasure | None) -> Json:
     if not optimizer.observations.n:
         raise NotReadyError("Nothing has been told yet.")
     found = optimizer.recommend(risk=risk)
     points = optimizer.frontier().evaluated
     counts = optimizer.observations.count
+    history = history_of(optimizer, optimizer.settings.risk)
     return {
         "recommendation": _recommended(found),
         "chosen": [point.params for point in points].index(found.params),
         "points": [_point(p, int(n)) for p, n in zip(points, counts, strict=True)],
-        "best": _best(optimizer, points, arrivals),
+        "best": list(zip(history.best_at, history.best, strict=True)),
     }
 
 
@@ -241,20 +243,3 @@ def _point(p: Prediction, n: int) -> list[Any]:
     """Mean and its interval, noise and its interval, values told there, parameters."""
     numbers = (p.mean, *p.mean_interval, p.noise_std, *p.noise_std_interval)
     return [*(float(f"{number:.6g}") for number in numbers), n, _params(p.params)]
-
-
-def _best(
-    optimizer: Optimizer, points: Sequence[Prediction], arrivals: list[Arrival]
-) -> list[tuple[int, float]]:
-    """After which evaluation which pessimistic value was the best, by what is believed now."""
-    rows = {x.tobytes(): i for i, x in enumerate(optimizer.observations.X)}
-    trials, sign = optimizer.trials, optimizer.settings.sign
-    steps: list[tuple[int, float]] = []
-    for number, arrival in enumerate(arrivals, 1):
-        if arrival.value is None:
-            continue
-        lower, upper = points[rows[trials[arrival.trial].x.tobytes()]].risk_interval
-        value = lower if sign > 0 else upper
-        if not steps or sign * value > sign * steps[-1][1]:
-            steps.append((number, value))
-    return steps

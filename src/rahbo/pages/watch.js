@@ -137,10 +137,11 @@ function drawValues() {
 function drawBest() {
   const { best = [], n_evaluations: n = 1 } = shown.model;
   const { root, x, y } = axes("best", [1, Math.max(n, 2)], ends(best.map((b) => b[1])), "evaluation", "risk value");
-  const steps = best.map(([i, value], k) => (k ? `H${x(i)}V${y(value)}` : `M${x(i)} ${y(value)}`));
-  if (best.length) root.append(svg("path", { class: "line", d: `${steps.join("")}H${x(Math.max(n, 2))}` }));
+  const points = best.map(([i, value]) => [x(i), y(value)]);
+  root.append(svg("path", { class: "line", d: points.map((p, k) => `${k ? "L" : "M"}${p}`).join("") }));
+  root.append(svg("path", { class: "marks", d: dots(points) }));
   readable("best", root, best.map(([i, value]) => ({
-    x: x(i), y: y(value), say: () => `From evaluation ${i} on: ${number(value)}`,
+    x: x(i), y: y(value), say: () => `After ${count(i, "evaluation", "evaluations")}: ${number(value)}`,
   })));
 }
 
