@@ -98,9 +98,15 @@ def _few(values: list[float]) -> list[float]:
 
 
 def _figure(traces: list[go.Scatter], title: str, x: str, y: str) -> go.Figure:
-    # Without the template, which is longer than all the rest; the dashboard has its own.
-    figure = go.Figure(traces, go.Layout(template=None, title=title, legend={"orientation": "h"}))
-    figure.update_layout(xaxis_title=x, yaxis_title=y, template=go.layout.Template())
+    figure = go.Figure(traces)
+    figure.update_layout(
+        title=title,
+        xaxis_title=x,
+        yaxis_title=y,
+        legend={"orientation": "h", "y": -0.25},
+        # The usual template is longer than all the rest, and the dashboard has its own.
+        template=go.layout.Template(),
+    )
     return figure
 
 
