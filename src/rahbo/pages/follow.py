@@ -72,6 +72,16 @@ class Follower:
         """How many trials were opened."""
         return len(self._found)
 
+    @property
+    def n_values(self) -> int:
+        """How many evaluations gave a value."""
+        return sum(len(fields["values"]) for fields in self._found)
+
+    @property
+    def n_failures(self) -> int:
+        """How many gave none."""
+        return sum(len(fields["failures"]) for fields in self._found)
+
     def trial(self, number: int) -> Trial:
         """A trial as it is now."""
         fields = self._found[number]

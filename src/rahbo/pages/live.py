@@ -132,9 +132,8 @@ class Live:
 
 
 def _run(follower: Follower) -> Json:
-    trials = [follower.trial(i) for i in range(follower.n_trials)]
     unsettled = sorted(follower.unsettled)
-    shown = [(trials[i], follower.outstanding(i)) for i in unsettled[:MOST_ROWS]]
+    shown = [(follower.trial(i), follower.outstanding(i)) for i in unsettled[:MOST_ROWS]]
     failures = [arrival for arrival in follower.arrivals if arrival.value is None]
     return {
         "name": follower.name,
@@ -146,22 +145,22 @@ def _run(follower: Follower) -> Json:
             for name in SHOWN_SETTINGS
             if name in follower.keywords
         ],
-        "n_evaluations": sum(len(t.values) + len(t.failures) for t in trials),
-        "n_failures": sum(len(t.failures) for t in trials),
+        "n_evaluations": follower.n_values + follower.n_failures,
+        "n_failures": follower.n_failures,
         "n_open": len(unsettled),
         "open": [
             {"id": t.id, "params": _params(t.params), "told": len(t.values),
              "failed": len(t.failures), "missing": missing}
             for t, missing in shown
         ],
-        "newest": [_row(arrival, trials) for arrival in reversed(follower.arrivals[-MOST_ROWS:])],
-        "failures": [_row(arrival, trials) for arrival in reversed(failures[-MOST_ROWS:])],
+        "newest": [_row(follower, one) for one in reversed(follower.arrivals[-MOST_ROWS:])],
+        "failures": [_row(follower, one) for one in reversed(failures[-MOST_ROWS:])],
     }  # fmt: skip
 
 
-def _row(arrival: Arrival, trials: Sequence[Trial]) -> Json:
+def _row(follower: Follower, arrival: Arrival) -> Json:
     """One evaluation, for a table."""
-    trial = trials[arrival.trial]
+    trial = follower.trial(arrival.trial)
     why = trial.failures.get(arrival.repeat, "") if arrival.value is None else ""
     return {**arrival._asdict(), "params": _params(trial.params), "reason": _text(why)}
 

@@ -192,7 +192,7 @@ function showModel(model) {
   const found = model.recommendation;
   at("others").hidden = !(found && found.runner_ups.length);
   if (!found) {
-    say("sure", model.problem || "Nothing has been told yet.");
+    if (model.problem) say("sure", model.problem);
     table("params", [], []);
     table("known", [], []);
     say("measured", "");
@@ -211,6 +211,7 @@ function showModel(model) {
 function sayLearned() {
   const { run, model } = shown, behind = shown.known - (model.n_evaluations ?? 0);
   const parts = [];
+  if (!model.n_evaluations) say("sure", shown.known ? "The model is being learned." : "Nothing has been told yet.");
   if (model.n_evaluations) parts.push(`Learned from ${count(model.n_evaluations, "evaluation", "evaluations")}.`);
   if (run && run.fitting && behind > 0) parts.push(`Learning from ${behind.toLocaleString("en")} more.`);
   say("learned", parts.join(" "));
