@@ -80,6 +80,7 @@ ADAPTER_LIBRARIES = {
     "problems": {"sklearn"},
     "plots": {"matplotlib"},
     "integrations": {"botorch", "gpytorch", "optuna", "sklearn", "torch"},
+    "pages": {"plotly"},
     "cli": {"click", "optuna", "rich", "sqlalchemy"},
 }
 

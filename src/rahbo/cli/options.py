@@ -22,7 +22,7 @@ RISKS: dict[str, Callable[[float], RiskMeasure]] = {
 }
 DIRECTIONS: dict[str, Direction] = {"maximize": "maximize", "minimize": "minimize"}
 
-_OPTIONS = (
+_RISK = (
     click.option("--maximize", is_flag=True, help="Larger values are better."),
     click.option("--minimize", is_flag=True, help="Smaller values are better."),
     click.option("--alpha", type=float, metavar="A", help="Mean less A times the noise variance."),
@@ -35,15 +35,20 @@ _OPTIONS = (
     click.option(
         "--shortfall", type=float, metavar="L", help="The mean of the worst share L of outcomes."
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
 )
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def risk_options(command: Command) -> Command:
+    """What is better, and by which measure of risk."""
+    for option in reversed(_RISK):
+        command = option(command)
+    return command
 
 
 def goal_options(command: Command) -> Command:
     """What is better, by which measure of risk, and how to print it."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return risk_options(_JSON(command))
 
 
 def one_of(ctx: click.Context, names: Sequence[str]) -> str | None:
