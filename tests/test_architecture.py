@@ -88,6 +88,7 @@ ADAPTER_LIBRARIES = {
         "sklearn",
         "torch",
     },
+    "pages": {"plotly"},
     "cli": {"click", "optuna", "rich", "sqlalchemy"},
 }
 

@@ -26,7 +26,7 @@ _DIRECTION = (
     click.option("--maximize", is_flag=True, help="Larger values are better."),
     click.option("--minimize", is_flag=True, help="Smaller values are better."),
 )
-_RISK = (
+_MEASURE = (
     click.option("--alpha", type=float, metavar="A", help="Mean less A times the noise variance."),
     click.option(
         "--kappa", type=float, metavar="K", help="Mean less K noise standard deviations instead."
@@ -38,21 +38,27 @@ _RISK = (
         "--shortfall", type=float, metavar="L", help="The mean of the worst share L of outcomes."
     ),
 )
-_JSON = (click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
-def goal_options(command: Command) -> Command:
-    """What is better, by which measure of risk, and how to print it."""
-    for option in reversed((*_DIRECTION, *_RISK, *_JSON)):
+def measure_options(command: Command) -> Command:
+    """By which measure of risk."""
+    for option in reversed(_MEASURE):
         command = option(command)
     return command
 
 
 def risk_options(command: Command) -> Command:
-    """By which measure of risk."""
-    for option in reversed(_RISK):
+    """What is better, and by which measure of risk."""
+    command = measure_options(command)
+    for option in reversed(_DIRECTION):
         command = option(command)
     return command
+
+
+def goal_options(command: Command) -> Command:
+    """What is better, by which measure of risk, and how to print it."""
+    return risk_options(_JSON(command))
 
 
 def one_of(ctx: click.Context, names: Sequence[str]) -> str | None:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from rahbo.cli.options import goal_options
+from rahbo.cli.options import risk_options
 from rahbo.cli.sources import Asked, optimizer_from, source_options
 from rahbo.cli.tables import visible
 from rahbo.errors import SettingsError
@@ -19,7 +19,7 @@ from rahbo.pages.report import plotly_script, report_page
 
 @click.command()
 @source_options
-@goal_options
+@risk_options
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), default=Path("report.html"),
     show_default=True, metavar="FILE", help="The file to write; one that is there is replaced.",

@@ -6,7 +6,7 @@ import webbrowser
 
 import click
 
-from rahbo.cli.options import chosen_risk, risk_options
+from rahbo.cli.options import chosen_risk, measure_options
 from rahbo.cli.tables import visible
 from rahbo.errors import SettingsError
 from rahbo.pages.live import Live
@@ -15,7 +15,7 @@ from rahbo.pages.server import LOOPBACK, Server
 
 @click.command()
 @click.argument("journal")
-@risk_options
+@measure_options
 @click.option(
     "--host", default="127.0.0.1", show_default=True, metavar="NAME",
     help="Where to listen. Others can read the run if this is no address of the loopback.",

@@ -48,7 +48,7 @@ const narrow = () => window.innerWidth < 600;
 
 function layout(c, x, y, more = {}) {
   const axis = (settings) => ({
-    automargin: true, gridcolor: c.line, linecolor: c.line, zeroline: false, ...settings,
+    automargin: true, exponentformat: "power", gridcolor: c.line, linecolor: c.line, zeroline: false, ...settings,
   });
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
@@ -189,7 +189,7 @@ function option(select, value, text) {
 }
 
 function fillUp() {
-  const across = Number(get("across").value), before = get("up").value;
+  const across = Number(get("across").value), before = get("up").selectedOptions[0]?.value;
   get("up").replaceChildren();
   maps.inputs.filter((i) => i !== across).forEach((i) => option(get("up"), i, inputs[i].name));
   option(get("up"), "", "nothing else");
@@ -390,7 +390,13 @@ function captionTable() {
 
 // -- all of it ---------------------------------------------------------------------------------
 
-function drawAll() { return Promise.all([drawFrontier(), drawMap(), drawHistory()]); }
+// One after the other, so that the page answers in between.
+async function drawAll() {
+  for (const draw of [drawFrontier, drawMap, drawHistory]) {
+    await draw();
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+}
 
 startFrontier();
 startMaps();

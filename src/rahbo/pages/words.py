@@ -60,14 +60,18 @@ def basis(optimizer: Optimizer) -> str:
 def recommendation(found: Recommendation) -> list[str]:
     """What is known of the recommended point, a sentence each."""
     sure = f"with a probability of {found.level:g}"
-    sample = f"Their mean is {found.sample_mean:.4g}"
-    spread = "" if found.sample_std is None else f", their standard deviation {found.sample_std:.3g}"
+    told = f"The value was {found.sample_mean:.4g}"
+    if found.sample_std is not None:
+        told = (
+            f"The mean of these values is {found.sample_mean:.4g}, their standard deviation "
+            f"{found.sample_std:.3g}"
+        )
     return [
         f"Its mean is {found.mean:.4g}, and between {_ends(found.mean_interval)} {sure}.",
         f"Single evaluations vary around it with a standard deviation of {found.noise_std:.3g}, "
         f"which is between {_ends(found.noise_std_interval)} {sure}.",
         f"Its risk value is {found.risk:.4g}, and between {_ends(found.risk_interval)} {sure}.",
-        f"It was evaluated {_times(found.n_evaluations, 'time')}. {sample}{spread}.",
+        f"It was evaluated {_times(found.n_evaluations, 'time')}. {told}.",
     ]
 
 
