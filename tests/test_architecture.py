@@ -51,6 +51,7 @@ ORDER = (
     "experiments",
     ROOT,
     "plots",
+    "pages",
     "integrations",
     "cli",
     "__main__",
@@ -78,7 +79,17 @@ CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
 ADAPTER_LIBRARIES = {
     "problems": {"sklearn"},
     "plots": {"matplotlib"},
-    "integrations": {"botorch", "gpytorch", "joblib", "optuna", "sklearn", "torch"},
+    "integrations": {
+        "botorch",
+        "gpytorch",
+        "joblib",
+        "optuna",
+        "optuna_dashboard",
+        "plotly",
+        "sklearn",
+        "torch",
+    },
+    "pages": {"plotly"},
     "cli": {"click", "optuna", "rich", "sqlalchemy"},
 }
 

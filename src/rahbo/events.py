@@ -76,7 +76,7 @@ def trials_of(events: list[Any], space: Space, name: str) -> list[Trial]:
     for number, event in enumerate(events, 1):
         try:
             if number > 1:
-                _apply(event, found, space)
+                apply(event, found, space)
                 continue
             for record in event["trials"]:
                 found.append(opened(record, len(found), space))
@@ -85,7 +85,7 @@ def trials_of(events: list[Any], space: Space, name: str) -> list[Trial]:
     return [Trial(**fields) for fields in found]
 
 
-def _apply(event: dict[str, Any], found: list[dict[str, Any]], space: Space) -> None:
+def apply(event: dict[str, Any], found: list[dict[str, Any]], space: Space) -> None:
     """Make one change."""
     kind = event["event"]
     if kind in ("ask", "point"):

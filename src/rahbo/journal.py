@@ -39,10 +39,10 @@ def read(path: Path) -> tuple[dict[str, Any], tuple[Trial, ...]]:
     where the report needs it.
     """
     name = full_name(path)
-    events, _ = _parse(contents(name), name)
+    events, _ = parse(contents(name), name)
     if not events:
         raise JournalError(f"{name} holds no run yet: its first line is not complete.")
-    keywords, settings = _settings(events[0], name)
+    keywords, settings = settings_of(events[0], name)
     return keywords, tuple(trials_of(events, settings.space, name))
 
 
@@ -50,13 +50,13 @@ def settings_to_resume(path: Path, again: Mapping[str, Any]) -> dict[str, Any]:
     """The keywords of `Optimizer` of a journal's run, with those that are code passed again."""
     name = full_name(path)
     # The whole file is read later, once it is locked.
-    events, _ = _parse(contents(name, first_line=True), name)
+    events, _ = parse(contents(name, first_line=True), name)
     if not events:
         raise JournalError(
             f"{name} holds no run: its first line is torn or damaged. Restore the file, or begin "
             "the run again."
         )
-    keywords = {**_settings(events[0], name)[0], **again}
+    keywords = {**settings_of(events[0], name)[0], **again}
     code = [f"{v.name}={v.description}" for v in keywords.values() if isinstance(v, Code)]
     if code:
         raise JournalError(
@@ -104,7 +104,7 @@ class Journal(dict[int, Trial]):
             opened(record, number, settings.space)
         self._fd = open_locked(self._name)
         try:
-            events, self._size = _parse(contents(self._name), self._name)
+            events, self._size = parse(contents(self._name), self._name)
             if events:
                 self._go_on(events, given, seed)
             os.ftruncate(self._fd, self._size)
@@ -118,7 +118,7 @@ class Journal(dict[int, Trial]):
     def _go_on(self, events: list[Any], given: dict[str, Any], seed: int | None) -> None:
         """Take over the run of the file, if it is this one."""
         header = events[0]
-        kept = _settings(header, self._name)[1].seed
+        kept = settings_of(header, self._name)[1].seed
         if seed is None:
             given["settings"]["seed"] = kept
         unlike = differences(header["settings"], given["settings"])
@@ -209,27 +209,30 @@ def _not_json(literal: str) -> NoReturn:
 _JSON = json.JSONDecoder(parse_constant=_not_json)
 
 
-def _parse(raw: bytes, name: str) -> tuple[list[Any], int]:
-    """The events of a journal and the bytes they fill, a torn last line left out."""
+def parse(raw: bytes, name: str, before: int = 0) -> tuple[list[Any], int]:
+    """The events of a journal, or of what follows ``before`` lines of it, and the bytes they fill.
+
+    A torn last line is left out.
+    """
     *lines, rest = raw.split(b"\n")
     events, end = [], len(raw) - len(rest)
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, before + 1):
         try:
             events.append(_JSON.decode(line.decode()))
         except (ValueError, RecursionError) as error:
             # All but the last line were flushed as a whole: no crash leaves them like this.
-            if isinstance(error, RecursionError) or number < len(lines) or rest:
+            if isinstance(error, RecursionError) or number < before + len(lines) or rest:
                 raise JournalError(
                     f"{name}, line {number}, is damaged: {error}. Restore the file from a copy, "
                     "or cut it before that line."
                 ) from error
             end -= len(line) + 1
-    if not events and raw[: len(OPENING)] != OPENING[: len(raw)]:
+    if not before and not events and raw[: len(OPENING)] != OPENING[: len(raw)]:
         raise JournalError(f"{name} is no journal of rahbo. Choose another file.")
     return events, end
 
 
-def _settings(header: Any, name: str) -> tuple[dict[str, Any], Settings]:
+def settings_of(header: Any, name: str) -> tuple[dict[str, Any], Settings]:
     """The keywords in the first line, and the settings they give with stand-ins for code."""
     if not isinstance(header, dict) or header.get("event") != "run":
         raise JournalError(f"{name} is no journal of rahbo. Choose another file.")

@@ -19,7 +19,7 @@ from rahbo.errors import (
 )
 
 NEEDED = ("click", "rich")
-COMMANDS = ("demo", "reproduce", "tune", "recommend", "frontier", "doctor")
+COMMANDS = ("demo", "reproduce", "tune", "recommend", "frontier", "doctor", "report", "watch")
 # Errors in what a user gave; a command that is at fault itself ends with 1.
 INPUT = (DataError, JournalError, NotReadyError, SettingsError, SpaceError)
 

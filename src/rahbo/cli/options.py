@@ -22,9 +22,11 @@ RISKS: dict[str, Callable[[float], RiskMeasure]] = {
 }
 DIRECTIONS: dict[str, Direction] = {"maximize": "maximize", "minimize": "minimize"}
 
-_OPTIONS = (
+_DIRECTION = (
     click.option("--maximize", is_flag=True, help="Larger values are better."),
     click.option("--minimize", is_flag=True, help="Smaller values are better."),
+)
+_MEASURE = (
     click.option("--alpha", type=float, metavar="A", help="Mean less A times the noise variance."),
     click.option(
         "--kappa", type=float, metavar="K", help="Mean less K noise standard deviations instead."
@@ -35,15 +37,28 @@ _OPTIONS = (
     click.option(
         "--shortfall", type=float, metavar="L", help="The mean of the worst share L of outcomes."
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
 )
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def measure_options(command: Command) -> Command:
+    """By which measure of risk."""
+    for option in reversed(_MEASURE):
+        command = option(command)
+    return command
+
+
+def risk_options(command: Command) -> Command:
+    """What is better, and by which measure of risk."""
+    command = measure_options(command)
+    for option in reversed(_DIRECTION):
+        command = option(command)
+    return command
 
 
 def goal_options(command: Command) -> Command:
     """What is better, by which measure of risk, and how to print it."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return risk_options(_JSON(command))
 
 
 def one_of(ctx: click.Context, names: Sequence[str]) -> str | None:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rahbo.optimizer import Optimizer
+from rahbo.pages.escape import visible as visible
 from rahbo.report.diagnosis import Diagnosis
 from rahbo.report.frontier import Frontier
 from rahbo.report.recommendation import Recommendation, short
@@ -31,18 +32,6 @@ def show(report: Report, optimizer: Optimizer, out: Console) -> None:
         out.print(_table(report), rests)
     else:
         out.print(visible(f"{report}\n\n{rests}"), soft_wrap=True)
-
-
-def visible(text: str) -> str:
-    r"""Text in which nothing can steer a terminal; lines stay lines.
-
-    >>> visible("a\x1b[2J")
-    'a\\x1b[2J'
-    """
-    return "".join(
-        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode("ascii")
-        for c in text
-    )
 
 
 def listed(params: Mapping[str, Any]) -> str:

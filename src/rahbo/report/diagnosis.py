@@ -211,20 +211,25 @@ class Diagnosis:
         by_itself = ", ".join(sure) if sure else "none"
         return f"Share of the variation of the noise: {shares}. Shown by itself: {by_itself}."
 
-    def negated(self) -> Diagnosis:
-        """The record of the negated objective."""
-        return replace(self, decision=self.decision.negated())
-
-    def __str__(self) -> str:
-        rows = [
+    @property
+    def answers(self) -> tuple[tuple[str, str], ...]:
+        """The five questions, each with its answer in words."""
+        return (
             ("Is the noise uneven?", self.unevenness.verdict),
             ("Over which inputs?", self.inputs_verdict),
             ("Does risk change the decision?", self.decision.verdict),
             ("How many repeats pay?", self.repeats.verdict),
             ("Is the model calibrated?", self.calibration.verdict),
-        ]
+        )
+
+    def negated(self) -> Diagnosis:
+        """The record of the negated objective."""
+        return replace(self, decision=self.decision.negated())
+
+    def __str__(self) -> str:
         return "\n".join(
-            f"{title}\n{textwrap.indent(textwrap.fill(text, WIDTH), '  ')}" for title, text in rows
+            f"{title}\n{textwrap.indent(textwrap.fill(text, WIDTH), '  ')}"
+            for title, text in self.answers
         )
 
 

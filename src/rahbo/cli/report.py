@@ -1,0 +1,67 @@
+"""`rahbo report`: a run as one HTML file to look at and to send around."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from rahbo.cli.options import risk_options
+from rahbo.cli.sources import Asked, optimizer_from, source_options
+from rahbo.cli.tables import visible
+from rahbo.errors import SettingsError
+from rahbo.pages.record import record_of
+from rahbo.pages.report import plotly_script, report_page
+
+
+@click.command()
+@source_options
+@risk_options
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), default=Path("report.html"),
+    show_default=True, metavar="FILE", help="The file to write; one that is there is replaced.",
+)  # fmt: skip
+@click.pass_context
+def command(ctx: click.Context, /, source: str, output: Path, **options: object) -> None:
+    """Write what SOURCE holds as one HTML file: what to use, how sure that is, and why.
+
+    The file needs nothing else and fetches nothing. SOURCE is a journal, a CSV file or an Optuna
+    storage, as for rahbo recommend. No evaluation is made.
+    """
+    plotly_script()  # before the work, lest it be for nothing
+    asked = Asked.by(ctx)
+    optimizer = optimizer_from(source, asked)
+    record = record_of(
+        optimizer,
+        source=name_of(source),
+        made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        digest=digest_of(source),
+        risk=asked.risk,
+    )
+    try:
+        output.write_text(report_page(record), "utf-8")
+    except OSError as error:
+        raise SettingsError(f"{str(output)!r} cannot be written: {error.strerror}.") from error
+    click.echo(visible(f"{output}: {record.certainty}"))
+
+
+def name_of(source: str) -> str:
+    """What to call a source in a file for others: no folders, and no password of a storage.
+
+    >>> name_of("postgresql://me:secret@host:5432/tuning?sslkey=k"), name_of("runs/laser.jsonl")
+    ('tuning', 'laser.jsonl')
+    """
+    path = urlsplit(source).path if "://" in source else source
+    return Path(path).name or "run"
+
+
+def digest_of(source: str) -> str | None:
+    """The SHA-256 of a file, by which others know that they have the same."""
+    path = Path(source)
+    if "://" in source or not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

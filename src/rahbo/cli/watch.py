@@ -1,0 +1,53 @@
+"""`rahbo watch`: a live page on a run, for the browser."""
+
+from __future__ import annotations
+
+import webbrowser
+
+import click
+
+from rahbo.cli.options import chosen_risk, measure_options
+from rahbo.cli.tables import visible
+from rahbo.errors import SettingsError
+from rahbo.pages.live import Live
+from rahbo.pages.server import LOOPBACK, Server
+
+
+@click.command()
+@click.argument("journal")
+@measure_options
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="NAME",
+    help="Where to listen. Others can read the run if this is no address of the loopback.",
+)  # fmt: skip
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N",
+    help="0 takes a free one.  [default: 0]",
+)  # fmt: skip
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
+@click.pass_context
+def command(
+    ctx: click.Context, /, journal: str, host: str, port: int, opens: bool, **options: object
+) -> None:
+    """Serve a page that shows the run of JOURNAL while it goes on.
+
+    JOURNAL need not be there yet, and may be replaced or cut meanwhile. It is read only.
+    Ctrl-C ends the page, and leaves the run alone.
+    """
+    if "://" in journal:
+        raise SettingsError(
+            f"watch needs the journal of a run, which is a file, got {journal!r}. For a study of "
+            "Optuna use rahbo.integrations.optuna.publish() and optuna-dashboard."
+        )
+    live = Live(journal, chosen_risk(ctx))
+    with Server(live, host, port) as server:
+        live.start()
+        if host not in LOOPBACK:
+            click.echo("Everyone who can reach this address can read the run.", err=True)
+        click.echo(visible(f"Watching {journal} at {server.url}  (Ctrl-C ends)"))
+        if opens:
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            click.echo("", err=True)

@@ -1,0 +1,132 @@
+"""The risk view of a study in Optuna's own dashboard: two figures and a note.
+
+The dashboard keeps figures in the storage, in pieces of two thousand characters: so they are small.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+from optuna.study import Study
+from optuna_dashboard import get_note, save_note, save_plotly_graph_object
+
+from rahbo.integrations.optuna.history import optimizer_of
+from rahbo.optimizer import Optimizer
+from rahbo.pages.escape import shown, visible
+from rahbo.pages.history import history_of
+from rahbo.pages.words import basis, certainty, listed
+from rahbo.report.recommendation import Interval, Prediction, Recommendation
+
+# The parts of the note that are ours; what stands before and after them is the user's.
+BEGIN, END = "## Risk-averse recommendation (rahbo)", "*End of what rahbo wrote.*"
+BLUE, RED = "#0072b2", "#c24e00"
+# Points drawn at most, and characters of their parameters.
+MOST_POINTS, MOST_CHARACTERS = 500, 100
+
+
+def publish(study: Study, **settings: Any) -> None:
+    """See `rahbo.integrations.optuna.publish`."""
+    optimizer = optimizer_of(study, **settings)
+    found = optimizer.recommend()
+    save_plotly_graph_object(study, noise_figure(optimizer, found), graph_object_id="rahbo-noise")
+    save_plotly_graph_object(study, history_figure(optimizer), graph_object_id="rahbo-history")
+    save_note(study, _with(get_note(study), _described(optimizer, found)))
+
+
+# -- figures -----------------------------------------------------------------------------------
+
+
+def noise_figure(optimizer: Optimizer, found: Recommendation) -> go.Figure:
+    """Mean against noise of the evaluated points with the strategy's intervals."""
+    frontier = optimizer.frontier()
+    best_first = sorted(
+        frontier.evaluated, key=lambda p: optimizer.settings.sign * p.risk, reverse=True
+    )
+    chosen = next(p for p in best_first if p.params == found.params)
+    traces = [
+        _points("evaluated", best_first[:MOST_POINTS], BLUE, 7),
+        _points("what some alpha would choose", [c.prediction for c in frontier.choices], BLUE, 12),
+        _points("recommended", [chosen], RED, 15),
+    ]
+    traces[1].marker.symbol, traces[1].error_x, traces[1].error_y = "circle-open", None, None
+    return _figure(traces, "Mean against noise (rahbo)", "noise standard deviation", "mean")
+
+
+def history_figure(optimizer: Optimizer) -> go.Figure:
+    """Values in the order of the trials, and the best pessimistic value after some of them."""
+    history = history_of(optimizer, optimizer.settings.risk)
+    number, value = history.number[-4 * MOST_POINTS :], history.value[-4 * MOST_POINTS :]
+    told = go.Scatter(
+        x=number, y=value, mode="markers", name="values", marker={"color": BLUE, "size": 5},
+        opacity=0.6,
+    )  # fmt: skip
+    best = go.Scatter(
+        x=history.best_at, y=_few(history.best), mode="lines+markers",
+        name="best pessimistic risk value", line={"color": RED},
+    )  # fmt: skip
+    return _figure([told, best], "Values and what is sure of them (rahbo)", "evaluation", "value")
+
+
+def _points(name: str, points: list[Prediction], color: str, size: int) -> go.Scatter:
+    means, stds = [p.mean for p in points], [p.noise_std for p in points]
+    return go.Scatter(
+        x=_few(stds),
+        y=_few(means),
+        error_x=_bars(stds, [p.noise_std_interval for p in points]),
+        error_y=_bars(means, [p.mean_interval for p in points]),
+        text=[shown(listed(p.params)[:MOST_CHARACTERS]) for p in points],
+        hovertemplate="%{text}<br>mean %{y}, noise %{x}<extra></extra>",
+        mode="markers",
+        name=name,
+        marker={"color": color, "size": size},
+    )
+
+
+def _bars(centres: list[float], intervals: list[Interval]) -> dict[str, Any]:
+    pairs = list(zip(centres, intervals, strict=True))
+    return {
+        "array": _few([max(0.0, ends.upper - centre) for centre, ends in pairs]),
+        "arrayminus": _few([max(0.0, centre - ends.lower) for centre, ends in pairs]),
+        "thickness": 0.8,
+        "width": 0,
+    }
+
+
+def _few(values: list[float]) -> list[float]:
+    return [float(f"{value:.5g}") for value in values]
+
+
+def _figure(traces: list[go.Scatter], title: str, x: str, y: str) -> go.Figure:
+    figure = go.Figure(traces)
+    figure.update_layout(
+        title=title,
+        xaxis_title=x,
+        yaxis_title=y,
+        legend={"orientation": "h", "y": -0.25},
+        # The usual template is longer than all the rest, and the dashboard has its own.
+        template=go.layout.Template(),
+    )
+    return figure
+
+
+# -- the note ----------------------------------------------------------------------------------
+
+
+def _described(optimizer: Optimizer, found: Recommendation) -> str:
+    """What is recommended, in Markdown; names of the user stand where they are no markup."""
+    text = visible(str(found))
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    sure = certainty(found, optimizer.observations.n)
+    return f"{BEGIN}\n\n{sure}\n\n{fence}\n{text}\n{fence}\n\n{shown(basis(optimizer))}\n\n{END}"
+
+
+def _with(note: str, ours: str) -> str:
+    """A note with our part replaced, or added at its end."""
+    before, begin, rest = note.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if begin and end:
+        return f"{before}{ours}{after}"
+    return f"{note.rstrip()}\n\n{ours}".lstrip()

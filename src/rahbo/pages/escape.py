@@ -1,0 +1,68 @@
+"""Values of a run as parts of a page, in which they can be nothing but text.
+
+Names, choices and reasons may come from anywhere. In HTML they go through `shown`, in a script
+element through `embedded`; scripts put them into the page as text nodes only.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+# Within a script element these could end it, or begin what the parser takes for markup.
+_IN_SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
+
+
+def visible(text: str) -> str:
+    r"""Text in which each character is seen; lines stay lines.
+
+    Nothing else steers how it is shown, and all of it can be written as UTF-8.
+
+    >>> visible("a\x00\u202e\ud800")
+    'a\\x00\\u202e\\ud800'
+    """
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode("ascii")
+        for c in text
+    )
+
+
+def shown(value: object) -> str:
+    """A value as text of an element, or of an attribute in quotes.
+
+    >>> shown('<b title="x">')
+    '&lt;b title=&quot;x&quot;&gt;'
+    """
+    return html.escape(visible(str(value)), quote=True)
+
+
+def embedded(record: object) -> str:
+    r"""A record as JSON inside a script element; what is not finite is null.
+
+    >>> embedded({"name": "</script>", "bound": math.inf})
+    '{"name":"\\u003c/script\\u003e","bound":null}'
+    """
+    text = json.dumps(_plain(record), allow_nan=False, separators=(",", ":"))
+    return text.translate(_IN_SCRIPT)
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, Mapping):
+        return {visible(str(name)): _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(part) for part in value]
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return visible(str(value))

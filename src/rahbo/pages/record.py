@@ -1,0 +1,264 @@
+"""All that a report shows, as plain data computed from an `Optimizer`."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from rahbo.codec import encode_settings, show
+from rahbo.optimizer import Optimizer
+from rahbo.pages import words
+from rahbo.pages.history import History, history_of
+from rahbo.pages.inputs import Input, Place, cut, inputs_of, places
+from rahbo.pages.maps import Maps, maps_through
+from rahbo.report.diagnosis import Diagnosis
+from rahbo.report.frontier import Frontier, envelope
+from rahbo.report.recommendation import Recommendation
+from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
+from rahbo.version import __version__
+
+# Reasons of failures that are listed, and characters of each and of a setting.
+REASONS, REASON, SETTING = 20, 500, 2000
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A point that some coefficient would report.
+
+    Attributes:
+        point: Its index.
+        start: From this coefficient on.
+        end: Up to this one, which may be infinite.
+    """
+
+    point: int
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Trade:
+    """The trade of mean against noise that the slider is about.
+
+    A point is worth its worst mean, less a coefficient times its largest noise variance or noise
+    standard deviation, in the sense of maximisation.
+
+    Attributes:
+        symbol: Of the coefficient.
+        penalty: What it multiplies.
+        own: The coefficient of the run; None of a measure that has none.
+        choices: What each coefficient would report, from 0 to infinity.
+    """
+
+    symbol: str
+    penalty: str
+    own: float | None
+    choices: tuple[Chosen, ...]
+
+
+@dataclass(frozen=True)
+class Points:
+    """The evaluated points, column by column, in user units.
+
+    Attributes:
+        places: Of each point on each axis.
+        mean: Posterior means.
+        mean_lower: Lower ends of their confidence intervals.
+        mean_upper: Upper ends.
+        noise: Standard deviations of a single evaluation.
+        noise_lower: Lower ends of their confidence intervals.
+        noise_upper: Upper ends.
+        count: Values told.
+        failures: Evaluations without one.
+        sample_mean: Of the values.
+        sample_std: Of the values; None of a single one.
+        pessimistic: Worst values of the run's risk measure.
+        recommended: The index of the recommended point.
+    """
+
+    places: list[list[Place]]
+    mean: list[float]
+    mean_lower: list[float]
+    mean_upper: list[float]
+    noise: list[float]
+    noise_lower: list[float]
+    noise_upper: list[float]
+    count: list[int]
+    failures: list[int]
+    sample_mean: list[float]
+    sample_std: list[float | None]
+    pessimistic: list[float]
+    recommended: int
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What the scripts of a page draw.
+
+    Attributes:
+        minimised: Whether smaller values are better.
+        strategy: The name of the run's.
+        trade: Mean against noise.
+        inputs: The parameters.
+        points: Those evaluated.
+        history: What came when.
+        maps: Mean and noise through the recommended point.
+    """
+
+    minimised: bool
+    strategy: str
+    trade: Trade
+    inputs: tuple[Input, ...]
+    points: Points
+    history: History
+    maps: Maps
+
+
+@dataclass(frozen=True)
+class Record:
+    """A report.
+
+    Attributes:
+        source: What it is of.
+        made: When it was made.
+        digest: The SHA-256 of the source, if it is a file.
+        basis: What it rests on, in words.
+        recommendation: The reported point.
+        sentences: What is known of it, in words.
+        certainty: How sure it is, in words.
+        frontier: What each alpha would report.
+        diagnosis: What the values say of their noise.
+        failures: Reasons, and how often each was given.
+        settings: Of the run, as a user would write them.
+        versions: Of what computed the report.
+        pictures: What scripts draw.
+    """
+
+    source: str
+    made: str
+    digest: str | None
+    basis: str
+    recommendation: Recommendation
+    sentences: list[str]
+    certainty: str
+    frontier: Frontier
+    diagnosis: Diagnosis
+    failures: dict[str, int]
+    settings: dict[str, str]
+    versions: dict[str, str]
+    pictures: Pictures
+
+
+def record_of(
+    optimizer: Optimizer,
+    *,
+    source: str,
+    made: str,
+    digest: str | None = None,
+    risk: RiskMeasure | None = None,
+) -> Record:
+    """The report of a run.
+
+    Args:
+        optimizer: The run, with something told.
+        source: What to call it.
+        made: When this is.
+        digest: The SHA-256 of the file it comes from.
+        risk: As for `Optimizer.recommend`.
+
+    Raises:
+        NotReadyError: Nothing has been told yet.
+    """
+    settings = optimizer.settings
+    found, frontier = optimizer.recommend(risk=risk), optimizer.frontier()
+    diagnosis = optimizer.diagnose()
+    shares = [one.share for one in diagnosis.inputs]
+    pictures = Pictures(
+        minimised=settings.sign < 0,
+        strategy=type(settings.strategy).__name__,
+        trade=trade_of(settings.risk, frontier, settings.sign < 0),
+        inputs=inputs_of(settings.space, 2),
+        points=_points(optimizer, frontier, found),
+        history=history_of(optimizer, settings.risk),
+        maps=maps_through(optimizer, found.params, shares),
+    )
+    shown = {name: cut(show(v), SETTING) for name, v in encode_settings(settings).items()}
+    return Record(
+        cut(source), made, digest, words.basis(optimizer), found, words.recommendation(found),
+        words.certainty(found, len(frontier.evaluated)), frontier, diagnosis,
+        failures=_failures(optimizer), settings=shown, versions=versions(), pictures=pictures,
+    )  # fmt: skip
+
+
+def trade_of(risk: RiskMeasure, frontier: Frontier, minimised: bool) -> Trade:
+    """The slider of a risk measure; that of mean-variance for a measure of the user's own."""
+    ends = [p.mean_interval for p in frontier.evaluated]
+    worst = np.array([-e.upper if minimised else e.lower for e in ends])
+    noise_std = np.array([p.noise_std_interval.upper for p in frontier.evaluated])
+    if isinstance(risk, MeanStd | Quantile | ExpectedShortfall):
+        choices = tuple(Chosen(*row) for row in envelope(worst, noise_std))
+        return Trade("κ", "noise standard deviation", risk.weight, choices)
+    choices = tuple(Chosen(*row) for row in envelope(worst, noise_std**2))
+    own = risk.alpha if isinstance(risk, MeanVariance) else None
+    return Trade("α", "noise variance", own, choices)
+
+
+def versions() -> dict[str, str]:
+    """Of what numbers and pictures depend on."""
+    found = {"rahbo": __version__, "Python": platform.python_version()}
+    for name in ("numpy", "scipy", "plotly"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return {**found, "platform": platform.platform(terse=True)}
+
+
+def _points(optimizer: Optimizer, frontier: Frontier, found: Recommendation) -> Points:
+    space, data, sign = optimizer.settings.space, optimizer.observations, optimizer.settings.sign
+    legal = np.flatnonzero(space.is_valid(data.X))
+    failed: Counter[bytes] = Counter()
+    for trial in optimizer.trials:
+        failed[trial.x.tobytes()] += len(trial.failures)
+    believed = frontier.evaluated
+    return Points(
+        places=[[_few(v) for v in row] for row in places(space, [p.params for p in believed])],
+        mean=[_few(p.mean) for p in believed],
+        mean_lower=[_few(p.mean_interval.lower) for p in believed],
+        mean_upper=[_few(p.mean_interval.upper) for p in believed],
+        noise=[_few(p.noise_std) for p in believed],
+        noise_lower=[_few(p.noise_std_interval.lower) for p in believed],
+        noise_upper=[_few(p.noise_std_interval.upper) for p in believed],
+        count=[int(c) for c in data.count[legal]],
+        failures=[failed[x.tobytes()] for x in data.X[legal]],
+        sample_mean=[_few(sign * float(m)) for m in data.mean[legal]],
+        sample_std=[None if math.isnan(v) else _few(math.sqrt(v)) for v in data.sample_var[legal]],
+        pessimistic=[_few(p.risk_interval[0 if sign > 0 else 1]) for p in believed],
+        recommended=_index(found.params, [p.params for p in believed]),
+    )
+
+
+def _index(params: Mapping[str, Any], among: list[dict[str, Any]]) -> int:
+    return among.index(dict(params))
+
+
+def _failures(optimizer: Optimizer) -> dict[str, int]:
+    """The commonest reasons first."""
+    told = Counter(
+        cut(reason or "no reason given", REASON)
+        for trial in optimizer.trials
+        for reason in trial.failures.values()
+    )
+    return dict(told.most_common(REASONS))
+
+
+def _few(value: Place) -> Place:
+    """A number in few digits, so that a page stays small."""
+    return value if isinstance(value, int) else float(f"{value:.6g}")

@@ -1,0 +1,409 @@
+"use strict";
+(() => {
+const data = JSON.parse(document.getElementById("data").textContent);
+const { points, inputs, trade, maps, history } = data;
+const get = (id) => document.getElementById(id);
+const FIRST_ROWS = 200;
+const SLIDES = Number(get("slider").max);
+
+// -- text ------------------------------------------------------------------------------------
+
+function number(value, digits = 4) {
+  if (value === null || value === undefined) return "–";
+  return String(Number(value.toPrecision(digits)));
+}
+
+function range(lower, upper) { return `[${number(lower)}, ${number(upper)}]`; }
+
+function valueAt(input, place) { return input.choices.length ? input.choices[place] : number(place, 6); }
+
+function cut(text, most) { return text.length > most ? `${text.slice(0, most - 1)}…` : text; }
+
+function params(i) { return inputs.map((input, j) => `${input.name} = ${valueAt(input, points.places[i][j])}`); }
+
+// Plotly takes tags and entities in its texts for markup: in what comes from the run they are none.
+function plain(text) {
+  return String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+}
+
+function hover(i) {
+  const shown = params(i).slice(0, 12).map((line) => plain(cut(line, 60)));
+  return [
+    ...shown, ...(inputs.length > 12 ? ["…"] : []),
+    `mean ${number(points.mean[i])} ${range(points.mean_lower[i], points.mean_upper[i])}`,
+    `noise std ${number(points.noise[i])} ${range(points.noise_lower[i], points.noise_upper[i])}`,
+    `evaluated ${points.count[i]} times`,
+  ].join("<br>");
+}
+
+// -- plots -----------------------------------------------------------------------------------
+
+function colours() {
+  const style = getComputedStyle(document.documentElement);
+  return Object.fromEntries(["paper", "panel", "ink", "faint", "line", "blue", "red", "green"].map(
+    (name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+}
+
+const narrow = () => window.innerWidth < 600;
+
+function layout(c, x, y, more = {}) {
+  const axis = (settings) => ({
+    automargin: true, exponentformat: "power", gridcolor: c.line, linecolor: c.line, zeroline: false, ...settings,
+  });
+  return {
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    font: { color: c.ink, family: getComputedStyle(document.body).fontFamily, size: 13 },
+    margin: { l: 50, r: 15, t: 30, b: 45 },
+    xaxis: axis(x), yaxis: axis(y),
+    hovermode: "closest", hoverlabel: { align: "left", bgcolor: c.panel, bordercolor: c.line, font: { color: c.ink } },
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
+    // On a small screen a finger scrolls the page.
+    dragmode: narrow() ? false : "zoom",
+    ...more,
+  };
+}
+
+function config() {
+  return {
+    displaylogo: false, responsive: true, displayModeBar: narrow() ? false : "hover",
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+  };
+}
+
+function title(text) { return { text: plain(cut(text, narrow() ? 30 : 60)), standoff: 8 }; }
+
+function axisOf(input) {
+  const axis = { title: title(input.name), type: input.log ? "log" : "linear" };
+  if (!input.choices.length) return axis;
+  const places = input.choices.map((_, i) => i);
+  const texts = input.choices.map((choice) => plain(cut(choice, 14)));
+  return { ...axis, tickvals: places, ticktext: texts, range: [-0.5, places.length - 0.5] };
+}
+
+const star = (c, size = 17) => ({ symbol: "star", size, color: c.red, line: { color: c.paper, width: 1 } });
+
+// -- mean against noise ------------------------------------------------------------------------
+
+let weight = trade.own;
+
+const references = [...trade.choices.map((choice) => choice.start), trade.own].filter((w) => w > 0);
+const lowest = (references.length ? Math.min(...references) : 1) / 10;
+const highest = (references.length ? Math.max(...references) : 1) * 10;
+
+function weightAt(slide) {
+  return slide <= 0 ? 0 : lowest * (highest / lowest) ** ((slide - 1) / (SLIDES - 1));
+}
+
+function slideAt(w) {
+  if (w < lowest) return w > 0 ? 1 : 0;
+  return Math.min(SLIDES, Math.round(1 + (SLIDES - 1) * Math.log(w / lowest) / Math.log(highest / lowest)));
+}
+
+// `Frontier.at`: the package worked out where each point begins to be reported.
+function choiceAt(w) { return trade.choices.find((choice) => choice.end === null || w <= choice.end); }
+
+const bars = (i, name, colour) => ({
+  type: "data", symmetric: false, color: colour, thickness: 1.2, width: 4,
+  array: i.map((j) => points[`${name}_upper`][j] - points[name][j]),
+  arrayminus: i.map((j) => points[name][j] - points[`${name}_lower`][j]),
+});
+
+function at(indices) {
+  return {
+    x: indices.map((i) => points.noise[i]), y: indices.map((i) => points.mean[i]),
+    hoverinfo: "text", hovertext: indices.map(hover),
+  };
+}
+
+function drawFrontier() {
+  const c = colours();
+  const all = points.mean.map((_, i) => i);
+  const edge = trade.choices.map((choice) => choice.point);
+  const now = choiceAt(weight).point;
+  return Plotly.react("frontier-plot", [
+    { ...at(all), mode: "markers", name: "evaluated", marker: { color: c.faint, opacity: 0.55, size: 6 } },
+    { ...at(edge), mode: "lines+markers", name: `chosen by some ${trade.symbol}`,
+      line: { color: c.blue, width: 1.5, dash: "dot" }, marker: { color: c.blue, size: 8 },
+      error_x: bars(edge, "noise", c.blue), error_y: bars(edge, "mean", c.blue) },
+    { ...at([points.recommended]), mode: "markers", name: "recommended",
+      marker: { symbol: "circle-open", size: 20, color: c.green, line: { width: 2.5 } } },
+    { ...at([now]), mode: "markers", name: `by the slider`, marker: star(c) },
+  ], layout(c, { title: title("noise standard deviation"), rangemode: "tozero" }, { title: title("mean") }), config());
+}
+
+function showChoice() {
+  const choice = choiceAt(weight), i = choice.point;
+  const until = choice.end === null ? "any larger one" : number(choice.end);
+  const where = trade.choices.length === 1
+    ? `It is the choice of every ${trade.symbol}.`
+    : `It is the choice of each ${trade.symbol} from ${number(choice.start)} to ${until}.`;
+  const isOwn = weight === trade.own;
+  const other = isOwn && i !== points.recommended
+    ? ` The run's strategy, ${data.strategy}, reports by another bound: what it recommends is circled.` : "";
+  get("choice").textContent =
+    `${trade.symbol} = ${number(weight)}${isOwn ? ", as in the run" : ""}: use ${params(i).join(", ")}. ` +
+    `Mean ${number(points.mean[i])} ${range(points.mean_lower[i], points.mean_upper[i])}, noise standard ` +
+    `deviation ${number(points.noise[i])} ${range(points.noise_lower[i], points.noise_upper[i])}, ` +
+    `evaluated ${points.count[i]} times. ${where}${other}`;
+  get("choice").dataset.point = i;
+  get("slider").setAttribute("aria-valuetext", `${trade.symbol} = ${number(weight)}`);
+}
+
+function choose(w, source) {
+  weight = w;
+  if (source !== "slider") get("slider").value = slideAt(w);
+  if (source !== "weight") get("weight").value = number(w, 4);
+  showChoice();
+  const now = at([choiceAt(w).point]);
+  return Plotly.restyle("frontier-plot", { x: [now.x], y: [now.y], hovertext: [now.hovertext] }, [3]);
+}
+
+function startFrontier() {
+  if (weight === null) {
+    weight = 1;
+    get("own").hidden = true;
+  }
+  get("slider").value = slideAt(weight);
+  get("weight").value = number(weight);
+  get("slider").addEventListener("input", () => choose(weightAt(Number(get("slider").value)), "slider"));
+  get("weight").addEventListener("input", () => {
+    const typed = get("weight").valueAsNumber;
+    if (typed >= 0 && Number.isFinite(typed)) choose(typed, "weight");
+  });
+  get("own").addEventListener("click", () => choose(trade.own, "own"));
+  showChoice();
+  get("frontier-caption").textContent =
+    "Grey: evaluated points. Blue: those that some value of the slider would report, with their confidence " +
+    "intervals. Circle: the recommendation of this report. Star: what the slider chooses.";
+}
+
+// -- maps --------------------------------------------------------------------------------------
+
+const QUANTITIES = { noise: "noise standard deviation", mean: "mean" };
+
+function option(select, value, text) {
+  const made = document.createElement("option");
+  made.value = value;
+  made.textContent = cut(text, 40);
+  select.append(made);
+}
+
+function fillUp() {
+  const across = Number(get("across").value), before = get("up").selectedOptions[0]?.value;
+  get("up").replaceChildren();
+  maps.inputs.filter((i) => i !== across).forEach((i) => option(get("up"), i, inputs[i].name));
+  option(get("up"), "", "nothing else");
+  if ([...get("up").options].some((o) => o.value === before)) get("up").value = before;
+}
+
+function startMaps() {
+  maps.inputs.forEach((i) => option(get("across"), i, inputs[i].name));
+  fillUp();
+  get("up-label").hidden = maps.inputs.length < 2;
+  get("across").addEventListener("change", () => { fillUp(); drawMap(); });
+  for (const id of ["quantity", "up"]) get(id).addEventListener("change", drawMap);
+  const some = inputs.length > maps.inputs.length
+    ? ` Shown are the ${maps.inputs.length} of ${inputs.length} inputs over which the noise varies most.` : "";
+  get("map-caption").textContent =
+    (maps.listed ? "Each mark is a candidate. " : "Small marks are evaluated points, wherever their other inputs were. ") +
+    "The star is the recommended point." + some;
+}
+
+const heat = (c, values, quantity) => ({
+  color: values, colorscale: "Cividis", showscale: true, size: 9, line: { width: 0 },
+  colorbar: bar(c, quantity),
+});
+
+const bar = (c, quantity) => ({
+  title: { text: QUANTITIES[quantity], side: "right" }, thickness: 12, outlinewidth: 0, tickfont: { color: c.ink },
+});
+
+function drawMap() {
+  const c = colours(), quantity = get("quantity").value, across = Number(get("across").value);
+  const up = get("up").value === "" ? null : Number(get("up").value);
+  const draw = maps.listed ? listed : up === null ? slice : surface;
+  const [traces, axes] = draw(c, quantity, across, up);
+  return Plotly.react("map-plot", traces, layout(c, ...axes, { showlegend: false }), config());
+}
+
+const recommended = (j) => points.places[points.recommended][j];
+
+function listed(c, quantity, across, up) {
+  const values = maps.listed[quantity], places = maps.listed.places;
+  const text = places.map((row, i) => [
+    ...inputs.slice(0, 12).map((input, j) => plain(cut(`${input.name} = ${valueAt(input, row[j])}`, 60))),
+    `${QUANTITIES[quantity]} ${number(values[i])}`].join("<br>"));
+  const shared = { mode: "markers", hoverinfo: "text", hovertext: text, x: places.map((row) => row[across]) };
+  const mine = { mode: "markers", hoverinfo: "skip", marker: star(c), x: [recommended(across)] };
+  if (up === null) {
+    const own = points[quantity][points.recommended];
+    return [[{ ...shared, y: values, marker: { color: c.blue, size: 8 } }, { ...mine, y: [own] }],
+      [axisOf(inputs[across]), { title: title(QUANTITIES[quantity]) }]];
+  }
+  return [[{ ...shared, y: places.map((row) => row[up]), marker: heat(c, values, quantity) },
+    { ...mine, y: [recommended(up)] }], [axisOf(inputs[across]), axisOf(inputs[up])]];
+}
+
+function slice(c, quantity, across) {
+  const { at: x, field } = maps.slices.find((s) => s.input === across);
+  const [y, low, high] = ["", "_lower", "_upper"].map((end) => field[quantity + end]);
+  const isChoice = inputs[across].choices.length > 0;
+  const text = x.map((place, i) =>
+    `${plain(cut(valueAt(inputs[across], place), 60))}<br>${number(y[i])} ${range(low[i], high[i])}`);
+  const error = { type: "data", symmetric: false, color: c.blue, array: y.map((v, i) => high[i] - v), arrayminus: y.map((v, i) => v - low[i]) };
+  const band = { mode: "lines", line: { width: 0 }, hoverinfo: "skip", x };
+  const line = { x, y, hoverinfo: "text", hovertext: text, line: { color: c.blue }, marker: { color: c.blue, size: 9 } };
+  const own = { mode: "markers", hoverinfo: "skip", x: [recommended(across)], y: [points[quantity][points.recommended]], marker: star(c) };
+  const traces = isChoice
+    ? [{ ...line, mode: "markers", error_y: error }, own]
+    : [{ ...band, y: low }, { ...band, y: high, fill: "tonexty", fillcolor: `${c.blue}33` }, { ...line, mode: "lines" }, own];
+  return [traces, [axisOf(inputs[across]), { title: title(QUANTITIES[quantity]) }]];
+}
+
+function surface(c, quantity, across, up) {
+  const found = maps.maps.find((m) => (m.across === across && m.up === up) || (m.across === up && m.up === across));
+  const flat = found[quantity], width = found.x.length;
+  const rows = found.y.map((_, j) => flat.slice(j * width, (j + 1) * width));
+  const swapped = found.across !== across;
+  const z = swapped ? found.x.map((_, i) => rows.map((row) => row[i])) : rows;
+  const [x, y] = swapped ? [found.y, found.x] : [found.x, found.y];
+  const text = y.map((b, j) => x.map((a, i) =>
+    [[across, a], [up, b]].map(([k, place]) => plain(cut(`${inputs[k].name} = ${valueAt(inputs[k], place)}`, 60)))
+      .concat(`${QUANTITIES[quantity]} ${number(z[j][i])}`).join("<br>")));
+  const numeric = [across, up].every((i) => !inputs[i].choices.length && !inputs[i].log);
+  const flatAxis = { showgrid: false };
+  return [[
+    { type: "heatmap", x, y, z, text, hoverinfo: "text", colorscale: "Cividis", zsmooth: numeric ? "best" : false, colorbar: bar(c, quantity) },
+    { mode: "markers", hoverinfo: "text", hovertext: points.mean.map((_, i) => hover(i)),
+      x: points.places.map((row) => row[across]), y: points.places.map((row) => row[up]),
+      marker: { symbol: "circle-open", size: 5, color: "#ffffff", opacity: 0.75 } },
+    { mode: "markers", hoverinfo: "text", hovertext: [hover(points.recommended)],
+      x: [recommended(across)], y: [recommended(up)], marker: { ...star(c, 19), color: "#d55e00", line: { color: "#ffffff", width: 1.5 } } },
+  ], [{ ...axisOf(inputs[across]), ...flatAxis }, { ...axisOf(inputs[up]), ...flatAxis }]];
+}
+
+// -- history -----------------------------------------------------------------------------------
+
+function drawHistory() {
+  const c = colours(), floor = history.value.reduce((low, v) => Math.min(low, v), Infinity);
+  const traces = [
+    { x: history.number, y: history.value, mode: "markers", name: "values", marker: { color: c.faint, opacity: 0.6, size: 5 } },
+    { x: history.best_at, y: history.best, mode: "lines+markers", name: "best pessimistic risk value",
+      line: { color: c.blue, shape: "hv", width: 2 }, marker: { color: c.blue, size: 5 } },
+  ];
+  if (history.failed.length) {
+    traces.push({ x: history.failed, y: history.failed.map(() => floor), mode: "markers", name: "failed",
+      marker: { symbol: "x", color: c.red, size: 8 } });
+  }
+  return Plotly.react("history-plot", traces, layout(c, { title: title("evaluations") }, { title: title("value") }), config());
+}
+
+function startHistory() {
+  const some = history.n > history.number.length + history.failed.length
+    ? ` Of ${history.n} evaluations, ${history.number.length + history.failed.length} are shown.` : "";
+  get("history-caption").textContent =
+    "Grey: every value, in the order of the run. Blue: how good, at worst, the point was that could have been " +
+    "reported by then: the best pessimistic risk value, by the data up to then." + some;
+}
+
+// -- the table ---------------------------------------------------------------------------------
+
+const interval = (name) => (i) => `${number(points[name][i])} ${range(points[`${name}_lower`][i], points[`${name}_upper`][i])}`;
+const plainNumber = (name) => (i) => number(points[name][i], 5);
+
+const columns = [
+  ...inputs.map((input, j) => ({
+    name: input.name, key: (i) => points.places[i][j], text: (i) => cut(valueAt(input, points.places[i][j]), 60),
+    number: !input.choices.length,
+  })),
+  { name: "mean", key: (i) => points.mean[i], text: interval("mean"), number: true },
+  { name: "noise std", key: (i) => points.noise[i], text: interval("noise"), number: true },
+  ...["pessimistic", "count", "failures", "sample_mean", "sample_std"].map((name) => ({
+    name: { pessimistic: "worst risk value", count: "values", failures: "failed" }[name] || name.replace("_", " "),
+    key: (i) => points[name][i], text: plainNumber(name), number: true,
+  })),
+];
+
+let order = { column: inputs.length + 2, falling: !data.minimised };
+let rows = FIRST_ROWS;
+
+function sorted() {
+  const { key } = columns[order.column], way = order.falling ? -1 : 1;
+  // Points without a value, such as the deviation of a single one, come last.
+  return points.mean.map((_, i) => i).sort((a, b) => {
+    const [x, y] = [key(a), key(b)];
+    if (x === null || y === null) return (x === null) - (y === null);
+    return way * (x - y) || a - b;
+  });
+}
+
+function cell(tag, text, isNumber) {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  if (isNumber) made.className = "number";
+  return made;
+}
+
+function heading(column, j) {
+  const head = cell("th", "", column.number);
+  const button = document.createElement("button");
+  const isSorted = order.column === j;
+  button.type = "button";
+  button.textContent = cut(column.name, 40) + (isSorted ? (order.falling ? " ↓" : " ↑") : "");
+  button.addEventListener("click", () => {
+    order = { column: j, falling: isSorted ? !order.falling : column.number };
+    fillTable();
+    get("points-table").querySelectorAll("th button")[j].focus();
+  });
+  head.scope = "col";
+  head.setAttribute("aria-sort", isSorted ? (order.falling ? "descending" : "ascending") : "none");
+  head.append(button);
+  return head;
+}
+
+function fillTable() {
+  const head = document.createElement("thead"), body = document.createElement("tbody");
+  const first = document.createElement("tr");
+  first.append(...columns.map(heading));
+  head.append(first);
+  for (const i of sorted().slice(0, rows)) {
+    const row = document.createElement("tr");
+    row.append(...columns.map((column) => cell("td", column.text(i), column.number)));
+    if (i === points.recommended) row.className = "chosen";
+    body.append(row);
+  }
+  get("points-table").replaceChildren(head, body);
+  captionTable();
+}
+
+function captionTable() {
+  const n = points.mean.length, caption = get("points-caption");
+  caption.textContent = "In brackets are confidence intervals. The recommended point is bold. A heading sorts. ";
+  if (rows >= n) return;
+  const more = document.createElement("button");
+  more.type = "button";
+  more.className = "screen-only";
+  more.textContent = `Show all ${n}`;
+  more.addEventListener("click", () => { rows = n; fillTable(); });
+  caption.append(`These are ${rows} of ${n} points. `, more);
+}
+
+// -- all of it ---------------------------------------------------------------------------------
+
+// One after the other, so that the page answers in between.
+async function drawAll() {
+  for (const draw of [drawFrontier, drawMap, drawHistory]) {
+    await draw();
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+}
+
+startFrontier();
+startMaps();
+startHistory();
+fillTable();
+drawAll().then(() => { document.documentElement.dataset.drawn = "yes"; });
+for (const media of ["(prefers-color-scheme: dark)", "print", "(max-width: 599px)"]) {
+  window.matchMedia(media).addEventListener("change", drawAll);
+}
+})();

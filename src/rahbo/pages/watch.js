@@ -1,0 +1,282 @@
+// The live page. What comes from the run enters the document as text only, never as markup.
+"use strict";
+
+const PAUSE = 1000, PAUSE_UNSEEN = 10000, MOST_VALUES = 5000;
+const SVG = "http://www.w3.org/2000/svg";
+const shown = { epoch: 0, known: 0, values: [], run: null, model: { version: 0 } };
+
+const at = (id) => document.getElementById(id);
+const say = (id, text) => { if (at(id).textContent !== text) at(id).textContent = text; };
+
+function number(value, digits = 5) {
+  if (value === null || value === undefined) return "–";
+  return String(Number(value.toPrecision(digits)));
+}
+
+function count(n, one, many) { return `${n.toLocaleString("en")} ${n === 1 ? one : many}`; }
+
+// -- tables -----------------------------------------------------------------------------------
+
+// A cell is text; [text] is a number, which stands to the right.
+function table(id, headings, rows) {
+  const row = (cells, kind) => {
+    const tr = document.createElement("tr");
+    for (const cell of cells) {
+      const td = document.createElement(kind);
+      td.className = Array.isArray(cell) ? "number" : "text";
+      td.textContent = Array.isArray(cell) ? cell[0] : cell;
+      tr.append(td);
+    }
+    return tr;
+  };
+  const head = headings.some((h) => h.length) ? [row(headings, "th")] : [];
+  at(id).replaceChildren(...(rows.length ? [...head, ...rows.map((r) => row(r, "td"))] : []));
+}
+
+// -- charts -----------------------------------------------------------------------------------
+
+function svg(name, attributes = {}, text = "") {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.textContent = text;
+  return element;
+}
+
+// Round numbers that span an interval, about n of them.
+function ticks(low, high, n) {
+  const rough = (high - low) / n, unit = 10 ** Math.floor(Math.log10(rough));
+  const step = unit * [1, 2, 5, 10].find((factor) => factor * unit >= rough * 0.999);
+  const found = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) found.push(i * step);
+  return found;
+}
+
+// The ends of some numbers, apart from each other.
+function ends(numbers) {
+  let low = Infinity, high = -Infinity;
+  for (const value of numbers) {
+    if (value === null) continue;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  if (low > high) return [0, 1];
+  const room = 0.05 * (high - low) || Math.abs(high) * 0.1 || 1;
+  return [low - room, high + room];
+}
+
+// Axes in the place of a chart, and the scales to draw on them.
+function axes(id, [x0, x1], [y0, y1], xlabel, ylabel) {
+  const place = at(id), width = place.clientWidth, height = place.clientHeight;
+  const left = 62, right = width - 10, top = 22, bottom = height - 38;
+  const x = (value) => left + ((value - x0) / (x1 - x0)) * (right - left);
+  const y = (value) => bottom - ((value - y0) / (y1 - y0)) * (bottom - top);
+  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
+  root.setAttribute("aria-label", `${ylabel} by ${xlabel}`);
+  for (const tick of ticks(y0, y1, 5)) {
+    root.append(svg("path", { class: "grid", d: `M${left} ${y(tick)}H${right}` }));
+    root.append(svg("text", { x: left - 6, y: y(tick) + 4, "text-anchor": "end" }, number(tick, 4)));
+  }
+  for (const tick of ticks(x0, x1, width < 500 ? 4 : 6)) {
+    root.append(svg("path", { class: "grid", d: `M${x(tick)} ${bottom}v4` }));
+    root.append(svg("text", { x: x(tick), y: bottom + 17, "text-anchor": "middle" }, number(tick, 4)));
+  }
+  root.append(svg("text", { x: right, y: height - 5, "text-anchor": "end" }, xlabel));
+  root.append(svg("text", { x: left, y: 12 }, ylabel));
+  place.replaceChildren(root);
+  return { root, x, y, bottom };
+}
+
+// All marks are one path, so that thousands cost little.
+const dots = (points) => points.map(([px, py]) => `M${px.toFixed(1)} ${py.toFixed(1)}h0`).join("");
+
+// Say below a chart what the mark next to the pointer is.
+function readable(id, root, spots) {
+  const ring = svg("circle", { class: "found", r: 6, visibility: "hidden" });
+  root.append(ring);
+  const caption = at(id).parentElement.querySelector(".reading");
+  caption.dataset.usual ??= caption.textContent;
+  const usual = () => {
+    ring.setAttribute("visibility", "hidden");
+    caption.textContent = caption.dataset.usual;
+  };
+  root.onpointermove = (event) => {
+    const box = root.getBoundingClientRect();
+    const px = event.clientX - box.left, py = event.clientY - box.top;
+    let nearest = null, least = 30 ** 2;
+    for (const spot of spots) {
+      const distance = (spot.x - px) ** 2 + (spot.y - py) ** 2;
+      if (distance < least) [nearest, least] = [spot, distance];
+    }
+    if (nearest === null) { usual(); return; }
+    ring.setAttribute("cx", nearest.x);
+    ring.setAttribute("cy", nearest.y);
+    ring.setAttribute("visibility", "visible");
+    caption.textContent = nearest.say();
+  };
+  root.onpointerleave = usual;
+}
+
+function drawValues() {
+  const { values, known } = shown, first = known - values.length;
+  const told = values.map((v) => v[2]);
+  const xs = [first + 1, Math.max(known, first + 2)];
+  const { root, x, y, bottom } = axes("values", xs, ends(told), "evaluation", "value");
+  const spots = values.map(([trial, repeat, value], i) => ({
+    x: x(first + i + 1),
+    y: value === null ? bottom - 5 : y(value),
+    lost: value === null,
+    say: () => `Evaluation ${first + i + 1}, suggestion ${trial}, repeat ${repeat}: ${value === null ? "failed" : number(value, 8)}`,
+  }));
+  const points = (lost) => spots.filter((s) => s.lost === lost).map((s) => [s.x, s.y]);
+  root.append(svg("path", { class: "marks", d: dots(points(false)) }));
+  const crosses = points(true).map(([px, py]) => `M${px - 3} ${py - 3}l6 6m0 -6l-6 6`).join("");
+  root.append(svg("path", { class: "lost", d: crosses }));
+  readable("values", root, spots);
+}
+
+function drawBest() {
+  const { best = [], n_evaluations: n = 1 } = shown.model;
+  const { root, x, y } = axes("best", [1, Math.max(n, 2)], ends(best.map((b) => b[1])), "evaluation", "risk value");
+  const points = best.map(([i, value]) => [x(i), y(value)]);
+  root.append(svg("path", { class: "line", d: points.map((p, k) => `${k ? "L" : "M"}${p}`).join("") }));
+  root.append(svg("path", { class: "marks", d: dots(points) }));
+  readable("best", root, best.map(([i, value]) => ({
+    x: x(i), y: y(value), say: () => `After ${count(i, "evaluation", "evaluations")}: ${number(value)}`,
+  })));
+}
+
+function drawNoise() {
+  const { points = [], chosen = -1 } = shown.model;
+  const xs = ends(points.flatMap((p) => [p[4], p[5]])), ys = ends(points.flatMap((p) => [p[1], p[2]]));
+  const { root, x, y } = axes("noise", [Math.max(0, xs[0]), xs[1]], ys, "noise std", "mean");
+  const bars = (p) => `M${x(p[3])} ${y(p[1])}V${y(p[2])}M${x(p[4])} ${y(p[0])}H${x(p[5])}`;
+  const others = points.filter((_, i) => i !== chosen);
+  root.append(svg("path", { class: "bars", d: others.map(bars).join("") }));
+  root.append(svg("path", { class: "marks", d: dots(others.map((p) => [x(p[3]), y(p[0])])) }));
+  if (chosen in points) {
+    const p = points[chosen];
+    root.append(svg("path", { class: "chosen-bars", d: bars(p) }));
+    root.append(svg("circle", { class: "chosen", r: 7, cx: x(p[3]), cy: y(p[0]) }));
+  }
+  readable("noise", root, points.map((p, i) => ({
+    x: x(p[3]),
+    y: y(p[0]),
+    say: () => `${i === chosen ? "Recommended: " : ""}${p[7]}: mean ${number(p[0])}, noise std ${number(p[3])}, ${count(p[6], "value", "values")}`,
+  })));
+}
+
+// -- what is shown ----------------------------------------------------------------------------
+
+function showRun(run, age) {
+  say("name", run.name.split(/[\\/]/).pop());
+  at("name").title = run.name;
+  document.title = `${run.n_evaluations} evaluations – rahbo watch`;
+  say("problem", run.problem);
+  at("problem").hidden = !run.problem;
+  const lost = run.n_failures ? `, ${run.n_failures.toLocaleString("en")} of them failed` : "";
+  say("state", `${count(run.n_evaluations, "evaluation", "evaluations")}${lost}${age}.`);
+  at("no-open").hidden = run.n_open > 0;
+  table("open", [["suggestion"], ["told"], ["failed"], ["to come"], "parameters"], run.open.map(
+    (o) => [[o.id], [o.told], [o.failed], [o.missing], o.params]));
+  const more = run.n_open - run.open.length;
+  say("evaluated", more > 0 ? `Being evaluated, and ${more} more` : "Being evaluated");
+  table("newest", [["value"], ["suggestion"], "parameters"], run.newest.map(
+    (v) => [[v.value === null ? "failed" : number(v.value, 6)], [`${v.trial}, repeat ${v.repeat}`], v.params]));
+  at("no-failures").hidden = run.failures.length > 0;
+  table("failures", [["suggestion"], "reason", "parameters"], run.failures.map(
+    (v) => [[`${v.trial}, repeat ${v.repeat}`], v.reason, v.params]));
+  table("settings", ["", ""], run.settings);
+}
+
+function showModel(model) {
+  const found = model.recommendation;
+  at("others").hidden = !(found && found.runner_ups.length);
+  if (!found) {
+    if (model.problem) say("sure", model.problem);
+    table("params", [], []);
+    table("known", [], []);
+    say("measured", "");
+    return;
+  }
+  say("sure", `Best of the evaluated points with probability ${number(found.p_best, 2)}.`);
+  table("params", ["parameter", "value"], found.params);
+  table("known", [`known at ${number(100 * found.level)} %`, [""], ["from"], ["to"]], found.known.map(
+    ([label, ...numbers]) => [label, ...numbers.map((value) => [number(value, 4)])]));
+  const spread = found.sample_std === null ? "" : `, standard deviation ${number(found.sample_std, 4)}`;
+  say("measured", `Measured there: ${count(found.n_evaluations, "value", "values")}, mean ${number(found.sample_mean, 4)}${spread}.`);
+  table("runner-ups", ["parameters", ["risk value"], ["P(best)"]], found.runner_ups.map(
+    (r) => [r.params, [number(r.risk)], [number(r.p_best, 2)]]));
+}
+
+function sayLearned() {
+  const { run, model } = shown, behind = shown.known - (model.n_evaluations ?? 0);
+  const parts = [];
+  if (!model.n_evaluations) say("sure", shown.known ? "The model is being learned." : "Nothing has been told yet.");
+  if (model.n_evaluations) parts.push(`Learned from ${count(model.n_evaluations, "evaluation", "evaluations")}.`);
+  if (run && run.fitting && behind > 0) parts.push(`Learning from ${behind.toLocaleString("en")} more.`);
+  say("learned", parts.join(" "));
+}
+
+// -- asking -----------------------------------------------------------------------------------
+
+async function ask(address) {
+  const response = await fetch(address, { credentials: "omit" });
+  if (!response.ok) throw new Error(`${response.status}`);
+  return [await response.json(), Date.parse(response.headers.get("Date"))];
+}
+
+function take(run) {
+  if (run.epoch !== shown.epoch) {
+    Object.assign(shown, { epoch: run.epoch, known: 0, values: [], model: { version: 0 } });
+    showModel(shown.model);
+    drawBest();
+    drawNoise();
+  }
+  if (run.first !== shown.known) shown.values = [];
+  shown.values = shown.values.concat(run.values).slice(-MOST_VALUES);
+  const news = run.first + run.values.length !== shown.known || shown.run === null;
+  shown.known = run.first + run.values.length;
+  shown.run = run;
+  if (news) drawValues();
+}
+
+function ago(seconds) {
+  const s = Math.max(0, Math.round(seconds));
+  if (s < 120) return `${s} s`;
+  return s < 7200 ? `${Math.round(s / 60)} min` : `${Math.round(s / 3600)} h`;
+}
+
+async function look() {
+  const [run, now] = await ask(`run.json?epoch=${shown.epoch}&known=${shown.known}`);
+  take(run);
+  showRun(run, run.written === null ? "" : `; last written ${ago(now / 1000 - run.written)} ago`);
+  if (run.model !== shown.model.version) {
+    const [model] = await ask("model.json");
+    if (model.epoch === shown.epoch) {
+      shown.model = model;
+      showModel(model);
+      drawBest();
+      drawNoise();
+    }
+  }
+  sayLearned();
+}
+
+async function lookAgain() {
+  try {
+    await look();
+  } catch (error) {
+    say("problem", error instanceof TypeError
+      ? "rahbo watch does not answer any more. This page goes on when it does."
+      : `The page cannot be brought up to date: ${error.message}`);
+    at("problem").hidden = false;
+  }
+  setTimeout(lookAgain, document.hidden ? PAUSE_UNSEEN : PAUSE);
+}
+
+let drawing = 0;
+new ResizeObserver(() => {
+  cancelAnimationFrame(drawing);
+  drawing = requestAnimationFrame(() => { drawBest(); drawNoise(); drawValues(); });
+}).observe(document.querySelector(".charts"));
+lookAgain();

@@ -1,0 +1,205 @@
+"""`rahbo watch`: the command, and its page in a browser."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from contextlib import contextmanager
+
+import pytest
+from click.testing import CliRunner
+
+import rahbo
+from browser import needs_chromium, open_browser
+from rahbo.cli import main
+from rahbo.pages.live import Live
+from rahbo.pages.server import Server
+
+HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script>\u202e'
+WIDTHS = (1280, 390)
+
+
+# -- the command -----------------------------------------------------------------------------
+
+
+def test_it_says_where_and_ends_with_an_interrupt(tmp_path):
+    path = tmp_path / "run.jsonl"
+    command = [sys.executable, "-c", "from rahbo.cli import main; main()", "watch", str(path)]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        try:
+            line = process.stdout.readline()
+            url = re.search(r"http://127\.0\.0\.1:\d+/", line)[0]
+            with urllib.request.urlopen(f"{url}run.json", timeout=30) as answer:
+                assert b"There is no file" in answer.read()
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 0
+    assert "Traceback" not in out + err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["sqlite:///study.db"], "optuna-dashboard"),
+        (["run.jsonl", "--host", "256.0.0.1"], "Cannot listen"),
+        (["run.jsonl", "--port", "65536"], "65536"),
+        (["run.jsonl", "--alpha", "1", "--kappa", "1"], "exclude each other"),
+    ],
+)
+def test_what_cannot_be_watched_is_said(arguments, problem):
+    done = CliRunner().invoke(main, ["watch", *arguments])
+    assert done.exit_code == 2
+    assert problem in done.output
+
+
+def test_it_opens_the_page_and_warns_beyond_the_loopback(tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Server, "serve_forever", interrupted)
+    path = str(tmp_path / "run.jsonl")
+    done = CliRunner().invoke(main, ["watch", path, "--open", "--host", "0.0.0.0"])
+    assert done.exit_code == 0
+    assert "can read the run" in done.output
+    assert opened == re.findall(r"http://\S+", done.output)
+
+
+# -- the page --------------------------------------------------------------------------------
+
+
+@contextmanager
+def served(path):
+    """The address of the live page of a journal."""
+    live = Live(path, pause=0.5)
+    with Server(live) as server:
+        live.start()
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server.url
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with open_browser() as opened:
+        yield opened
+
+
+def assert_sound(page, url):
+    """Nothing went wrong on a page, and nothing left the machine."""
+    assert page.errors == []
+    assert page.dialogs == []
+    assert page.too_wide() <= 0
+    assert page.requests
+    assert all(r.startswith((url, "data:")) for r in page.requests)
+
+
+@needs_chromium
+def test_a_run_of_a_thousand_evaluations_at_ten_values_a_second(browser, tmp_path, rng):
+    path = tmp_path / "run.jsonl"
+    opt = rahbo.Optimizer({"x": (0.0, 1.0), "kind": ["a", "b"]}, seed=0, repeats=3, journal=path)
+    for _ in range(200):
+        x = float(rng.uniform())
+        values = -((x - 0.5) ** 2) + (0.02 + 0.2 * x) * rng.standard_normal(5)
+        opt.tell({"x": x, "kind": str(rng.choice(["a", "b"]))}, values)
+    with served(path) as url:
+        pages = [browser.page(url, width=width) for width in WIDTHS]
+        for page in pages:
+            page.wait_until("document.querySelector('#noise .chosen')")
+            assert "1,000 evaluations" in page.text()
+            assert "Best of the evaluated points with probability" in page.text()
+            assert page.evaluate("document.querySelector('#values .marks').getTotalLength()") == 0
+            assert_sound(page, url)
+        suggestion = opt.ask()
+        late = []
+        for i in range(30):
+            opt.tell(suggestion, -0.1234 - 0.001 * i, repeat=i)
+            time.sleep(0.1)
+            late.append(1001 + i - pages[0].evaluate("shown.known"))
+        # Of values that come each tenth of a second, those of about the last second are to come.
+        assert sorted(late)[len(late) // 2] <= 20
+        for page in pages:
+            page.wait_until("document.body.innerText.includes('-0.1524')")
+            page.wait_until("document.body.innerText.includes('1,030 evaluations')")
+            page.wait_until("shown.model.n_evaluations === 1030")
+            assert_sound(page, url)
+            page.screenshot(tmp_path / f"{page.width}.png")
+            page.close()
+    opt.close()
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_hostile_journal_is_text(browser, tmp_path, width):
+    path = tmp_path / f"{width}.jsonl"
+    choices = [HOSTILE, "</script><b>bold</b>", "javascript:alert(3)"]
+    space = {HOSTILE: (0.0, 1.0), "__proto__": choices, "constructor": (0.0, 1.0)}
+    opt = rahbo.Optimizer(space, seed=0, repeats=2, journal=path)
+    for i in range(6):
+        suggestion = opt.ask()
+        if i % 3:
+            opt.tell(suggestion, [float(i), i + 0.5])
+        else:
+            opt.tell_failure(suggestion, f"{HOSTILE}\n<svg onload=alert(4)>")
+    opt.ask()
+    opt.close()
+    with served(path) as url:
+        page = browser.page(url, width=width)
+        page.wait_until("document.querySelector('#noise .chosen')")
+        text = page.text()
+        for part in ("<img src=x onerror", "<svg onload=alert(4)>", "__proto__", "\\u202e"):
+            assert part in text
+        assert (
+            page.evaluate("document.querySelectorAll('img, b, main script, svg svg').length") == 0
+        )
+        assert_sound(page, url)
+        page.screenshot(tmp_path / "page.png")
+        page.close()
+
+
+@needs_chromium
+def test_the_page_goes_on_whatever_becomes_of_the_journal(browser, tmp_path):
+    path = tmp_path / "run.jsonl"
+    with served(path) as url:
+        page = browser.page(url)
+        page.wait_until("document.body.innerText.includes('There is no file')")
+        opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, repeats=2, journal=path)
+        opt.tell(opt.ask(), [41.5, 42.5])
+        opt.ask()
+        opt.close()
+        page.wait_until("document.body.innerText.includes('42.5')")
+        page.wait_until("document.getElementById('problem').hidden")
+        page.wait_until("document.querySelector('#noise .chosen')")
+        assert "Being evaluated" in page.text()
+        path.write_bytes(path.read_bytes() + b"garbled\nmore\n")
+        page.wait_until("document.body.innerText.includes('is damaged')")
+        path.rename(tmp_path / "run.1.jsonl")
+        page.wait_until("document.body.innerText.includes('There is no file')")
+        opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=1, repeats=2, journal=path)
+        opt.tell(opt.ask(), [7.25, 8.25])
+        opt.close()
+        page.wait_until("document.body.innerText.includes('8.25')")
+        assert "42.5" not in page.text()
+        page.wait_until("document.getElementById('problem').hidden")
+        assert_sound(page, url)
+        limits = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        page.call("Network.emulateNetworkConditions", offline=True, **limits)
+        page.wait_until("document.body.innerText.includes('does not answer any more')")
+        page.call("Network.emulateNetworkConditions", offline=False, **limits)
+        page.wait_until("document.getElementById('problem').hidden")
+        page.close()
