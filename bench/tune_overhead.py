@@ -1,15 +1,15 @@
 """What `rahbo tune` costs beside the programs that it runs.
 
 A program of six parameters sleeps and prints a noisy number. It writes down when it started and
-ended, by its own clock. From those times, over the evaluations from --from on,
+ended, by its own clock. From those times, the mean over the evaluations from --from on:
 
-    wall     (last end - first start - sum of the programs' own times / jobs) / evaluations
-    slot     jobs times that: how long one of the jobs stood idle between two programs
-    cpu      processor time of `rahbo tune` itself from then on, its programs' not counted
+    slot     how long a job stands idle between the end of a program and the start of the next
+    wall     that over the number of jobs: what the run takes longer, an evaluation
+    cpu      processor time of `rahbo tune` itself, its programs' not counted
 
-The wall is what a run takes longer than its programs alone. Starting a process is counted, and so
-is all else that keeps the machine busy: the load is printed. `--baseline` runs the same program by
-four threads that do nothing else.
+Starting a process is counted. So is what others do to the machine meanwhile: how long 50 ms of
+processor time take is printed, and what the same programs need when run by threads that do nothing
+else. On a busy machine, `chrt -r 1` in front shows what a free one would.
 
     python bench/tune_overhead.py --seeds 3
 """
@@ -98,10 +98,23 @@ def times(log: Path) -> list[tuple[float, float]]:
     return sorted((int(start) / 1e9, int(end) / 1e9) for start, end in rows)
 
 
-def wall(spans: list[tuple[float, float]], jobs: int) -> float:
-    """Seconds an evaluation beyond the programs' own."""
-    took = max(end for _, end in spans) - spans[0][0]
-    return (took - sum(end - start for start, end in spans) / jobs) / len(spans)
+def idle(spans: list[tuple[float, float]], first: int, jobs: int) -> float:
+    """Mean seconds between the end of a program and the start of the next in its place."""
+    ended = sorted(end for _, end in spans)
+    # The i-th start takes the place of the program that ended as the (i - jobs)-th.
+    gaps = [start - ended[i - jobs] for i, (start, _) in enumerate(spans) if i >= first]
+    return statistics.mean(gaps)
+
+
+def contention() -> float:
+    """Wall seconds that 50 ms of processor time take."""
+    taken = []
+    for _ in range(10):
+        began, used = time.perf_counter(), time.process_time()
+        while time.process_time() - used < 0.05:
+            pass
+        taken.append(time.perf_counter() - began)
+    return statistics.median(taken)
 
 
 def main() -> None:
@@ -124,13 +137,14 @@ def main() -> None:
             alone = baseline(Path(folder), given.seconds, 40, given.jobs)
         late = spans[given.first :]
         own = statistics.median(end - start for start, end in late)
-        found.append(wall(late, given.jobs))
+        slot = idle(spans, given.first, given.jobs)
+        found.append(slot / given.jobs)
         print(
             f"seed {seed}: {points} points; evaluations {given.first} to {given.evaluations} of "
-            f"{own:.2f} s each: wall {1e3 * found[-1]:.1f} ms an evaluation, slot "
-            f"{1e3 * given.jobs * found[-1]:.1f} ms, cpu {1e3 * cpu / len(late):.1f} ms; threads "
-            f"alone {1e3 * wall(alone, given.jobs):.1f} ms; {time.monotonic() - began:.0f} s, load "
-            f"{os.getloadavg()[0]:.1f}"
+            f"{own:.2f} s each: slot {1e3 * slot:.1f} ms, wall {1e3 * found[-1]:.1f} ms, cpu "
+            f"{1e3 * cpu / len(late):.1f} ms; slot of threads alone "
+            f"{1e3 * idle(alone, given.jobs, given.jobs):.1f} ms; 50 ms of cpu take "
+            f"{1e3 * contention():.0f} ms; {time.monotonic() - began:.0f} s"
         )
     print(f"median wall {1e3 * statistics.median(found):.1f} ms an evaluation beyond the programs")
 

@@ -79,7 +79,7 @@ CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
 ADAPTER_LIBRARIES = {
     "problems": {"sklearn"},
     "plots": {"matplotlib"},
-    "integrations": {"botorch", "gpytorch", "optuna", "sklearn", "torch"},
+    "integrations": {"botorch", "gpytorch", "joblib", "optuna", "sklearn", "torch"},
     "pages": {"plotly"},
     "cli": {"click", "optuna", "rich", "sqlalchemy"},
 }

@@ -145,6 +145,15 @@ def test_killed_programs_end_at_once_and_later_ones_do_not_begin(tmp_path):
     assert told == []
 
 
+def test_an_evaluation_costs_little_beside_its_process():
+    made = Program(Template.of(["sh", "-c", "echo 1"]), last_number, timeout=60.0)
+    started = time.process_time()
+    for seed in range(20):
+        made(seed=seed)
+    # Processor time of ours alone; the processes' own is not in it.
+    assert (time.process_time() - started) / 20 < 0.03
+
+
 def test_workers_that_are_waited_for_finish():
     made = program("print(4)")
     workers = Workers(made, 2)

@@ -101,7 +101,7 @@ def test_without_its_table_the_forest_says_how_to_make_it(tmp_path, monkeypatch)
     monkeypatch.setitem(PROBLEMS, "forest", lambda: forest(tmp_path / "none.npz"))
     problem_named.cache_clear()
     done = invoke("forest", "--quick", "--jobs", 1, "--out", tmp_path)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "needs a table of results" in done.output.replace("\n", " ")
 
 

@@ -393,6 +393,26 @@ def test_an_interrupt_before_any_value(tmp_path):
     assert done.stderr == "Interrupted before anything could be recommended.\n"
 
 
+@pytest.mark.parametrize(("jobs", "quick", "parallel"), [(1, 60.0, 1), (3, 60.0, 4), (3, 0.0, 3)])
+def test_quick_programs_get_a_suggestion_ahead_of_time(jobs, quick, parallel, monkeypatch):
+    pools = []
+
+    def in_parallel(run, pool, timeout):
+        pool.start(lambda: None)
+        suggestion = run.optimizer.ask()
+        run.optimizer.tell(suggestion, run.objective(x=0.5, seed=0))
+        run.evaluated(suggestion, complete=True)
+        pools.append(pool.parallel)
+        pool.close(idle=True)
+        return "budget"
+
+    monkeypatch.setattr(module, "QUICK", quick)
+    monkeypatch.setattr(module, "in_parallel", in_parallel)
+    command = ["--jobs", str(jobs), *GOOD[:6], *PYTHON, "-c", "print(1)", "{x}"]
+    assert invoke(*command).exit_code == 0
+    assert pools == [parallel]
+
+
 def test_two_runs_of_one_journal_are_refused(tmp_path):
     path = tmp_path / "run.jsonl"
     held = rahbo.Optimizer({"x": (0.0, 1.0)}, journal=path)

@@ -75,7 +75,7 @@ def _recommendation(report: Recommendation) -> list[Table]:
     point = _grid("Recommended", "parameter", "value")
     for name, value in report.params.items():
         point.add_row(visible(name), visible(short(value)))
-    known = _grid(f"What is known of it, at {100 * report.level:g} %", "", "", "from", "to")
+    known = _grid(f"What is known of it, at {100 * report.level:g} %", "", "estimate", "from", "to")
     for label, value, (lower, upper) in (
         ("mean", report.mean, report.mean_interval),
         ("noise std", report.noise_std, report.noise_std_interval),

@@ -394,20 +394,26 @@ function captionTable() {
 
 // -- all of it ---------------------------------------------------------------------------------
 
+const DRAWN = [drawFrontier, drawMap, drawHistory];
+
 // One after the other, so that the page answers in between.
-async function drawAll() {
-  for (const draw of [drawFrontier, drawMap, drawHistory]) {
+async function drawFirst() {
+  for (const draw of DRAWN) {
     await draw();
     await new Promise((resolve) => setTimeout(resolve));
   }
+  document.documentElement.dataset.drawn = "yes";
 }
+
+// At once, as paper does not wait.
+function drawAgain() { for (const draw of DRAWN) draw(); }
 
 startFrontier();
 startMaps();
 startHistory();
 fillTable();
-drawAll().then(() => { document.documentElement.dataset.drawn = "yes"; });
+drawFirst();
 for (const media of ["(prefers-color-scheme: dark)", "print", "(max-width: 599px)"]) {
-  window.matchMedia(media).addEventListener("change", drawAll);
+  window.matchMedia(media).addEventListener("change", drawAgain);
 }
 })();

@@ -1,0 +1,370 @@
+"""scikit-learn: a cross-validated search whose answer is good and steady over the folds.
+
+The folds of one cross-validation are the repeats of a candidate: their mean is what is wanted, and
+their variance what the risk measure takes off. All candidates see the same folds, so a hard fold
+is hard for all of them, and evaluating a candidate again would give the same scores again.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from rahbo.arrays import Array
+from rahbo.errors import ExhaustedError, SettingsError
+from rahbo.integrations.split_scores import (
+    metric_of,
+    moments,
+    shrunk_variances,
+    split_scores,
+    unnamed_metric,
+    usable,
+)
+from rahbo.ledger import Suggestion
+from rahbo.optimizer import Optimizer
+from rahbo.policy.repeats import Fixed
+from rahbo.policy.search import Domain
+from rahbo.risk import MeanStd, RiskMeasure
+from rahbo.space import Candidates, Space
+
+# What the search itself decides about its optimizer.
+OWN_SETTINGS = {"risk", "repeats", "direction", "seed", "data", "trials"}
+# Scores come in all units, and this weight has none.
+DEFAULT_RISK = MeanStd(1.0)
+
+
+class RiskAverseSearchCV(BaseSearchCV):
+    """Searches parameters whose score is high on average and varies little between folds.
+
+    Used as scikit-learn's `RandomizedSearchCV`, and in place of it. Each candidate is evaluated
+    once, on the same folds as all others; the split scores are its repeats. What varies, and is
+    held against a candidate, is the score **between the folds of this cross-validation**: not
+    between training seeds, and not between data sets.
+
+    Args:
+        estimator: The estimator, or a pipeline of them.
+        space: As for `Optimizer`: ``{name: Float | Int | Categorical}``, a tuple of two floats or
+            a list for short, with names such as ``"svc__C"``; or ``Candidates(rows)``.
+        risk: What split scores are worth, in their units. None is ``MeanStd(1.0)``, the mean
+            less one standard deviation, whose weight has no units.
+        n_iter: Candidates in all, those of the initial design included. A finite space may be
+            exhausted before.
+        scoring: As in scikit-learn; always maximised. With several metrics ``refit`` must name
+            the one to search by.
+        n_jobs: Fits at the same time.
+        refit: Whether to fit the chosen candidate on all data; the name of the metric where there
+            are several; or a callable that chooses from ``cv_results_`` in place of the model.
+        cv: The folds. A splitter that draws anew each time is made to draw once.
+        verbose: As in scikit-learn.
+        pre_dispatch: As in scikit-learn.
+        random_state: Of every random choice of the search.
+        error_score: The score of a fold that fails; at NaN a candidate with such a fold counts as
+            failed and is never chosen.
+        return_train_score: Whether ``cv_results_`` has training scores.
+        batch_size: Candidates evaluated at the same time, after the initial design, which always
+            is. None for as many as keep ``n_jobs`` busy; the search then depends on ``n_jobs``.
+        settings: Further settings of `Optimizer`, such as ``{"n_initial": 10, "valid": allowed}``.
+
+    Attributes:
+        cv_results_: As in scikit-learn, one row a candidate, with two more columns:
+            ``risk_test_score``, the risk measure of mean and sample variance of the split scores,
+            and ``pessimistic_test_score``, the lower bound that decides.
+        best_index_: The row with the best pessimistic bound under the model. It need not have the
+            best mean or the best ``risk_test_score``: the luckiest row has.
+        best_score_: The mean test score of that row.
+        recommendation_: What the model says of it; None if every candidate failed.
+        optimizer_: The run, to ask `Optimizer.frontier`, `Optimizer.predict` and more of.
+
+    >>> from rahbo import Int
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> search = RiskAverseSearchCV(
+    ...     DecisionTreeClassifier(random_state=0),
+    ...     {"max_depth": Int(1, 8), "criterion": ["gini", "entropy"]},
+    ...     n_iter=8,
+    ...     random_state=0,
+    ... ).fit(*load_wine(return_X_y=True))
+    >>> sorted(search.best_params_), len(search.cv_results_["params"])
+    (['criterion', 'max_depth'], 8)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's way
+        **BaseSearchCV._parameter_constraints,
+        "space": [Mapping, Candidates, Space],
+        "risk": [RiskMeasure, None],
+        "n_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "settings": [Mapping, None],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        space: Mapping[str, Any] | Candidates | Space,
+        *,
+        risk: RiskMeasure | None = None,
+        n_iter: int = 30,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: Any = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: int | str = "2*n_jobs",
+        random_state: Any = None,
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+        batch_size: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.space = space
+        self.risk = risk
+        self.n_iter = n_iter
+        self.random_state = random_state
+        self.batch_size = batch_size
+        self.settings = settings
+        super().__init__(
+            estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, verbose=verbose,
+            pre_dispatch=pre_dispatch, error_score=error_score,
+            return_train_score=return_train_score,
+        )  # fmt: skip
+
+    def _run_search(self, evaluate_candidates: Any, *, callback_ctx: Any = None) -> None:
+        """Ask, evaluate on the folds, tell, until ``n_iter`` candidates are evaluated."""
+        several = isinstance(self.scoring, list | tuple | set | dict)
+        if several and not isinstance(self.refit, str):
+            raise unnamed_metric(self.refit)
+        optimizer = self._make_optimizer()
+        self._table = _Table()
+        try:
+            evaluation = _Evaluation(self, evaluate_candidates, callback_ctx)
+            size = optimizer.settings.n_initial
+            while batch := _ask(optimizer, min(size, self.n_iter - len(optimizer.trials))):
+                scores = evaluation.scores(batch)
+                optimizer.tell_all(batch, scores)
+                n_splits = scores.shape[1]
+                size = self.batch_size or -(-joblib.effective_n_jobs(self.n_jobs) // n_splits)
+            results = evaluation.finish()
+        finally:
+            del self._table
+        self.optimizer_ = optimizer
+        succeeded = any(trial.values for trial in optimizer.trials)
+        self.recommendation_ = optimizer.recommend() if succeeded else None
+        self._add_columns(results, evaluation.metric)
+
+    def _make_optimizer(self) -> _FixedFolds:
+        settings = dict(self.settings or {})
+        if own := sorted(OWN_SETTINGS & settings.keys()):
+            raise SettingsError(
+                f"settings= must leave {', '.join(own)} to the search. Folds are the repeats; "
+                "risk and random_state are arguments of their own."
+            )
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        risk = self.risk or DEFAULT_RISK
+        # How many folds there are, the first evaluation shows.
+        return _FixedFolds(self.space, risk=risk, repeats=1, seed=seed, **settings)
+
+    def _add_columns(self, results: dict[str, Any], metric: str) -> None:
+        """What the risk measure and the model make of each row that can be chosen."""
+        optimizer = self.optimizer_
+        scores = split_scores(results, metric)
+        rows = np.flatnonzero([usable(row) for row in scores])
+        empirical, pessimistic = np.full((2, len(scores)), np.nan)
+        empirical[rows] = optimizer.settings.risk.value(*moments(scores[rows]))
+        told = optimizer.predict([results["params"][i] for i in rows])
+        pessimistic[rows] = [prediction.risk_interval.lower for prediction in told]
+        results[f"risk_test_{metric}"] = empirical
+        results[f"pessimistic_test_{metric}"] = pessimistic
+
+    def _format_results(
+        self, candidate_params: list[Any], n_splits: int, out: list[Any], more_results: Any = None
+    ) -> Any:
+        """With the candidates of batches that failed as a whole, which scikit-learn leaves out."""
+        self._table = _Table(n_splits, candidate_params, out, self._table.failed)
+        params, out = self._table.with_failed(self.error_score)
+        return super()._format_results(params, n_splits, out, more_results)
+
+    def _select_best_index(self, refit: Any, refit_metric: str, results: dict[str, Any]) -> int:
+        """The row of the recommendation, unless a callable chooses."""
+        if callable(refit) or self.recommendation_ is None:
+            chosen: int = super()._select_best_index(refit, refit_metric, results)
+            return chosen
+        encode = self.optimizer_.settings.space.encode
+        rows = [encode(params).tobytes() for params in results["params"]]
+        return rows.index(encode(self.recommendation_.params).tobytes())
+
+
+class _FixedFolds(Optimizer):
+    """An optimizer that asks for each point once: the same folds give the same scores again."""
+
+    def _domain(self) -> Domain:
+        space = self.settings.space
+        return Domain(space, np.empty((0, space.d)), {trial.x.tobytes() for trial in self.trials})
+
+    def tell_all(self, batch: Sequence[Suggestion], scores: Array) -> None:
+        """Tell the scores ``(len(batch), n_splits)``; a missing one fails its candidate."""
+        self.settings = replace(self.settings, repeats=Fixed(scores.shape[1]))
+        for suggestion, row in zip(batch, scores, strict=True):
+            if usable(row):
+                self.tell(suggestion, row)
+            else:
+                self.tell_failure(suggestion, "a fold has no score")
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Models follow from settings and trials, and some cannot be pickled.
+        return {**self.__dict__, "_fits": {}, "_current": None}
+
+
+class _SplitOnce:
+    """A splitter that draws once: candidates compare only on the same folds."""
+
+    def __init__(self, cv: Any) -> None:
+        self._cv = cv
+        self._folds: list[Any] | None = None
+
+    def split(self, X: Any, y: Any = None, **params: Any) -> list[Any]:
+        """The train and test rows of each fold."""
+        if self._folds is None:
+            self._folds = list(self._cv.split(X, y, **params))
+        return self._folds
+
+
+@dataclass
+class _Table:
+    """The rows of a search: candidates and fits as scikit-learn keeps them, and failed batches.
+
+    Plain data, since scikit-learn sends the search to its workers.
+    """
+
+    n_splits: int = 1
+    params: list[dict[str, Any]] = field(default_factory=list)
+    out: list[dict[str, Any]] = field(default_factory=list)
+    failed: list[dict[str, Any]] = field(default_factory=list)
+
+    def with_failed(self, error_score: float) -> tuple[list[Any], list[Any]]:
+        """All candidates, those of failed batches last, and all fits, ``n_splits`` for each."""
+
+        def failed(key: str, value: Any) -> Any:
+            if isinstance(value, dict):
+                return dict.fromkeys(value, error_score)
+            return error_score if key.endswith("_scores") else np.nan
+
+        fit = {key: failed(key, value) for key, value in self.out[0].items()}
+        return self.params + self.failed, self.out + [fit] * (self.n_splits * len(self.failed))
+
+
+class _Evaluation:
+    """Evaluates batches of candidates on the folds of a search.
+
+    scikit-learn raises an error when all fits of one call fail. Here a call is a small batch, so
+    that this may happen at any time; it is an error only if nothing else succeeds.
+    """
+
+    def __init__(self, search: RiskAverseSearchCV, evaluate_candidates: Any, context: Any) -> None:
+        self.metric = "score"
+        self._search = search
+        self._evaluate = evaluate_candidates
+        # Anything else splits the same way each time.
+        self._folds = _SplitOnce(search.cv) if hasattr(search.cv, "split") else None
+        self._context = context and context.subcontext(task_name="search", max_subtasks=None)
+        self._error: ValueError | None = None
+        self._results: dict[str, Any] = {}
+        if self._context:
+            self._context.call_on_fit_task_begin(estimator=search)
+
+    def scores(self, batch: Sequence[Suggestion]) -> Array:
+        """The scores of each candidate, ``(len(batch), n_splits)``."""
+        search, candidates = self._search, [suggestion.params for suggestion in batch]
+        n_before = len(search._table.params)
+        try:
+            self._results = self._call(candidates)
+        except ValueError as error:
+            if "All the " not in str(error) or "fits failed" not in str(error):
+                raise
+            warnings.warn(str(error), FitFailedWarning, stacklevel=2)
+            self._error = error
+            search._table.failed += candidates
+            return np.full((len(batch), search._table.n_splits), search.error_score, dtype=float)
+        self.metric = metric_of(self._results, search.refit)
+        return split_scores(self._results, self.metric)[n_before : n_before + len(batch)]
+
+    def _call(self, candidates: list[dict[str, Any]]) -> Any:
+        if not self._context:
+            return self._evaluate(candidates, cv=self._folds)
+        n_fits = len(candidates) * self._search.n_splits_
+        context = self._context.subcontext(
+            task_name="batch", max_subtasks=n_fits, sequential_subtasks=False
+        ).call_on_fit_task_begin(estimator=self._search)
+        try:
+            return self._evaluate(candidates, cv=self._folds, callback_ctx=context)
+        finally:
+            context.call_on_fit_task_end(estimator=self._search)
+
+    def finish(self) -> dict[str, Any]:
+        """The table of all candidates; scikit-learn's error if no fit succeeded."""
+        search, table = self._search, self._search._table
+        if self._error and not table.params:
+            raise self._error
+        if table.failed:
+            found = search._format_results(table.params, table.n_splits, table.out)
+            self._results.update(found)
+        if self._context:
+            self._context.call_on_fit_task_end(estimator=search)
+        return self._results
+
+
+def _ask(optimizer: Optimizer, n: int) -> list[Suggestion]:
+    """The next suggestions: ``n``, or what is left of a finite space."""
+    asked: list[Suggestion] = []
+    with suppress(ExhaustedError):
+        while len(asked) < n:
+            asked.append(optimizer.ask())
+    return asked
+
+
+@dataclass(frozen=True)
+class _Refit:
+    """Chooses a row of ``cv_results_``."""
+
+    risk: RiskMeasure
+    metric: str
+
+    def __call__(self, cv_results: Mapping[str, Any]) -> int:
+        scores = split_scores(cv_results, self.metric)
+        rows = np.flatnonzero([usable(row) for row in scores])
+        if len(rows) == 0:
+            # As scikit-learn does: among failures there is nothing to choose.
+            return 0
+        mean, s2 = moments(scores[rows])
+        s2 = shrunk_variances(s2, dof=scores.shape[1] - 1)
+        return int(rows[np.argmax(self.risk.value(mean, s2))])
+
+
+def risk_averse_refit(risk: RiskMeasure | None = None, metric: str = "score") -> _Refit:
+    """A ``refit=`` for `GridSearchCV` and `RandomizedSearchCV`: steady rows instead of lucky ones.
+
+    It takes the row with the best risk measure of the mean and the variance of its split scores.
+    A variance of five folds is mostly chance, so variances are shrunk towards each other as far as
+    chance explains their differences; see `shrunk_variances`.
+
+    Args:
+        risk: What split scores are worth, in their units; None is ``MeanStd(1.0)``.
+        metric: Which metric to look at, where there are several.
+
+    >>> refit = risk_averse_refit(MeanStd(2.0))
+    >>> splits = {"split0_test_score": [0.80, 0.99, 0.5], "split1_test_score": [0.82, 0.65, 0.5]}
+    >>> refit({name: np.array(scores) for name, scores in splits.items()})
+    0
+    """
+    return _Refit(risk or DEFAULT_RISK, metric)

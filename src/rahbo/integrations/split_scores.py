@@ -1,0 +1,84 @@
+"""What a table of scikit-learn, ``cv_results_``, says of its candidates: pure arithmetic.
+
+Notation: ``scores (m, n_splits)`` holds the test scores of each candidate on each fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import digamma, polygamma
+
+from rahbo.arrays import Array
+from rahbo.errors import DataError, SettingsError
+from rahbo.ledger import LARGEST
+
+# Half the degrees of freedom that a common variance may weigh.
+LEAST_SHRUNK, MOST_SHRUNK = 1e-6, 1e6
+
+
+def metric_of(results: Mapping[str, Any], refit: object) -> str:
+    """The metric to search by: the only one, or the one that ``refit`` names."""
+    if isinstance(refit, str) and f"mean_test_{refit}" in results:
+        return refit
+    if "mean_test_score" not in results:
+        raise unnamed_metric(refit)
+    return "score"
+
+
+def unnamed_metric(refit: object) -> SettingsError:
+    """The error where several metrics are there and none is named."""
+    return SettingsError(
+        f"With several metrics refit= must name the one to search by, got {refit!r}. "
+        "Name it, or pass one metric."
+    )
+
+
+def split_scores(results: Mapping[str, Any], metric: str) -> Array:
+    """The test scores of each candidate on each fold, ``(n_candidates, n_splits)``."""
+    names = (f"split{i}_test_{metric}" for i in range(len(results)))
+    splits = [results[name] for name in names if name in results]
+    if not splits:
+        raise DataError(f"cv_results_ has no split scores of {metric!r}. Name one of its metrics.")
+    return np.column_stack(splits)
+
+
+def usable(scores: Array) -> bool:
+    """Whether every fold gave a number that a model can take."""
+    return bool(np.all(np.abs(scores) <= LARGEST))
+
+
+def moments(scores: Array) -> tuple[Array, Array]:
+    """Mean and sample variance of each row of scores ``(m, n_splits)``; one split has none."""
+    several = scores.shape[1] > 1
+    return scores.mean(axis=1), scores.var(axis=1, ddof=1 if several else 0)
+
+
+def shrunk_variances(s2: Array, dof: int) -> Array:
+    """Sample variances ``(m,)`` of ``dof`` degrees of freedom, shrunk towards a common one.
+
+    (d0 s0^2 + dof s^2) / (d0 + dof)
+
+    where s0^2 and d0, its weight in degrees of freedom, are such that log s^2 would have the mean
+    and the variance seen (Smyth 2004). If the variances differ no more than by chance, all become
+    s0^2. A variance of zero counts as a thousandth of the median one.
+    """
+    positive = s2[s2 > 0.0]
+    if dof < 1 or len(positive) < 2:
+        return s2
+    log_s2 = np.log(np.maximum(s2, 1e-3 * np.median(positive)))
+    log_s2 += _log_bias(dof)
+    beyond_chance = float(np.var(log_s2, ddof=1) - polygamma(1, 0.5 * dof))
+    if beyond_chance <= polygamma(1, MOST_SHRUNK):
+        return np.full(len(s2), np.exp(np.mean(log_s2)))
+    d0 = 2.0 * brentq(lambda half: polygamma(1, half) - beyond_chance, LEAST_SHRUNK, MOST_SHRUNK)
+    s0 = np.exp(np.mean(log_s2) - _log_bias(d0))
+    return np.asarray((d0 * s0 + dof * s2) / (d0 + dof))
+
+
+def _log_bias(dof: float) -> float:
+    """How far log s^2 lies under log sigma^2 on average."""
+    return float(np.log(0.5 * dof) - digamma(0.5 * dof))
