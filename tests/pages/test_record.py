@@ -6,6 +6,7 @@ import pytest
 from page_runs import run
 from rahbo import ExpectedShortfall, MeanStd, MeanVariance, Optimizer, Quantile
 from rahbo.errors import NotReadyError
+from rahbo.pages import record
 from rahbo.pages.record import record_of
 from rahbo.risk import RiskMeasure
 
@@ -68,6 +69,27 @@ def test_points_are_in_user_units_with_their_failures():
     assert points.pessimistic[0] == pytest.approx(
         optimizer.predict(first.params).risk_interval.upper, rel=1e-5
     )
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_of_very_many_points_the_best_and_all_that_may_be_chosen_stay(monkeypatch, direction):
+    optimizer = run(40, 2, direction=direction)
+    whole = report(optimizer)
+    monkeypatch.setattr(record, "CELLS", 30)
+    found = report(optimizer)
+    points = found.pictures.points
+    assert points.n == 40
+    assert 10 <= len(points.mean) < 40
+
+    def said(some):
+        chosen = [some.frontier.evaluated[c.point].params for c in some.pictures.trade.choices]
+        return chosen, some.frontier.evaluated[some.pictures.points.recommended].params
+
+    assert said(found) == said(whole)
+    best = sorted(whole.pictures.points.pessimistic, reverse=direction == "maximize")[:10]
+    assert set(best) <= set(points.pessimistic)
+    at = [p.params for p in whole.frontier.evaluated].index(found.frontier.evaluated[-1].params)
+    assert points.sample_mean[-1] == whole.pictures.points.sample_mean[at]
 
 
 def test_settings_and_versions_are_there():

@@ -12,7 +12,7 @@ from browser import Browser, Page, needs_chromium, open_browser
 from page_runs import run
 from rahbo import Candidates, Categorical, Float, Optimizer
 from rahbo.pages import report
-from rahbo.pages.record import record_of
+from rahbo.pages.record import CELLS, record_of
 from rahbo.pages.report import report_page
 
 MOST_BYTES = 6_000_000
@@ -82,17 +82,18 @@ def test_a_long_run_is_one_small_file_that_names_no_other(long_page):
     assert "From 1,000 evaluations, at 200 points." in ours
 
 
-def test_the_largest_table_of_results_stays_a_small_file(rng):
-    space = {f"parameter {i}": Float(0.0, 1.0) for i in range(50)}
-    record = record_of(run(4, 2, space), source="run", made="now")
-    numbers = [float(f"{v:.6g}") for v in rng.standard_normal(2000)]
-    columns = {f.name: numbers for f in fields(record.pictures.points) if f.name != "recommended"}
+def test_the_largest_run_stays_a_small_file(rng):
+    record = record_of(run(), source="run", made="now")
+    numbers = [float(f"{v:.6g}") for v in rng.standard_normal(CELLS // 50)]
+    columns = {f.name: numbers for f in fields(record.pictures.points) if f.type != "int"}
     columns["places"] = [rng.permutation(numbers[:50]).tolist() for _ in numbers]
-    points = replace(record.pictures.points, **columns)
-    history = replace(
-        record.pictures.history, number=list(range(4000)), value=2 * numbers, n=1_000_000
+    pictures = replace(
+        record.pictures,
+        points=replace(record.pictures.points, **columns),
+        history=replace(record.pictures.history, number=[10**6] * 4000, value=4 * numbers),
+        # As of six inputs in the place of three.
+        maps=[record.pictures.maps] * 5,
     )
-    pictures = replace(record.pictures, points=points, history=history)
     page = report_page(replace(record, pictures=pictures))
     assert len(page.encode("utf-8")) < MOST_BYTES
 
@@ -125,6 +126,8 @@ def test_a_long_run_opens_with_its_plots_and_fetches_nothing(browser, long_page,
     assert page.evaluate(drawn.format("history-plot")) > 1000
     assert page.evaluate("document.querySelectorAll('#map-plot .heatmaplayer image').length") == 1
     assert page.evaluate("document.querySelectorAll('#points-table tbody tr').length") == 200
+    buttons = "[...document.querySelectorAll('.modebar-btn')].map((b) => b.dataset.title).join()"
+    assert not re.search("share|cloud|plotly|edit", page.evaluate(buttons).lower())
     page.close()
 
 
@@ -194,12 +197,14 @@ def test_other_inputs_and_orders_can_be_chosen(browser, tmp_path):
 def test_a_hostile_run_is_text_and_runs_nothing(browser, tmp_path):
     file = tmp_path / "report.html"
     file.write_text(page_of(hostile(), source=ATTACKS[1]), "utf-8")
-    page = opened(browser, file)
+    page = opened(browser, file, 390)
+    assert page.too_wide() <= 0
     page.evaluate("document.getElementById('points-table').querySelector('button').click()")
     shown = page.evaluate("document.body.textContent")
     for attack in ATTACKS[:3]:
         assert attack in shown
-    assert ATTACKS[0] in page.evaluate("document.querySelector('#map-plot .xtitle').textContent")
+    titles = page.evaluate("document.querySelector('#map-plot .infolayer').textContent")
+    assert all(attack[:25] in titles for attack in ATTACKS[:2])
     assert page.evaluate("window.ran === undefined")
     assert (
         page.evaluate("document.querySelectorAll('main img, main svg a, main script').length") == 0

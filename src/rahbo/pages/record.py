@@ -6,7 +6,7 @@ import math
 import platform
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -22,10 +22,13 @@ from rahbo.report.diagnosis import Diagnosis
 from rahbo.report.frontier import Frontier, envelope
 from rahbo.report.recommendation import Recommendation
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
+from rahbo.settings import Settings
 from rahbo.version import __version__
 
 # Reasons of failures that are listed, and characters of each and of a setting.
 REASONS, REASON, SETTING = 20, 500, 2000
+# Parameters of all points together that a page holds: with more, it shows the best points only.
+CELLS = 50_000
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ class Points:
         sample_std: Of the values; None of a single one.
         pessimistic: Worst values of the run's risk measure.
         recommended: The index of the recommended point.
+        n: All evaluated points; more than are listed where they are many.
     """
 
     places: list[list[Place]]
@@ -96,6 +100,7 @@ class Points:
     sample_std: list[float | None]
     pessimistic: list[float]
     recommended: int
+    n: int
 
 
 @dataclass(frozen=True)
@@ -177,7 +182,9 @@ def record_of(
         NotReadyError: Nothing has been told yet.
     """
     settings = optimizer.settings
-    found, frontier = optimizer.recommend(risk=risk), optimizer.frontier()
+    found, whole = optimizer.recommend(risk=risk), optimizer.frontier()
+    kept = _kept(whole, found, settings)
+    frontier = replace(whole, evaluated=tuple(whole.evaluated[i] for i in kept))
     diagnosis = optimizer.diagnose()
     shares = [one.share for one in diagnosis.inputs]
     pictures = Pictures(
@@ -185,14 +192,14 @@ def record_of(
         strategy=type(settings.strategy).__name__,
         trade=trade_of(settings.risk, frontier, settings.sign < 0),
         inputs=inputs_of(settings.space, 2),
-        points=_points(optimizer, frontier, found),
+        points=_points(optimizer, frontier, found, kept),
         history=history_of(optimizer, settings.risk),
         maps=maps_through(optimizer, found.params, shares),
     )
     shown = {name: cut(show(v), SETTING) for name, v in encode_settings(settings).items()}
     return Record(
         cut(source), made, digest, words.basis(optimizer), found, words.recommendation(found),
-        words.certainty(found, len(frontier.evaluated)), frontier, diagnosis,
+        words.certainty(found, len(whole.evaluated)), frontier, diagnosis,
         failures=_failures(optimizer), settings=shown, versions=versions(), pictures=pictures,
     )  # fmt: skip
 
@@ -221,9 +228,24 @@ def versions() -> dict[str, str]:
     return {**found, "platform": platform.platform(terse=True)}
 
 
-def _points(optimizer: Optimizer, frontier: Frontier, found: Recommendation) -> Points:
+def _kept(frontier: Frontier, found: Recommendation, settings: Settings) -> list[int]:
+    """The points that a page lists, in order: all, or the best and whatever may be chosen."""
+    points, minimised = frontier.evaluated, settings.sign < 0
+    most = CELLS // len(settings.space.names)
+    if len(points) <= most:
+        return list(range(len(points)))
+    worst = [settings.sign * p.risk_interval[1 if minimised else 0] for p in points]
+    best = np.argsort(-np.array(worst), kind="stable")[:most].tolist()
+    chosen = [c.point for c in trade_of(settings.risk, frontier, minimised).choices]
+    return sorted({*best, *chosen, _index(found.params, [p.params for p in points])})
+
+
+def _points(
+    optimizer: Optimizer, frontier: Frontier, found: Recommendation, kept: list[int]
+) -> Points:
     space, data, sign = optimizer.settings.space, optimizer.observations, optimizer.settings.sign
-    legal = np.flatnonzero(space.is_valid(data.X))
+    allowed = np.flatnonzero(space.is_valid(data.X))
+    legal = allowed[kept]
     failed: Counter[bytes] = Counter()
     for trial in optimizer.trials:
         failed[trial.x.tobytes()] += len(trial.failures)
@@ -242,6 +264,7 @@ def _points(optimizer: Optimizer, frontier: Frontier, found: Recommendation) -> 
         sample_std=[None if math.isnan(v) else _few(math.sqrt(v)) for v in data.sample_var[legal]],
         pessimistic=[_few(p.risk_interval[0 if sign > 0 else 1]) for p in believed],
         recommended=_index(found.params, [p.params for p in believed]),
+        n=len(allowed),
     )
 
 

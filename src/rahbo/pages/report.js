@@ -57,6 +57,7 @@ function layout(c, x, y, more = {}) {
     xaxis: axis(x), yaxis: axis(y),
     hovermode: "closest", hoverlabel: { align: "left", bgcolor: c.panel, bordercolor: c.line, font: { color: c.ink } },
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: c.faint, activecolor: c.ink },
     // On a small screen a finger scrolls the page.
     dragmode: narrow() ? false : "zoom",
     ...more,
@@ -66,7 +67,8 @@ function layout(c, x, y, more = {}) {
 function config() {
   return {
     displaylogo: false, responsive: true, displayModeBar: narrow() ? false : "hover",
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+    // Named one by one: by default there may be some that send a figure elsewhere.
+    modeBarButtons: [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]],
   };
 }
 
@@ -74,6 +76,7 @@ function title(text) { return { text: plain(cut(text, narrow() ? 30 : 60)), stan
 
 function axisOf(input) {
   const axis = { title: title(input.name), type: input.log ? "log" : "linear" };
+  if (input.log && Math.log10(input.grid.at(-1) / input.grid[0]) >= 2) axis.dtick = 1;
   if (!input.choices.length) return axis;
   const places = input.choices.map((_, i) => i);
   const texts = input.choices.map((choice) => plain(cut(choice, 14)));
@@ -378,32 +381,39 @@ function fillTable() {
 
 function captionTable() {
   const n = points.mean.length, caption = get("points-caption");
-  caption.textContent = "In brackets are confidence intervals. The recommended point is bold. A heading sorts. ";
+  caption.textContent = "In brackets are confidence intervals. The recommended point is bold. A heading sorts. " +
+    (points.n > n ? `Of ${points.n} points, the ${n} best and all that may be chosen are here. ` : `There are ${n} points. `);
   if (rows >= n) return;
   const more = document.createElement("button");
   more.type = "button";
   more.className = "screen-only";
   more.textContent = `Show all ${n}`;
   more.addEventListener("click", () => { rows = n; fillTable(); });
-  caption.append(`These are ${rows} of ${n} points. `, more);
+  caption.append(`These are ${rows} of them. `, more);
 }
 
 // -- all of it ---------------------------------------------------------------------------------
 
+const DRAWN = [drawFrontier, drawMap, drawHistory];
+
 // One after the other, so that the page answers in between.
-async function drawAll() {
-  for (const draw of [drawFrontier, drawMap, drawHistory]) {
+async function drawFirst() {
+  for (const draw of DRAWN) {
     await draw();
     await new Promise((resolve) => setTimeout(resolve));
   }
+  document.documentElement.dataset.drawn = "yes";
 }
+
+// At once, as paper does not wait.
+function drawAgain() { for (const draw of DRAWN) draw(); }
 
 startFrontier();
 startMaps();
 startHistory();
 fillTable();
-drawAll().then(() => { document.documentElement.dataset.drawn = "yes"; });
+drawFirst();
 for (const media of ["(prefers-color-scheme: dark)", "print", "(max-width: 599px)"]) {
-  window.matchMedia(media).addEventListener("change", drawAll);
+  window.matchMedia(media).addEventListener("change", drawAgain);
 }
 })();
