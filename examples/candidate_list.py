@@ -43,7 +43,7 @@ def main() -> None:
         suggestion = lab.ask()
         lab.tell(suggestion, measure(suggestion.params, suggestion.repeats, rng))
 
-    print(lab.recommend())
+    print("recommended:", lab.recommend())
     print(f"{lab.observations.n} of {len(ROWS)} samples used, {lab.n_evaluations} measurements")
     untried = [row for row in ROWS if all(t.params != row for t in lab.trials)]
     promising = max(lab.predict(untried), key=lambda prediction: prediction.risk)

@@ -49,7 +49,14 @@ def test_a_study_of_optuna(tmp_path):
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     storage, output = f"sqlite:///{tmp_path}/study.db", tmp_path / "out.html"
     study = optuna.create_study(storage=storage, study_name="s")
-    study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0) ** 2, n_trials=8)
+
+    def objective(trial):
+        level = trial.suggest_categorical("level", ["low", "high"]) == "low"
+        return (
+            trial.suggest_float("x", 0.0, 1.0) ** 2 + trial.suggest_int("n", 1, 9, step=2) - level
+        )
+
+    study.optimize(objective, n_trials=8)
     code, _ = called(storage, "-o", output)
     assert code == 0
     text = output.read_text("utf-8")

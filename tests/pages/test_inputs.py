@@ -22,7 +22,7 @@ def test_choices_stand_at_their_index_and_numbers_at_themselves():
     lr, depth, kind = inputs_of(space, 3)
     assert (lr.log, depth.log) == (True, False)
     assert kind.choices == ("a", "b", "c")
-    assert depth.grid == (1, 6, 12)
+    assert depth.grid == (1, 7, 12)
 
 
 def test_candidates_have_axes_and_no_grid():

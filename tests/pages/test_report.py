@@ -224,3 +224,18 @@ def test_lists_and_single_inputs_are_drawn_too(browser, tmp_path):
         assert page.errors == []
         assert page.evaluate("document.querySelectorAll('#map-plot .scatterlayer .trace').length")
         page.close()
+
+
+@needs_chromium
+def test_plots_fit_on_paper(browser, tmp_path):
+    file = tmp_path / "run.html"
+    file.write_text(page_of(run(12, 2)), "utf-8")
+    page = opened(browser, file)
+    page.call("Emulation.setEmulatedMedia", media="print")
+    widths = "[...document.querySelectorAll('.plot .main-svg')].map((svg) => svg.clientWidth)"
+    page.wait_until(f"{widths}.every((width) => width <= 680)")
+    assert len(page.evaluate(widths)) > 0
+    page.call("Emulation.setEmulatedMedia", media="screen")
+    page.wait_until(f"{widths}.some((width) => width > 680)")
+    assert page.errors == []
+    page.close()

@@ -39,7 +39,6 @@ def command(ctx: click.Context, /, source: str, output: Path, **options: object)
         source=name_of(source),
         made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         digest=digest_of(source),
-        risk=asked.risk,
     )
     try:
         output.write_text(report_page(record), "utf-8")

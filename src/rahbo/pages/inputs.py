@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rahbo.candidates import Candidates
-from rahbo.parameters import Categorical, Int, is_number, key, plain
+from rahbo.parameters import Categorical, is_number, key, plain
 from rahbo.space import Space
 
 # Longer texts are cut: a page has little room, and its size is bounded.
@@ -49,10 +49,8 @@ def inputs_of(space: Space, n: int) -> tuple[Input, ...]:
             choices = tuple(cut(str(choice)) for choice in kind.choices)
             inputs.append(Input(cut(name), False, choices, tuple(range(len(choices)))))
             continue
-        spaced = np.geomspace if kind.log else np.linspace
-        x = spaced(float(kind.low), float(kind.high), n)
-        places = np.unique(np.round(x)).astype(int) if isinstance(kind, Int) else x
-        inputs.append(Input(cut(name), kind.log, (), tuple(places.tolist())))
+        grid = sorted({kind.value([u]) for u in np.linspace(0.0, 1.0, n).tolist()})
+        inputs.append(Input(cut(name), kind.log, (), tuple(grid)))
     return tuple(inputs)
 
 

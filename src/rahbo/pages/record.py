@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rahbo.codec import encode_settings, show
+from rahbo.candidates import Candidates
+from rahbo.codec import PARAMETERS, encode_settings, show
 from rahbo.optimizer import Optimizer
 from rahbo.pages import words
 from rahbo.pages.history import History, history_of
@@ -23,6 +24,7 @@ from rahbo.report.frontier import Frontier, envelope
 from rahbo.report.recommendation import Recommendation
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
 from rahbo.settings import Settings
+from rahbo.space import Float, Space
 from rahbo.version import __version__
 
 # Reasons of failures that are listed, and characters of each and of a setting.
@@ -167,7 +169,6 @@ def record_of(
     source: str,
     made: str,
     digest: str | None = None,
-    risk: RiskMeasure | None = None,
 ) -> Record:
     """The report of a run.
 
@@ -176,13 +177,12 @@ def record_of(
         source: What to call it.
         made: When this is.
         digest: The SHA-256 of the file it comes from.
-        risk: As for `Optimizer.recommend`.
 
     Raises:
         NotReadyError: Nothing has been told yet.
     """
     settings = optimizer.settings
-    found, whole = optimizer.recommend(risk=risk), optimizer.frontier()
+    found, whole = optimizer.recommend(), optimizer.frontier()
     kept = _kept(whole, found, settings)
     frontier = replace(whole, evaluated=tuple(whole.evaluated[i] for i in kept))
     diagnosis = optimizer.diagnose()
@@ -196,7 +196,7 @@ def record_of(
         history=history_of(optimizer, settings.risk),
         maps=maps_through(optimizer, found.params, shares),
     )
-    shown = {name: cut(show(v), SETTING) for name, v in encode_settings(settings).items()}
+    shown = _settings(settings)
     return Record(
         cut(source), made, digest, words.basis(optimizer), found, words.recommendation(found),
         words.certainty(found, len(whole.evaluated)), frontier, diagnosis,
@@ -285,3 +285,13 @@ def _failures(optimizer: Optimizer) -> dict[str, int]:
 def _few(value: Place) -> Place:
     """A number in few digits, so that a page stays small."""
     return value if isinstance(value, int) else float(f"{value:.6g}")
+
+
+def _settings(settings: Settings) -> dict[str, str]:
+    """As a user would write them; a space that no journal holds, such as Optuna's, as it shows."""
+    spec, shown = settings.space.spec, {}
+    if not isinstance(spec, Candidates) and any(type(k) not in PARAMETERS for k in spec.values()):
+        shown = {"space": repr(dict(spec))}
+        settings = replace(settings, space=Space({"x": Float(0.0, 1.0)}))
+    shown = {name: show(value) for name, value in encode_settings(settings).items()} | shown
+    return {name: cut(value, SETTING) for name, value in shown.items()}

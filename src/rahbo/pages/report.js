@@ -32,7 +32,7 @@ function hover(i) {
     ...shown, ...(inputs.length > 12 ? ["…"] : []),
     `mean ${number(points.mean[i])} ${range(points.mean_lower[i], points.mean_upper[i])}`,
     `noise std ${number(points.noise[i])} ${range(points.noise_lower[i], points.noise_upper[i])}`,
-    `evaluated ${points.count[i]} times`,
+    `evaluated ${times(points.count[i])}`,
   ].join("<br>");
 }
 
@@ -44,7 +44,9 @@ function colours() {
     (name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
 
+const times = (count) => (count === 1 ? "once" : `${count} times`);
 const narrow = () => window.innerWidth < 600;
+const PAPER = 680;
 
 function layout(c, x, y, more = {}) {
   const axis = (settings) => ({
@@ -55,6 +57,7 @@ function layout(c, x, y, more = {}) {
     font: { color: c.ink, family: getComputedStyle(document.body).fontFamily, size: 13 },
     margin: { l: 50, r: 15, t: 30, b: 45 },
     xaxis: axis(x), yaxis: axis(y),
+    ...(window.matchMedia("print").matches ? { autosize: false, width: PAPER } : { autosize: true }),
     hovermode: "closest", hoverlabel: { align: "left", bgcolor: c.panel, bordercolor: c.line, font: { color: c.ink } },
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: c.faint, activecolor: c.ink },
@@ -144,10 +147,10 @@ function showChoice() {
   const other = isOwn && i !== points.recommended
     ? ` The run's strategy, ${data.strategy}, reports by another bound: what it recommends is circled.` : "";
   get("choice").textContent =
-    `${trade.symbol} = ${number(weight)}${isOwn ? ", as in the run" : ""}: use ${params(i).join(", ")}. ` +
+    `${trade.symbol} = ${number(weight)}${isOwn ? ", as in this report" : ""}: use ${params(i).join(", ")}. ` +
     `Mean ${number(points.mean[i])} ${range(points.mean_lower[i], points.mean_upper[i])}, noise standard ` +
     `deviation ${number(points.noise[i])} ${range(points.noise_lower[i], points.noise_upper[i])}, ` +
-    `evaluated ${points.count[i]} times. ${where}${other}`;
+    `evaluated ${times(points.count[i])}. ${where}${other}`;
   get("choice").dataset.point = i;
   get("slider").setAttribute("aria-valuetext", `${trade.symbol} = ${number(weight)}`);
 }
@@ -381,7 +384,7 @@ function fillTable() {
 
 function captionTable() {
   const n = points.mean.length, caption = get("points-caption");
-  caption.textContent = "In brackets are confidence intervals. The recommended point is bold. A heading sorts. " +
+  caption.textContent = "In brackets are the bounds that the run works with, narrower than the intervals above. The recommended point is bold. A heading sorts. " +
     (points.n > n ? `Of ${points.n} points, the ${n} best and all that may be chosen are here. ` : `There are ${n} points. `);
   if (rows >= n) return;
   const more = document.createElement("button");

@@ -47,12 +47,13 @@ class Input:
         """Legal places from low to high, evenly spaced on the scale, at most ``n``; all choices."""
         if isinstance(self.kind, Categorical):
             return np.arange(float(len(self.choices)))
-        spaced = np.geomspace if self.kind.log else np.linspace
-        x = np.asarray(spaced(float(self.kind.low), float(self.kind.high), n), dtype=np.float64)
-        return np.unique(np.round(x)) if isinstance(self.kind, Int) else x
+        grid = {self.kind.value([u]) for u in np.linspace(0.0, 1.0, n).tolist()}
+        return np.array(sorted(grid), dtype=float)
 
     def places(self, params: Sequence[Params]) -> Array:
         """Where points stand on the axis, ``(m,)``."""
+        if not self.choices:
+            return np.array([p[self.name] for p in params], dtype=float)
         return np.array([self.kind.code(self.name, p[self.name]) for p in params], dtype=float)
 
     def value(self, place: float) -> Any:
