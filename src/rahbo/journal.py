@@ -214,6 +214,8 @@ def parse(raw: bytes, name: str, before: int = 0) -> tuple[list[Any], int]:
 
     A torn last line is left out.
     """
+    if not before and raw[: len(OPENING)] != OPENING[: len(raw)]:
+        raise JournalError(f"{name} is no journal of rahbo. Choose another file.")
     *lines, rest = raw.split(b"\n")
     events, end = [], len(raw) - len(rest)
     for number, line in enumerate(lines, before + 1):
@@ -227,8 +229,6 @@ def parse(raw: bytes, name: str, before: int = 0) -> tuple[list[Any], int]:
                     "or cut it before that line."
                 ) from error
             end -= len(line) + 1
-    if not before and not events and raw[: len(OPENING)] != OPENING[: len(raw)]:
-        raise JournalError(f"{name} is no journal of rahbo. Choose another file.")
     return events, end
 
 

@@ -306,15 +306,18 @@ class _Tasks:
     def _fail(self, late: list[Future[Outcome]]) -> None:
         """Tell that evaluations took too long, and kill their workers where that is possible."""
         killed = self._pool.kill()
-        for future in late:
-            task = self._under_way.pop(future)
-            if not killed:
-                self._overdue.add(future)
-            self._record(task, Outcome(failure=f"timed out after {self._timeout:g} s"))
+        failed = [self._under_way.pop(future) for future in late]
         if killed:
-            lost = self._take_back()
+            # What the other futures say from now on is that their pool was killed.
+            lost = list(self._under_way.values())
+            self._under_way.clear()
+            self._overdue.clear()
             self._pool.renew()
             self._waiting.extendleft(reversed(lost))
+        else:
+            self._overdue.update(late)
+        for task in failed:
+            self._record(task, Outcome(failure=f"timed out after {self._timeout:g} s"))
 
     def _record(self, task: _Task, outcome: Outcome) -> None:
         """Tell of one task, and of its suggestion if that was the last."""

@@ -140,3 +140,18 @@ def test_without_optuna_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(studies, "find_spec", lambda name: None)
     with pytest.raises(SettingsError, match=r"rahbo\[optuna\]"):
         optimizer_in("sqlite:///x.db", None)
+
+
+def test_what_is_recommended_is_what_the_study_stores(folder):
+    storage = f"sqlite:///{folder}/conditional.db"
+    sampler = optuna.samplers.RandomSampler(seed=1)
+    study = optuna.create_study(storage=storage, study_name="s", sampler=sampler)
+
+    def objective(trial):
+        x = trial.suggest_float("x", 1e-5, 1.0, log=True)
+        return x + (trial.suggest_float("momentum", 0, 1) if x < 0.9 else 0.0)
+
+    study.optimize(objective, n_trials=8)
+    found = studies.recommendation_in(storage, "s")
+    assert found.params in [trial.params for trial in study.trials]
+    assert "momentum" in found.params

@@ -120,3 +120,9 @@ def test_no_output_of_the_longest_size_takes_long(unit):
         with suppress(UnreadableError):
             read(output)
     assert time.process_time() - started < 2.0
+
+
+@pytest.mark.parametrize("output", ["loss 1,234.5", "1,234,567", "acc 0,93", "\N{MINUS SIGN}0.5"])
+def test_a_part_of_a_number_is_not_taken_for_it(output):
+    with pytest.raises(UnreadableError, match="may be a part"):
+        last_number(output)

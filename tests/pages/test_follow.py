@@ -198,11 +198,11 @@ def test_damage_is_said_and_gone_on_after_repair(path):
 @pytest.mark.parametrize(
     ("contents", "problem"),
     [
-        (b"a,b\n1,2\n", "line 1, is damaged"),
+        (b"a,b\n1,2\n", "is no journal"),
         (b"\x00\xff", "is no journal of rahbo"),
         (b'{"event":"run","format":99}\n', "has format 99"),
         (b'{"event":"run","format":1,"settings":{}}\n', "is not what rahbo writes"),
-        (b"[" * 100_000 + b"\n", "is damaged"),
+        (b"[" * 100_000 + b"\n", "is no journal"),
     ],
 )
 def test_what_is_no_journal_is_said(path, contents, problem):

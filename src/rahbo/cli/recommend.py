@@ -6,7 +6,7 @@ import click
 
 from rahbo.cli.documents import about, document
 from rahbo.cli.options import goal_options
-from rahbo.cli.sources import Asked, optimizer_from, source_options
+from rahbo.cli.sources import Asked, recommendation_from, source_options
 from rahbo.cli.tables import console, show
 
 
@@ -21,10 +21,7 @@ def command(ctx: click.Context, /, source: str, as_json: bool, **options: object
     rows are evaluations, equal parameters are repeats, an empty value is a failure), or an Optuna
     storage: sqlite:///study.db, another URL, or a journal file.
     """
-    asked = Asked.by(ctx)
-    optimizer = optimizer_from(source, asked)
-    # A measure of the user's decides whatever the strategy of a run.
-    found = optimizer.recommend(risk=asked.risk)
+    found, optimizer = recommendation_from(source, Asked.by(ctx))
     if as_json:
         click.echo(document(recommendation=found, about=about(optimizer)))
     else:

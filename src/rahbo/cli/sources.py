@@ -12,13 +12,14 @@ import click
 from rahbo.cli.options import chosen_direction, chosen_risk
 from rahbo.cli.parameters import named
 from rahbo.cli.results import read_results
-from rahbo.cli.studies import is_sqlite, optimizer_in
+from rahbo.cli.studies import is_sqlite, optimizer_in, recommendation_in
 from rahbo.cli.tables import visible
 from rahbo.codec import Code
 from rahbo.errors import DataError, SettingsError
 from rahbo.journal import read
 from rahbo.optimizer import Optimizer
 from rahbo.parameters import Parameter
+from rahbo.report.recommendation import Recommendation
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.settings import Direction
 
@@ -88,15 +89,29 @@ class Asked:
 
 def optimizer_from(source: str, asked: Asked) -> Optimizer:
     """An `Optimizer` that was told all that a source holds."""
-    if "://" in source:
+    if _is_study(source):
         return _of_study(source, asked)
-    path = Path(source)
-    begin = _first_line(path)
-    if begin.startswith(b'{"op_code"') or is_sqlite(path):
-        return _of_study(source, asked)
-    if begin.startswith(b"{"):
+    if _first_line(Path(source)).startswith(b"{"):
         return _of_journal(source, asked)
-    return _of_table(path, asked)
+    return _of_table(Path(source), asked)
+
+
+def recommendation_from(source: str, asked: Asked) -> tuple[Recommendation, Optimizer]:
+    """What a source recommends; of a study, with the parameters that it stores."""
+    optimizer = optimizer_from(source, asked)
+    if _is_study(source):
+        settings = {"risk": optimizer.settings.risk}
+        return recommendation_in(source, asked.study, **settings), optimizer
+    # A measure of the user's decides whatever the strategy of a run.
+    return optimizer.recommend(risk=asked.risk), optimizer
+
+
+def _is_study(source: str) -> bool:
+    """Whether a source is a storage of Optuna."""
+    if "://" in source:
+        return True
+    path = Path(source)
+    return _first_line(path).startswith(b'{"op_code"') or is_sqlite(path)
 
 
 def _first_line(path: Path) -> bytes:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rahbo.errors import RahboError, SettingsError
 from rahbo.optimizer import Optimizer
+from rahbo.report.recommendation import Recommendation
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
+    from optuna.study import Study
+
+Answer = TypeVar("Answer")
 
 
 def optimizer_in(source: str, name: str | None, **settings: Any) -> Optimizer:
@@ -21,19 +26,39 @@ def optimizer_in(source: str, name: str | None, **settings: Any) -> Optimizer:
         name: Of the study; None if it is the only one.
         **settings: Those of `Optimizer`.
     """
+
+    def ask(study: Study) -> Optimizer:
+        from rahbo.integrations.optuna import optimizer_of
+
+        return optimizer_of(study, **settings)
+
+    return _answer(source, name, ask)
+
+
+def recommendation_in(source: str, name: str | None, **settings: Any) -> Recommendation:
+    """The recommendation of a study, its parameters as they are stored, conditional ones too."""
+
+    def ask(study: Study) -> Recommendation:
+        from rahbo.integrations.optuna import recommend
+
+        return recommend(study, **settings)
+
+    return _answer(source, name, ask)
+
+
+def _answer(source: str, name: str | None, ask: Callable[[Study], Answer]) -> Answer:
+    """What a study says, or a sentence of why it cannot be read."""
     if find_spec("optuna") is None:
         raise SettingsError(
             'An Optuna storage needs Optuna. Install it: pip install "rahbo[optuna]"'
         )
     import optuna
 
-    from rahbo.integrations.optuna import optimizer_of
-
     try:
         storage = _storage(source)
         names = [study.study_name for study in storage.get_all_studies()]
         found = _chosen(names, name)
-        return optimizer_of(optuna.load_study(study_name=found, storage=storage), **settings)
+        return ask(optuna.load_study(study_name=found, storage=storage))
     except RahboError:
         raise
     except Exception as error:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import TIMEOUT_MAX
 from typing import Any
 
 import click
@@ -262,8 +263,10 @@ def command(
     each run; {{ and }} are braces. No shell is involved. A FILE.toml may hold any of the options
     by their long names, the table [parameters] and command = [...]; the command line wins.
     """
-    if timeout is not None and not timeout > 0.0:
-        raise SettingsError(f"--timeout must be a positive number of seconds, got {timeout!r}.")
+    if timeout is not None and not 0.0 < timeout <= TIMEOUT_MAX:
+        raise SettingsError(
+            f"--timeout must be a number of seconds from 0 to {TIMEOUT_MAX:g}, got {timeout!r}."
+        )
     task = Task.by(ctx)
     with _terminated_like_interrupted() as came:
         try:

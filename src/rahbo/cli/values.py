@@ -21,6 +21,8 @@ NUMBER = re.compile(
     r"(?<![\w.])[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|nan|inf(?:inity)?)(?!\.?\w)",
     re.IGNORECASE,
 )
+# What a number with commas in it, or with a typographic minus, has before its end.
+PART = re.compile(r"(?:(?<![\w.])[0-9]{1,3},|\u2212)\Z")
 INDEX = re.compile(r"[0-9]{1,9}")
 COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
@@ -37,10 +39,18 @@ def last_number(output: str) -> float:
     >>> last_number("epoch 10 of 10: accuracy 0.93")
     0.93
     """
-    found = NUMBER.findall(COLOURS.sub("", output))
-    if not found:
+    text = COLOURS.sub("", output)
+    last = None
+    for match in NUMBER.finditer(text):
+        last = match
+    if last is None:
         raise UnreadableError("the output holds no number")
-    return float(found[-1])
+    if PART.search(text[: last.start()]):
+        raise UnreadableError(
+            f"the last number of the output, {last[0]}, may be a part of another: print it without "
+            "commas and with a plain minus, or use --value-regex"
+        )
+    return float(last[0])
 
 
 def regex_reader(pattern: str) -> Reader:

@@ -39,7 +39,7 @@ from rahbo.risk import MeanStd, RiskMeasure
 from rahbo.space import Candidates, Space
 
 # What the search itself decides about its optimizer.
-OWN_SETTINGS = {"risk", "repeats", "direction", "seed", "data", "trials"}
+OWN_SETTINGS = {"risk", "repeats", "direction", "seed", "data", "trials", "journal"}
 # Scores come in all units, and this weight has none.
 DEFAULT_RISK = MeanStd(1.0)
 
