@@ -66,8 +66,10 @@ def arm(random: Random) -> None:
     os.write, os.fsync = torn_write, torn_flush
 
 
-def attempt(case: dict, journal: Path, calls: Path, random: Random, kill: bool) -> bool:
-    """Run in a child, which may be killed; whether it came to its end."""
+def attempt(
+    case: dict, journal: Path, calls: Path, random: Random, kill: bool, seconds: float
+) -> bool:
+    """Run in a child, killed within the seconds of a run or not; whether it came to its end."""
     from_inside = kill and random.random() < 0.6
     if (child := os.fork()) == 0:
         if from_inside:
@@ -75,7 +77,7 @@ def attempt(case: dict, journal: Path, calls: Path, random: Random, kill: bool) 
         journal.with_suffix(".answer").write_text(run(case, journal, calls))
         os._exit(0)
     if kill and not from_inside:
-        time.sleep(random.random() ** 2 * 0.2)
+        time.sleep(random.random() * seconds)
         os.kill(child, signal.SIGKILL)
     status = os.waitpid(child, 0)[1]
     if status not in (0, signal.SIGKILL):
@@ -96,16 +98,18 @@ def evaluated_twice(calls: Path) -> int:
 def main(folder: Path, n: int, seed: int) -> dict[str, int]:
     random = Random(seed)
     found = dict.fromkeys(["runs", "kills", "torn", "begun", "different", "twice"], 0)
-    whole = []
+    whole, seconds = [], []
     for i, case in enumerate(CASES):
         journal = folder / f"whole-{i}.jsonl"
+        begin = time.monotonic()
         whole.append((run(case, journal, folder / "whole.calls"), journal.read_bytes()))
+        seconds.append(time.monotonic() - begin)
     for i in range(n):
         # Random search costs next to nothing; every fifteenth run is of the default strategy.
         which = len(CASES) - 1 if i % 15 == 14 else i % (len(CASES) - 1)
         journal, calls = folder / f"{i}.jsonl", folder / f"{i}.calls"
         kills = 1 + random.randrange(4)
-        while not attempt(CASES[which], journal, calls, random, kills > 0):
+        while not attempt(CASES[which], journal, calls, random, kills > 0, seconds[which]):
             kills -= 1
             found["kills"] += 1
             held = journal.read_bytes() if journal.exists() else b""

@@ -222,9 +222,9 @@ def test_a_hundred_runs_killed_at_random_and_resumed_are_the_same_runs():
     assert found["runs"] == 100
     assert found["different"] == found["twice"] == 0
     # The kills were such that something could be lost.
-    assert found["kills"] > 150
-    assert found["begun"] > 100
-    assert found["torn"] > 30
+    assert found["kills"] > 100
+    assert found["begun"] > 50
+    assert found["torn"] > 20
 
 
 def environment():
