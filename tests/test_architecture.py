@@ -89,7 +89,6 @@ ADAPTER_LIBRARIES = {
         "sklearn",
         "torch",
     },
-    "pages": {"plotly"},
     "cli": {"click", "optuna", "rich", "sqlalchemy"},
 }
 

@@ -1,5 +1,6 @@
 """The page as a file, and in a browser."""
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -16,6 +17,8 @@ from rahbo.pages.record import CELLS, record_of
 from rahbo.pages.report import report_page
 
 MOST_BYTES = 6_000_000
+# Of package/plotly-cartesian.min.js in plotly.js-cartesian-dist-min 4.1.1.
+PUBLISHED = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"
 DRAWN = "document.documentElement.dataset.drawn === 'yes'"
 ATTACKS = (
     "</script><script>window.ran = 1</script>",
@@ -77,7 +80,7 @@ class Tags(HTMLParser):
 def test_a_long_run_is_one_small_file_that_names_no_other(long_page):
     text = long_page.read_text("utf-8")
     assert len(text.encode("utf-8")) < MOST_BYTES
-    ours = text.replace(report.plotly_script(), "")
+    ours = text.replace(report.asset(report.PLOTLY), "")
     assert not re.search(r"https?:|src=|<link|@import|url\(", ours)
     assert "From 1,000 evaluations, at 200 points." in ours
 
@@ -105,10 +108,10 @@ def test_hostile_values_make_no_element_and_no_attribute():
     assert found.attributes == clean.attributes
 
 
-def test_without_plotly_it_says_how_to_get_it(monkeypatch):
-    monkeypatch.setattr(report, "find_spec", lambda name: None)
-    with pytest.raises(report.SettingsError, match=r"rahbo\[report\]"):
-        report.plotly_script()
+def test_plotly_is_as_published_and_fits_in_a_page():
+    script = report.asset(report.PLOTLY)
+    assert hashlib.sha256(script.encode("utf-8")).hexdigest() == PUBLISHED
+    assert "</script" not in script
 
 
 # -- in a browser ------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from rahbo.cli.sources import Asked, optimizer_from, source_options
 from rahbo.cli.tables import visible
 from rahbo.errors import SettingsError
 from rahbo.pages.record import record_of
-from rahbo.pages.report import plotly_script, report_page
+from rahbo.pages.report import report_page
 
 
 @click.command()
@@ -31,7 +31,6 @@ def command(ctx: click.Context, /, source: str, output: Path, **options: object)
     The file needs nothing else and fetches nothing. SOURCE is a journal, a CSV file or an Optuna
     storage, as for rahbo recommend. No evaluation is made.
     """
-    plotly_script()  # before the work, lest it be for nothing
     asked = Asked.by(ctx)
     optimizer = optimizer_from(source, asked)
     record = record_of(

@@ -7,7 +7,7 @@ import platform
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -219,13 +219,12 @@ def trade_of(risk: RiskMeasure, frontier: Frontier, minimised: bool) -> Trade:
 
 def versions() -> dict[str, str]:
     """Of what numbers and pictures depend on."""
-    found = {"rahbo": __version__, "Python": platform.python_version()}
-    for name in ("numpy", "scipy", "plotly"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return {**found, "platform": platform.platform(terse=True)}
+    return {
+        "rahbo": __version__,
+        "Python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "scipy")},
+        "platform": platform.platform(terse=True),
+    }
 
 
 def _kept(frontier: Frontier, found: Recommendation, settings: Settings) -> list[int]:
