@@ -1,11 +1,11 @@
-"""SMAC3: its facade for continuous functions, told the empirical MV, reporting its incumbent."""
+"""SMAC3: its facade with random forests, told the empirical MV, reporting its incumbent."""
 
 from tempfile import TemporaryDirectory
 
 from ConfigSpace import Configuration, ConfigurationSpace
 from ConfigSpace import Float as ConfigFloat
 from ConfigSpace import Integer as ConfigInteger
-from smac import BlackBoxFacade, Scenario
+from smac import HyperparameterOptimizationFacade, Scenario
 from smac.runhistory.dataclasses import TrialValue
 
 from contest.methods import Params, Peer, Report
@@ -30,9 +30,9 @@ class Smac(Peer):
             box, deterministic=True, n_trials=10_000, seed=seed, output_directory=self.folder.name
         )
         first = [Configuration(box, values=self.space.decode(x)) for x in self.design]
-        self.facade = BlackBoxFacade(
+        self.facade = HyperparameterOptimizationFacade(
             scenario, _evaluated_elsewhere, overwrite=True, logging_level=40,
-            initial_design=BlackBoxFacade.get_initial_design(
+            initial_design=HyperparameterOptimizationFacade.get_initial_design(
                 scenario, n_configs=0, additional_configs=first
             ),
         )  # fmt: skip
