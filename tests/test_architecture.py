@@ -59,7 +59,7 @@ ORDER = (
 # The order inside a folder; a folder not named here has none.
 INNER_ORDER = {
     "model": ("kernels", "hyperprior", "gp", "confidence", "variance", "noise", "joint"),
-    "policy": ("design", "acquisition", "feasibility", "search", "repeats", "strategies"),
+    "policy": ("design", "acquisition", "feasibility", "search", "repeats", "doubt", "strategies"),
     "report": ("posterior", "recommendation", "frontier", "unevenness", "diagnosis"),
 }
 SEES_ONLY = {

@@ -189,13 +189,9 @@ class Optimizer:
         observations, model = self._model()
         asking = self._model_for_asking()
         success = Success.learn(*outcomes_of(self._trials.values()))
-        situation = Situation(
-            model=asking,
-            risk=settings.risk,
-            domain=replace(domain, known=observations.best_first(), success=success),
-            round=sum(t.source == "strategy" for t in self._trials.values()),
-            rng=rng,
-        )
+        domain = replace(domain, known=observations.best_first(), success=success)
+        rounds = sum(t.source == "strategy" for t in self._trials.values())
+        situation = Situation(observations, model, asking, settings.risk, domain, rounds, rng)
         x = settings.strategy.propose(situation)
         bound = settings.strategy.report_bound(model, settings.risk)
         units = bound.model.learned

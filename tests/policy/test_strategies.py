@@ -6,6 +6,7 @@ from scipy.stats import chisquare, kstest
 
 import rahbo
 from rahbo.errors import SettingsError
+from rahbo.model.kernels import Matern52
 from rahbo.policy import acquisition as acq
 from rahbo.policy.search import Domain
 from rahbo.policy.strategies import (
@@ -38,6 +39,8 @@ def situation(opt, rounds=0, seed=0, risk=None):
     data = opt.observations
     known = data.X[np.argsort(-data.mean, kind="stable")]
     return Situation(
+        observations=data,
+        told=opt.model,
         model=opt.model,
         risk=risk or opt.settings.risk,
         domain=Domain(opt.settings.space, known, frozenset()),
@@ -126,6 +129,40 @@ def test_top_two_challenges_a_leader_every_other_time():
         wider = [bound.widened(width) for width in (2.0, 4.0)]
         shortfall = [np.max(w.value(GRID)) - w.value(x[None])[0] for w in wider]
         assert min(shortfall) < 1e-6
+
+
+def test_top_two_looks_again_at_a_value_too_good_to_be_believed():
+    rng = np.random.default_rng(0)
+    data = [({"x": float(x)}, list(rng.standard_normal(2))) for x in np.linspace(0.0, 1.0, 12)]
+    data.append(({"x": 0.51}, [9.0]))
+    # A mean that hardly moves takes it for noise.
+    opt = rahbo.Optimizer(LINE, seed=0, data=data, kernel=Matern52([3.0], 0.05))
+    first = opt.ask()
+    assert first.params == {"x": 0.51}
+    # Once it is under way, something else comes; once it is told, it is an ordinary point.
+    assert all(s.params != first.params for s in opt.ask(6))
+    opt.tell(first, 9.2)
+    assert opt.ask().params != first.params
+
+
+def test_a_list_without_revisits_has_nothing_to_look_at_again():
+    rows = [{"x": float(x)} for x in np.append(np.linspace(0.0, 1.0, 12), 0.51)]
+    space = Candidates(rows, revisit=False)
+    rng = np.random.default_rng(0)
+    data = [(row, list(rng.standard_normal(2))) for row in rows[:8]] + [(rows[-1], [9.0])]
+    opt = rahbo.Optimizer(space, seed=0, repeats=rahbo.Adaptive(min=1, max=1), data=data)
+    assert opt.ask().params["x"] != 0.51
+
+
+def test_every_other_point_is_random_while_the_model_knows_nothing():
+    rng = np.random.default_rng(0)
+    data = [({"x": float(x)}, list(rng.standard_normal(2))) for x in np.linspace(0.0, 1.0, 12)]
+    opt = rahbo.Optimizer(LINE, seed=0, data=data)
+    plain = [Rahbo().propose(situation(opt, seed=s))[0] for s in range(60)]
+    chosen = [TopTwo().propose(situation(opt, seed=s))[0] for s in range(60)]
+    alike = np.isclose(plain, chosen, atol=1e-3)
+    assert 10 <= np.sum(~alike) <= 50
+    assert len(np.unique(np.round(np.array(chosen)[~alike], 3))) > 8
 
 
 def test_a_candidate_list_is_not_left_for_its_favourite():
@@ -237,7 +274,7 @@ def draws(space, n, seed=0):
     opt = told(0, rahbo.MeanVariance(1.0))
     rng = np.random.default_rng(seed)
     where = Domain(space, np.empty((0, space.d)), frozenset())
-    one = Situation(opt.model, opt.settings.risk, where, 0, rng)
+    one = Situation(opt.observations, opt.model, opt.model, opt.settings.risk, where, 0, rng)
     return [space.decode(RandomSearch().propose(one)) for _ in range(n)]
 
 

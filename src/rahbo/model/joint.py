@@ -345,6 +345,18 @@ class MeanNoiseModel:
             noise_upper=self.noise.link(g + width_noise),
         )
 
+    def mean_noise_var(self, observations: Observations) -> Array:
+        """Noise variance of the sample means, as the mean GP was given it, ``(n,)``."""
+        return self.settings._mean_noise(self.noise, observations.X, observations.count, self.data)
+
+    def noise_by_repeats(self, observations: Observations) -> NoisePosterior:
+        """The noise that repeats of the same point show, none from residuals; all, if none do."""
+        units = self.learned
+        data = self.settings._sample_variances(observations, units.floor, units.scale)
+        if len(data.s2) == 0 or units.noise is None:
+            return self.noise
+        return self.settings.noise.condition(data, units.noise)
+
     def with_pending(self, X: Array, count: Index) -> MeanNoiseModel:
         """The model once ``count (p,)`` repeats arrive at ``X (p, d)`` as it expects them."""
         if len(X) == 0:

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rahbo.arrays import Array
+from rahbo.arrays import Array, Mask
 from rahbo.checks import is_number, is_whole
 from rahbo.errors import SettingsError
 from rahbo.model.joint import MeanNoiseModel
+from rahbo.observations import Observations
 from rahbo.policy import acquisition as acq
+from rahbo.policy.doubt import knows_nothing, unbelieved
 from rahbo.policy.search import Domain, maximise, random_point, values
 from rahbo.risk import MeanVariance, RiskMeasure
 
@@ -28,18 +30,27 @@ class Situation:
     """All that a proposal depends on.
 
     Attributes:
-        model: What is believed, pending points included.
+        observations: What was told.
+        told: What is believed of it.
+        model: The same once pending points are told what is expected of them.
         risk: What is wanted.
         domain: Where to look.
         round: Rounds proposed by the strategy before this one.
         rng: Seeded by the run's seed and the number of asks.
     """
 
+    observations: Observations
+    told: MeanNoiseModel
     model: MeanNoiseModel
     risk: RiskMeasure
     domain: Domain
     round: int
     rng: np.random.Generator
+
+    def is_pending(self, X: Array) -> Mask:
+        """Which rows of ``X (m, d)`` are under way."""
+        pending = {x.tobytes() for x in self.model.mean.X[self.observations.n :]}
+        return np.array([x.tobytes() in pending for x in X], dtype=bool)
 
 
 class Strategy(ABC):
@@ -73,12 +84,15 @@ class Rahbo(Strategy):
 
 @dataclass(frozen=True)
 class TopTwo(Rahbo):
-    """Algorithm 1 that does not rest on its favourite.
+    """Algorithm 1 that does not rest on its favourite, nor on a model that may be wrong.
 
     Optimism alone may end at the point it would report anyway, and repeat it for ever under a
     model that is too sure of itself. Where x_t lies beside that point, the leader, a challenger is
     evaluated instead half of the time, by chance: the optimistic choice under bounds twice as wide,
     or four times where that is still beside the leader. There may be none; then it is x_t.
+
+    A single value too good to be believed is looked at again first. And as long as the data hardly
+    tell that the mean varies at all, half of the proposals, by chance, are random points.
 
     Attributes:
         beside: Prior correlation with the leader from which on a point is beside it.
@@ -91,8 +105,15 @@ class TopTwo(Rahbo):
             raise SettingsError(f"TopTwo needs beside in (0, 1], got {self.beside!r}.")
 
     def propose(self, situation: Situation) -> Array:
-        """The optimistic choice, or a challenger of the leader."""
+        """A point to look at again, a random one, the optimistic choice or its challenger."""
         model, risk, domain = situation.model, situation.risk, situation.domain
+        again = unbelieved(situation.observations, situation.told, risk)
+        again = again[domain.allowed(again) & ~situation.is_pending(again)]
+        if len(again):
+            return np.asarray(again[0])
+        lost = knows_nothing(situation.observations, situation.told)
+        if lost and situation.rng.random() < 0.5:
+            return random_point(domain, situation.rng)
         bound = acq.optimistic(model, risk)
         x = maximise(bound, domain, situation.rng)
         known = domain.known[domain.space.is_valid(domain.known)]

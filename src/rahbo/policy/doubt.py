@@ -1,0 +1,50 @@
+"""Where the model's word is not enough: a value it does not believe, a mean it knows nothing of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rahbo.arrays import Array, Mask
+from rahbo.model.joint import MeanNoiseModel
+from rahbo.observations import Observations
+from rahbo.policy import acquisition as acq
+from rahbo.policy.search import values
+from rahbo.risk import RiskMeasure
+
+# From so many standard deviations of the noise on, a value is too good for noise.
+TOO_GOOD = 2.0
+# In nats: less evidence than this that the mean varies at all is next to none.
+FAINT = 5.0
+
+
+def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeasure) -> Array:
+    """Points with one value that the model takes for noise and that is too good for it, best first.
+
+    (y - mu) / rho > 2  and  R(y, rho^2) > max R(mu, rho^2)
+
+    One such value may be a peak or a noisy place, and the model may settle for the wrong one and
+    never come back. A second value tells. Here rho^2 comes from repeated points alone: by its own
+    distance from mu a value would show the noise that excuses it.
+    """
+    X, units = observations.X, model.learned
+    y = (observations.mean - units.shift) / units.scale
+    noise_var = np.maximum(model.noise_by_repeats(observations).variance(X), model.min_noise_var)
+    excess = (y - model.mean.predict(X)[0]) / np.sqrt(noise_var)
+    centre = acq.central(model, risk)
+    if_true = centre.risk.value(y, noise_var)
+    doubted: Mask = (observations.count == 1) & (excess > TOO_GOOD)
+    doubted &= if_true > values(centre, X).max()
+    order = np.argsort(-if_true, kind="stable")
+    return np.asarray(X[order[doubted[order]]])
+
+
+def knows_nothing(observations: Observations, model: MeanNoiseModel) -> bool:
+    """Whether a constant with noise explains the outputs nearly as well as the mean GP does.
+
+    log p(y) - max_c log N(y; c, Sigma) < 5
+    """
+    y = (observations.mean - model.learned.shift) / model.learned.scale
+    noise_var = model.mean_noise_var(observations)
+    residual = y - np.average(y, weights=1.0 / noise_var)
+    constant = -0.5 * float(np.sum(residual**2 / noise_var + np.log(2.0 * np.pi * noise_var)))
+    return model.mean.log_likelihood - constant < FAINT

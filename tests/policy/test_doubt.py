@@ -1,0 +1,114 @@
+"""Values that are looked at again, and models that explain nothing."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.stats import multivariate_normal
+
+import rahbo
+from rahbo.model.kernels import Matern52
+from rahbo.model.noise import KnownNoise
+from rahbo.policy.doubt import knows_nothing, unbelieved
+
+LINE = {"x": (0.0, 1.0)}
+PLACES = np.linspace(0.0, 1.0, 12)
+# A mean that hardly moves: whatever is far from the rest is taken for noise.
+STIFF = Matern52([3.0], 0.05)
+
+
+def told(*more, kernel=STIFF, risk=None, noise_std=0.3):
+    """Repeated values around 0 on a line, and some further points."""
+    rng = np.random.default_rng(0)
+    data = [({"x": float(x)}, list(noise_std * rng.standard_normal(2))) for x in PLACES]
+    data += [({"x": x}, values) for x, values in more]
+    settings = {"risk": risk or rahbo.MeanVariance(1.0), "kernel": kernel}
+    return rahbo.Optimizer(LINE, seed=0, data=data, **settings)
+
+
+def doubted(opt):
+    return unbelieved(opt.observations, opt.model, opt.settings.risk)[:, 0].tolist()
+
+
+def test_a_single_value_too_good_for_the_noise_is_doubted():
+    assert doubted(told((0.51, [3.0]))) == [0.51]
+
+
+def test_the_best_of_several_comes_first():
+    assert doubted(told((0.31, [2.0]), (0.51, [3.0]), (0.71, [2.5]))) == [0.51, 0.71, 0.31]
+
+
+@pytest.mark.parametrize("values", [[3.0, 2.9], [0.3], [-3.0]], ids=["twice", "usual", "bad"])
+def test_other_values_are_not(values):
+    assert doubted(told((0.51, values))) == []
+
+
+def test_a_value_that_the_model_follows_is_not():
+    opt = told((0.51, [3.0]), kernel=Matern52([0.02], 4.0), noise_std=0.01)
+    assert doubted(opt) == []
+
+
+def test_a_value_no_better_than_the_leader_is_not():
+    # Its noise, seen by repeats nearby, is such that even if true it would not be chosen.
+    noisy = [(x, [-4.0, 4.0]) for x in (0.49, 0.5, 0.52, 0.53)]
+    assert doubted(told((0.51, [9.0]))) == [0.51]
+    assert doubted(told((0.51, [9.0]), *noisy, risk=rahbo.MeanVariance(20.0))) == []
+
+
+def test_its_own_distance_is_no_excuse():
+    opt = told((0.51, [3.0]))
+    X = np.array([[0.51]])
+    with_it = opt.model.noise.variance(X)[0]
+    without = opt.model.noise_by_repeats(opt.observations).variance(X)[0]
+    assert without < 0.7 * with_it
+    # As learned from the repeated points alone, but for the hyperparameters.
+    scale = opt.model.learned.scale
+    assert 0.3 < np.sqrt(without) * scale / 0.3 < 3.0
+
+
+def test_known_noise_stays_as_it_is():
+    data = [({"x": float(x)}, [x, x]) for x in PLACES]
+    opt = rahbo.Optimizer(LINE, noise=KnownNoise(lambda p: 0.04), data=data)
+    assert opt.model.noise_by_repeats(opt.observations) is opt.model.noise
+
+
+def linear(slope, noise_std=0.3):
+    rng = np.random.default_rng(1)
+    data = [({"x": float(x)}, list(slope * x + noise_std * rng.standard_normal(2))) for x in PLACES]
+    return rahbo.Optimizer(LINE, seed=0, data=data)
+
+
+def evidence(opt):
+    """By the multivariate normal densities themselves."""
+    observations, mean = opt.observations, opt.model.mean
+    y = (observations.mean - opt.model.learned.shift) / opt.model.learned.scale
+    A = mean.chol @ mean.chol.T
+    noise = A - mean.kernel(observations.X, observations.X)
+    varies = multivariate_normal(np.full(len(y), mean.prior_mean), A).logpdf(y)
+    best = minimize_scalar(lambda c: -multivariate_normal(np.full(len(y), c), noise).logpdf(y))
+    return varies + best.fun
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.3, 0.6, 0.8, 1.0, 1.5, 3.0])
+def test_the_mean_is_known_from_five_nats_on(slope):
+    opt = linear(slope)
+    assert knows_nothing(opt.observations, opt.model) == (evidence(opt) < 5.0)
+
+
+def test_noise_alone_tells_nothing_and_a_trend_does():
+    assert [knows_nothing(o.observations, o.model) for o in map(linear, (0.0, 3.0))] == [
+        True,
+        False,
+    ]
+
+
+def test_equal_outputs_tell_nothing():
+    opt = rahbo.Optimizer(LINE, data=[({"x": float(x)}, [1.0, 1.0]) for x in PLACES])
+    assert knows_nothing(opt.observations, opt.model)
+
+
+def test_many_values_at_the_peak_leave_what_is_known():
+    opt = linear(3.0)
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        opt.tell({"x": 1.0}, list(3.0 + 0.3 * rng.standard_normal(20)))
+    assert not knows_nothing(opt.observations, opt.model)
