@@ -474,3 +474,19 @@ def test_leave_one_out_is_the_prediction_by_the_others(lam):
         mu, sigma = others.predict(X[i : i + 1])
         assert residual[i] == pytest.approx(y[i] - mu[0], rel=1e-9)
         assert var[i] == pytest.approx(sigma[0] ** 2 + noise_var[i], rel=1e-9)
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.5])
+def test_noise_and_residuals_are_those_of_the_data(lam):
+    rng = np.random.default_rng(12)
+    X, y, noise_var = rng.random((9, 2)), rng.normal(size=9), rng.uniform(0.05, 0.5, 9)
+    gp = GP.condition(Matern52([0.4, 0.7], 1.3), X, y, noise_var, lam=lam, prior_mean=0.3)
+    np.testing.assert_allclose(gp.noise_var, noise_var, rtol=1e-12)
+    np.testing.assert_allclose(gp.residuals, y - gp.predict(X)[0], rtol=1e-9)
+
+
+def test_noise_is_positive_where_rounding_hides_it():
+    gp = GP.condition(
+        Matern52([0.4], 1e4), np.linspace(0, 1, 5)[:, None], np.ones(5), np.full(5, 1e-14)
+    )
+    assert np.all(gp.noise_var > 0.0)

@@ -112,6 +112,21 @@ class GP:
         sigma_gradient = var_gradient / (2.0 * sigma[:, None])
         return self.prior_mean + K @ self.weights, sigma, mu_gradient, sigma_gradient
 
+    @property
+    def noise_var(self) -> Array:
+        """The diagonal of Sigma, ``(n,)``, as what A = K + lam Sigma has beyond K."""
+        prior = self.kernel.diagonal(self.X)
+        noise = np.einsum("ij,ij->i", self.chol, self.chol) - prior
+        return np.asarray(np.maximum(noise, VARIANCE_FLOOR * prior) / self.lam)
+
+    @property
+    def residuals(self) -> Array:
+        """What the posterior mean leaves of the outputs it was given, ``(n,)``.
+
+        y - mu(X) = lam Sigma A^-1 (y - m)
+        """
+        return np.asarray(self.lam * self.noise_var * self.weights)
+
     def leave_one_out(self) -> tuple[Array, Array]:
         """Residuals and their variances, ``(n,)``, when each point is predicted by the others.
 

@@ -345,10 +345,6 @@ class MeanNoiseModel:
             noise_upper=self.noise.link(g + width_noise),
         )
 
-    def mean_noise_var(self, observations: Observations) -> Array:
-        """Noise variance of the sample means, as the mean GP was given it, ``(n,)``."""
-        return self.settings._mean_noise(self.noise, observations.X, observations.count, self.data)
-
     def noise_by_repeats(self, observations: Observations) -> NoisePosterior:
         """The noise that repeats of the same point show, none from residuals; all, if none do."""
         units = self.learned

@@ -26,14 +26,18 @@ def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeas
     never come back. A second value tells. Here rho^2 comes from repeated points alone: by its own
     distance from mu a value would show the noise that excuses it.
     """
-    X, units = observations.X, model.learned
-    y = (observations.mean - units.shift) / units.scale
-    noise_var = np.maximum(model.noise_by_repeats(observations).variance(X), model.min_noise_var)
-    excess = (y - model.mean.predict(X)[0]) / np.sqrt(noise_var)
+    if not observations.any_single:
+        return observations.X[:0]
+    single = observations.count == 1
+    X, y = observations.X[single], _outputs(observations, model)[single]
+    noise = model.noise_by_repeats(observations)
+    noise_var = np.maximum(noise.variance(X), model.min_noise_var)
+    doubted: Mask = model.mean.residuals[single] > TOO_GOOD * np.sqrt(noise_var)
+    if not doubted.any():
+        return observations.X[:0]
     centre = acq.central(model, risk)
     if_true = centre.risk.value(y, noise_var)
-    doubted: Mask = (observations.count == 1) & (excess > TOO_GOOD)
-    doubted &= if_true > values(centre, X).max()
+    doubted &= if_true > values(centre, observations.X).max()
     order = np.argsort(-if_true, kind="stable")
     return np.asarray(X[order[doubted[order]]])
 
@@ -43,8 +47,12 @@ def knows_nothing(observations: Observations, model: MeanNoiseModel) -> bool:
 
     log p(y) - max_c log N(y; c, Sigma) < 5
     """
-    y = (observations.mean - model.learned.shift) / model.learned.scale
-    noise_var = model.mean_noise_var(observations)
+    y, noise_var = _outputs(observations, model), model.mean.noise_var
     residual = y - np.average(y, weights=1.0 / noise_var)
     constant = -0.5 * float(np.sum(residual**2 / noise_var + np.log(2.0 * np.pi * noise_var)))
     return model.mean.log_likelihood - constant < FAINT
+
+
+def _outputs(observations: Observations, model: MeanNoiseModel) -> Array:
+    """The sample means in the model's units, ``(n,)``."""
+    return np.asarray((observations.mean - model.learned.shift) / model.learned.scale)
