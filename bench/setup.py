@@ -25,7 +25,7 @@ def regret(problem, seed, repeats, setup, cost):
     truth = problem_of(problem)
     opt = Optimizer(truth.space, risk=risk_of(problem), repeats=repeats, seed=seed)
     left = cost
-    while left > setup:
+    while left >= setup + 1:
         asked = opt.ask()
         indices = asked.indices[: int(left - setup)]
         seeds = (evaluation_seed(seed, asked.id, i) for i in indices)

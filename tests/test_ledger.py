@@ -19,6 +19,7 @@ from rahbo.ledger import (
     observations_of,
     outcomes_of,
     own_bounds,
+    tried_once,
 )
 
 VALUES = st.floats(-1e6, 1e6, allow_nan=False)
@@ -271,3 +272,21 @@ def test_a_cancelled_revisit_has_its_bound_but_an_open_or_failed_one_has_none():
         trial(identity=7, x=(0.4,), own_bound=9.0, cancelled=True),
     ]
     np.testing.assert_array_equal(own_bounds([*told, *further], data), [-7.0, -3.0, -5.0])
+
+
+def test_tried_once_knows_what_came_of_a_trial():
+    def trial(i, x, **more):
+        return Trial(i, {"x": x}, np.array([x]), 1, "strategy", **more)
+
+    trials = [
+        trial(0, 0.1, values={0: 1.0}),
+        trial(1, 0.2, values={0: 1.0}),
+        trial(2, 0.2, values={0: 2.0}),
+        trial(3, 0.3),
+        trial(4, 0.4, values={0: 1.0}),
+        trial(5, 0.4, failures={0: "no"}),
+        trial(6, 0.5, values={0: 1.0}),
+        trial(7, 0.5, cancelled=True),
+        trial(8, 0.6, failures={0: "no"}),
+    ]
+    assert tried_once(trials) == {np.array([0.1]).tobytes()}

@@ -206,6 +206,18 @@ def provided_points(trials: Iterable[Trial], n_repeats: int) -> set[bytes]:
     return {key for key, count in total.items() if count >= n_repeats}
 
 
+def tried_once(trials: Iterable[Trial]) -> set[bytes]:
+    """Points with one trial that has all it asked for: nothing missing, failed or cancelled."""
+    by_point: dict[bytes, list[Trial]] = {}
+    for trial in trials:
+        by_point.setdefault(trial.x.tobytes(), []).append(trial)
+    return {
+        key
+        for key, (first, *others) in by_point.items()
+        if not (others or first.missing or first.failures or first.cancelled)
+    }
+
+
 def checked_trials(trials: Iterable[Trial], d: int) -> dict[int, Trial]:
     """The trials of a run by id, all there and of a space with ``d`` columns."""
     listed = list(trials)

@@ -32,6 +32,7 @@ from rahbo.ledger import (
     provided_points,
     trial_at,
     trial_named,
+    tried_once,
 )
 from rahbo.model.confidence import Confidence
 from rahbo.model.joint import MeanNoiseModel, Outputs, Standardized
@@ -191,7 +192,8 @@ class Optimizer:
         success = Success.learn(*outcomes_of(self._trials.values()))
         domain = replace(domain, known=observations.best_first(), success=success)
         rounds = sum(t.source == "strategy" for t in self._trials.values())
-        situation = Situation(observations, model, asking, settings.risk, domain, rounds, rng)
+        once = tried_once(self._trials.values())
+        situation = Situation(observations, model, asking, settings.risk, domain, rounds, rng, once)
         x = settings.strategy.propose(situation)
         bound = settings.strategy.report_bound(model, settings.risk)
         units = bound.model.learned

@@ -6,8 +6,9 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import multivariate_normal
 
 import rahbo
+from rahbo.model.joint import MeanNoiseModel
 from rahbo.model.kernels import Matern52
-from rahbo.model.noise import KnownNoise
+from rahbo.model.noise import KnownNoise, KnownPosterior
 from rahbo.policy.doubt import knows_nothing, unbelieved
 
 LINE = {"x": (0.0, 1.0)}
@@ -47,11 +48,32 @@ def test_a_value_that_the_model_follows_is_not():
     assert doubted(opt) == []
 
 
-def test_a_value_no_better_than_the_leader_is_not():
-    # Its noise, seen by repeats nearby, is such that even if true it would not be chosen.
-    noisy = [(x, [-4.0, 4.0]) for x in (0.49, 0.5, 0.52, 0.53)]
-    assert doubted(told((0.51, [9.0]))) == [0.51]
-    assert doubted(told((0.51, [9.0]), *noisy, risk=rahbo.MeanVariance(20.0))) == []
+def test_a_value_is_doubted_from_two_standard_deviations_on():
+    # The value takes part in the mean, so what is left of it is compared.
+    for value in np.linspace(0.4, 1.6, 13):
+        opt = told((0.51, [value]))
+        X = np.array([[0.51]])
+        left = opt.model.learned.shift + opt.model.learned.scale * opt.model.mean.predict(X)[0][0]
+        rho = np.sqrt(opt.model.noise_by_repeats(opt.observations).variance(X)[0])
+        excess = (value - left) / (rho * opt.model.learned.scale)
+        assert doubted(opt) == ([0.51] if excess > 2.0 else [])
+
+
+def test_a_value_no_better_than_the_best_belief_is_not():
+    kernel = Matern52([0.05], 0.05)
+    opt = told((0.98, [3.0]), (0.02, [6.0] * 12), kernel=kernel)
+    one = opt.observations.count == 1
+    noise_var = opt.model.noise_by_repeats(opt.observations).variance(opt.observations.X[one])
+    assert opt.model.mean.residuals[one] > 5.0 * np.sqrt(noise_var)
+    assert doubted(opt) == []
+    # The same value counts where it would be the best.
+    assert doubted(told((0.98, [3.0]), (0.02, [0.1] * 12), kernel=kernel)) == [0.98]
+
+
+def test_noise_that_its_model_takes_for_negative_is_none(monkeypatch):
+    below_zero = KnownPosterior(lambda X: np.full(len(X), -0.1))
+    monkeypatch.setattr(MeanNoiseModel, "noise_by_repeats", lambda *_: below_zero)
+    assert 0.51 in doubted(told((0.51, [3.0]), risk=rahbo.Quantile(0.1)))
 
 
 def test_its_own_distance_is_no_excuse():
@@ -71,9 +93,12 @@ def test_known_noise_stays_as_it_is():
     assert opt.model.noise_by_repeats(opt.observations) is opt.model.noise
 
 
-def linear(slope, noise_std=0.3):
+def linear(slope, counts=(2,)):
     rng = np.random.default_rng(1)
-    data = [({"x": float(x)}, list(slope * x + noise_std * rng.standard_normal(2))) for x in PLACES]
+    data = []
+    for i, x in enumerate(PLACES):
+        noise = 0.3 * rng.standard_normal(counts[i % len(counts)])
+        data.append(({"x": float(x)}, list(slope * x + noise)))
     return rahbo.Optimizer(LINE, seed=0, data=data)
 
 
@@ -88,10 +113,17 @@ def evidence(opt):
     return varies + best.fun
 
 
-@pytest.mark.parametrize("slope", [0.0, 0.3, 0.6, 0.8, 1.0, 1.5, 3.0])
+@pytest.mark.parametrize("slope", [0.0, 0.3, 0.48, 0.5, 0.52, 0.54, 1.0, 3.0])
 def test_the_mean_is_known_from_five_nats_on(slope):
     opt = linear(slope)
     assert knows_nothing(opt.observations, opt.model) == (evidence(opt) < 5.0)
+
+
+def test_the_constant_weighs_points_by_their_repeats():
+    opts = [linear(slope, counts=(2, 40)) for slope in np.linspace(0.1, 0.8, 15)]
+    known = [not knows_nothing(opt.observations, opt.model) for opt in opts]
+    assert known == [evidence(opt) >= 5.0 for opt in opts]
+    assert 0 < sum(known) < len(known)
 
 
 def test_noise_alone_tells_nothing_and_a_trend_does():

@@ -1,5 +1,7 @@
 """The search: against exhaustive grids, known maxima and another optimiser's many restarts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -8,7 +10,8 @@ import rahbo
 from rahbo.errors import ExhaustedError, SpaceError
 from rahbo.policy import search
 from rahbo.policy.acquisition import Acquisition, optimistic
-from rahbo.policy.search import Domain, maximise, random_point, values
+from rahbo.policy.feasibility import Success
+from rahbo.policy.search import Domain, hopeful_point, maximise, random_point, values
 from rahbo.space import Candidates, Categorical, Float, Int, Space
 
 
@@ -448,3 +451,21 @@ def test_no_legal_point_is_reported():
     ):
         with pytest.raises(SpaceError, match="valid="):
             call()
+
+
+def test_hopeful_points_keep_away_from_failures():
+    X = np.linspace(0.0, 1.0, 20)[:, None]
+    fails = (X[:, 0] < 0.5).astype(int)
+    where = replace(domain(cube(1)), success=Success.learn(X, 1 - fails, fails))
+    rng = rng_of(5)
+    drawn = np.array([hopeful_point(where, rng)[0] for _ in range(300)])
+    assert np.mean(drawn < 0.45) < 0.1
+    assert np.ptp(drawn) > 0.4
+    assert 0.35 < np.mean([random_point(where, rng)[0] < 0.5 for _ in range(300)]) < 0.65
+
+
+def test_no_hopeful_point_is_none_where_a_random_one_is_an_error():
+    nowhere = domain(Space.of({"x": (0.0, 1.0)}, valid=lambda p: False))
+    assert hopeful_point(nowhere, rng_of(6)) is None
+    with pytest.raises(SpaceError):
+        random_point(nowhere, rng_of(6))

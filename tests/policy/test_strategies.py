@@ -131,12 +131,17 @@ def test_top_two_challenges_a_leader_every_other_time():
         assert min(shortfall) < 1e-6
 
 
-def test_top_two_looks_again_at_a_value_too_good_to_be_believed():
+def surprised(**settings):
+    """A flat, noisy line with one value far above all others, and a mean that hardly moves."""
     rng = np.random.default_rng(0)
     data = [({"x": float(x)}, list(rng.standard_normal(2))) for x in np.linspace(0.0, 1.0, 12)]
     data.append(({"x": 0.51}, [9.0]))
-    # A mean that hardly moves takes it for noise.
-    opt = rahbo.Optimizer(LINE, seed=0, data=data, kernel=Matern52([3.0], 0.05))
+    settings = {"space": LINE, "kernel": Matern52([3.0], 0.05)} | settings
+    return rahbo.Optimizer(seed=0, data=data, **settings)
+
+
+def test_top_two_looks_again_at_a_value_too_good_to_be_believed():
+    opt = surprised()
     first = opt.ask()
     assert first.params == {"x": 0.51}
     # Once it is under way, something else comes; once it is told, it is an ordinary point.
@@ -145,13 +150,33 @@ def test_top_two_looks_again_at_a_value_too_good_to_be_believed():
     assert opt.ask().params != first.params
 
 
-def test_a_list_without_revisits_has_nothing_to_look_at_again():
-    rows = [{"x": float(x)} for x in np.append(np.linspace(0.0, 1.0, 12), 0.51)]
-    space = Candidates(rows, revisit=False)
+@pytest.mark.parametrize("give_up", ["tell_failure", "cancel"])
+def test_top_two_looks_again_only_once(give_up):
+    opt = surprised()
+    first = opt.ask()
+    getattr(opt, give_up)(first)
+    assert all(opt.ask().params != first.params for _ in range(5))
+
+
+def test_top_two_looks_again_only_where_it_may():
+    rows = [{"x": float(x)} for x in [*np.linspace(0.0, 1.0, 12), 0.51, 0.52]]
+    asked = {}
+    for revisit in (True, False):
+        space = Candidates(rows, revisit=revisit)
+        opt = surprised(space=space, repeats=rahbo.Adaptive(min=1, max=1))
+        asked[revisit] = opt.ask().params
+    assert asked == {True: {"x": 0.51}, False: {"x": 0.52}}
+
+
+def test_a_narrow_space_is_searched_where_random_points_find_nothing():
     rng = np.random.default_rng(0)
-    data = [(row, list(rng.standard_normal(2))) for row in rows[:8]] + [(rows[-1], [9.0])]
-    opt = rahbo.Optimizer(space, seed=0, repeats=rahbo.Adaptive(min=1, max=1), data=data)
-    assert opt.ask().params["x"] != 0.51
+    space = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
+    data = [({"x": x, "y": x}, list(rng.standard_normal(2))) for x in np.linspace(0.0, 1.0, 12)]
+    for seed in range(6):
+        opt = rahbo.Optimizer(
+            space, seed=seed, data=data, valid=lambda p: abs(p["x"] - p["y"]) < 1e-6
+        )
+        assert abs(np.subtract(*opt.ask().params.values())) < 1e-6
 
 
 def test_every_other_point_is_random_while_the_model_knows_nothing():

@@ -53,6 +53,10 @@ class NoisePosterior(ABC):
     def latent(self, X: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of g at ``X (m, d)``, each ``(m,)``."""
 
+    def centre(self, X: Array) -> Array:
+        """Mean of g at ``X (m, d)``, ``(m,)``."""
+        return self.latent(X)[0] if self.gp is None else self.gp.predict_mean(X)
+
     @abstractmethod
     def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, standard deviation ``(m,)`` and their gradients in x, ``(m, d)``."""
@@ -70,6 +74,8 @@ class NoisePosterior(ABC):
 
         ucb_var = link(mu + beta sigma), lcb_var = link(mu - beta sigma)    (eq. 14, 15)
         """
+        if z == 0.0:
+            return self.link(self.centre(X))
         mu, sigma = self.latent(X)
         return self.link(mu + z * sigma)
 

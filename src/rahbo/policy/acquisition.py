@@ -49,8 +49,10 @@ class RiskBound(Acquisition):
 
     def value(self, X: Array) -> Array:
         """Values ``(m,)``."""
-        mu, sigma = self.model.mean.predict(X)
         v = self._clip(self.model.noise.variance(X, self.z_noise))
+        if self.z_f == 0.0:
+            return self.risk.value(self.model.mean.predict_mean(X), v)
+        mu, sigma = self.model.mean.predict(X)
         return self.risk.value(mu + self.z_f * sigma, v)
 
     def value_and_gradient(self, X: Array) -> tuple[Array, Array]:

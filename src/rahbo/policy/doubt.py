@@ -20,11 +20,11 @@ FAINT = 5.0
 def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeasure) -> Array:
     """Points with one value that the model takes for noise and that is too good for it, best first.
 
-    (y - mu) / rho > 2  and  R(y, rho^2) > max R(mu, rho^2)
+    (y - mu) / rho > 2  and  R(y, rho^2) > max R(mu, v)
 
     One such value may be a peak or a noisy place, and the model may settle for the wrong one and
-    never come back. A second value tells. Here rho^2 comes from repeated points alone: by its own
-    distance from mu a value would show the noise that excuses it.
+    never come back. A second value tells. Here rho^2 is the noise that repeated points alone show:
+    by its own distance from mu a value would show, in v, the noise that excuses it.
     """
     if not observations.any_single:
         return observations.X[:0]

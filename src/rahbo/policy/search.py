@@ -8,7 +8,7 @@ parameters by trying their neighbours.
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -99,15 +99,25 @@ def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator)
 
 def random_point(domain: Domain, rng: np.random.Generator) -> Array:
     """A legal point ``(d,)`` drawn uniformly."""
-    for _ in range(64):
-        X = domain.space.from_uniform(rng.random((64, domain.space.n_uniform)))
-        X = X[domain.allowed(X)]
-        if len(X):
-            return domain.space.canonical(X[0])
+    drawn = hopeful_point(replace(domain, success=None), rng)
+    if drawn is not None:
+        return drawn
     if np.isfinite(domain.space.size):
         X = domain.listed()
         return np.asarray(X[int(rng.integers(len(X)))])
     raise SpaceError("No point that satisfies valid= was found among 4096 random ones.")
+
+
+def hopeful_point(domain: Domain, rng: np.random.Generator) -> Array | None:
+    """A legal point ``(d,)`` drawn with weight p^2, as of `Hoped`; None if none is found."""
+    for _ in range(64):
+        X = domain.space.from_uniform(rng.random((64, domain.space.n_uniform)))
+        X = X[domain.allowed(X)]
+        if domain.success is not None and len(X):
+            X = X[rng.random(len(X)) < domain.success.chance(X) ** 2]
+        if len(X):
+            return domain.space.canonical(X[0])
+    return None
 
 
 def values(acquisition: Acquisition, X: Array) -> Array:

@@ -7,18 +7,19 @@ are `Optimizer.tell` and the next call of `model.joint`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Set
 from dataclasses import dataclass
 
 import numpy as np
 
-from rahbo.arrays import Array, Mask
+from rahbo.arrays import Array
 from rahbo.checks import is_number, is_whole
 from rahbo.errors import SettingsError
 from rahbo.model.joint import MeanNoiseModel
 from rahbo.observations import Observations
 from rahbo.policy import acquisition as acq
 from rahbo.policy.doubt import knows_nothing, unbelieved
-from rahbo.policy.search import Domain, maximise, random_point, values
+from rahbo.policy.search import Domain, hopeful_point, maximise, random_point, values
 from rahbo.risk import MeanVariance, RiskMeasure
 
 # How much wider the bounds are that look for a challenger.
@@ -37,6 +38,7 @@ class Situation:
         domain: Where to look.
         round: Rounds proposed by the strategy before this one.
         rng: Seeded by the run's seed and the number of asks.
+        tried_once: Points asked for or told once, and nothing of it pending or failed, as bytes.
     """
 
     observations: Observations
@@ -46,11 +48,7 @@ class Situation:
     domain: Domain
     round: int
     rng: np.random.Generator
-
-    def is_pending(self, X: Array) -> Mask:
-        """Which rows of ``X (m, d)`` are under way."""
-        pending = {x.tobytes() for x in self.model.mean.X[self.observations.n :]}
-        return np.array([x.tobytes() in pending for x in X], dtype=bool)
+    tried_once: Set[bytes] = frozenset()
 
 
 class Strategy(ABC):
@@ -108,12 +106,14 @@ class TopTwo(Rahbo):
         """A point to look at again, a random one, the optimistic choice or its challenger."""
         model, risk, domain = situation.model, situation.risk, situation.domain
         again = unbelieved(situation.observations, situation.told, risk)
-        again = again[domain.allowed(again) & ~situation.is_pending(again)]
-        if len(again):
-            return np.asarray(again[0])
+        for x in again[domain.allowed(again)]:
+            if x.tobytes() in situation.tried_once:
+                return np.asarray(x)
         lost = knows_nothing(situation.observations, situation.told)
         if lost and situation.rng.random() < 0.5:
-            return random_point(domain, situation.rng)
+            anywhere = hopeful_point(domain, situation.rng)
+            if anywhere is not None:
+                return anywhere
         bound = acq.optimistic(model, risk)
         x = maximise(bound, domain, situation.rng)
         known = domain.known[domain.space.is_valid(domain.known)]
