@@ -2,8 +2,8 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
-# regret.py takes many hours: BENCH=bench/regret.py.
-BENCH ?= $(filter-out bench/regret.py,$(sort $(wildcard bench/[a-z]*.py)))
+# regret.py takes many hours, open_report.py a browser: BENCH=bench/regret.py.
+BENCH ?= $(filter-out bench/regret.py bench/open_report.py,$(sort $(wildcard bench/[a-z]*.py)))
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
