@@ -83,7 +83,9 @@ def _recommendation(report: Recommendation) -> list[Table]:
     ):
         known.add_row(label, f"{value:.5g}", f"{lower:.5g}", f"{upper:.5g}")
     known.add_row("P(best)", f"{report.p_best:.2g}", "", "")
-    known.add_row("evaluated", f"{report.n_evaluations} times", "", "")
+    known.add_row(
+        "evaluated", f"{report.n_evaluations} time{'s' * (report.n_evaluations > 1)}", "", ""
+    )
     if not report.runner_ups:
         return [point, known]
     others = _grid("Runner-ups", "params", "risk value", "P(best)")

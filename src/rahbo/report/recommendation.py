@@ -144,7 +144,7 @@ class Recommendation(Prediction):
         lines = [
             f"{super().__str__()}   at {100 * self.level:g} %",
             f"P(best)    {self.p_best:>12.2g}   of the evaluated points",
-            f"evaluated  {self.n_evaluations:>12d} times",
+            f"evaluated  {self.n_evaluations:>12d} time{'s' * (self.n_evaluations > 1)}",
             *(f"runner-up  {other}" for other in self.runner_ups),
         ]
         return "\n".join(lines)
