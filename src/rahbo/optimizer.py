@@ -188,7 +188,7 @@ class Optimizer:
                 told = self.observations if self._valued() else None
                 return self._open(x, "design", settings.repeats.initial(told))
         observations, model = self._model()
-        asking = self._model_for_asking()
+        asking = self._model_for_asking(asked)
         success = Success.learn(*outcomes_of(self._trials.values()))
         domain = replace(domain, known=observations.best_first(), success=success)
         rounds = sum(t.source == "strategy" for t in self._trials.values())
@@ -325,12 +325,13 @@ class Optimizer:
             self._current = observations, model
         return self._current
 
-    def _model_for_asking(self) -> MeanNoiseModel:
-        """The model that also knows what is under way, each such point as its expected values."""
+    def _model_for_asking(self, asked: int) -> MeanNoiseModel:
+        """The model that also knows what is under way, each such point by values it draws."""
         pending = self._missing()
         X = np.array([t.x for t in pending]).reshape(len(pending), self.settings.space.d)
         count = np.array([len(t.missing) for t in pending], dtype=np.intp)
-        return self._model()[1].with_pending(X, count)
+        rng = np.random.default_rng([self.settings.seed, 2, asked])
+        return self._model()[1].with_pending(X, count, rng)
 
     # -- reporting ---------------------------------------------------------------------------
 

@@ -154,6 +154,26 @@ def test_pending_points_equal_outputs_at_the_posterior_mean(kind, lam):
     close(gp.with_pending(pending, pending_var).covariance(X_new), told.covariance(X_new), 1e-9)
 
 
+@pytest.mark.parametrize("lam", [1.0, 0.5])
+def test_pending_points_may_be_drawn_from_what_is_expected(lam):
+    rng, X, y, noise_var = data_of(6)
+    kernel, pending, X_new = Matern52([0.4, 0.6]), rng.random((3, 2)), rng.random((9, 2))
+    pending_var, draws = np.array([0.01, 0.3, 1.0]), rng.standard_normal(3)
+    gp = GP.condition(kernel, X, y, noise_var, lam=lam, prior_mean=0.2)
+    factor = np.linalg.cholesky(gp.covariance(pending) + np.diag(pending_var))
+    told = GP.condition(
+        kernel,
+        np.vstack([X, pending]),
+        np.append(y, gp.predict(pending)[0] + factor @ draws),
+        np.append(noise_var, pending_var),
+        lam=lam,
+        prior_mean=0.2,
+    )
+    found = gp.with_pending(pending, pending_var, draws)
+    for one, other in zip(found.predict(X_new), told.predict(X_new), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-8)
+
+
 def test_pending_points_may_come_one_after_another_and_repeat_known_points():
     rng, X, y, noise_var = data_of(6)
     gp, X_new = GP.condition(Matern52([0.4, 0.6]), X, y, noise_var), rng.random((5, 2))

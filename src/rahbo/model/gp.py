@@ -41,8 +41,8 @@ class GP:
         lam: The regulariser lambda.
         prior_mean: The constant m.
         chol: Lower Cholesky factor of A, ``(n, n)``, Fortran order.
-        weights: A^-1 (y - m), ``(n,)``; zero at pending points, whose outputs are taken to be
-            what the posterior expects, so they narrow the bands and leave the mean as it is.
+        weights: A^-1 (y - m), ``(n,)``; zero at pending points whose outputs are taken to be
+            what the posterior expects: they narrow the bands and leave the mean as it is.
         log_likelihood: log p(y) of the observed outputs.
         log_det_ratio: ln det(A) - ln det(lam Sigma) of the observed points (Lemma 1).
     """
@@ -144,8 +144,11 @@ class GP:
         V = _half_solve(self.chol, self.kernel(X, self.X).T)
         return np.asarray((self.kernel(X, X) - V.T @ V) / self.lam)
 
-    def with_pending(self, X: Array, noise_var: Array) -> GP:
-        """The posterior once outputs arrive at ``X (p, d)`` that equal what it expects now."""
+    def with_pending(self, X: Array, noise_var: Array, draws: Array | None = None) -> GP:
+        """The posterior once outputs arrive at ``X (p, d)`` that equal what it expects now.
+
+        Or, with standard normal ``draws (p,)``, outputs that are drawn from it, noise included.
+        """
         if len(X) == 0:
             return self
         n, p = len(self.X), len(X)
@@ -156,6 +159,9 @@ class GP:
         chol = np.zeros((n + p, n + p), order="F")
         chol[:n, :n], chol[n:, :n], chol[n:, n:] = self.chol, cross.T, corner
         weights = np.append(self.weights, np.zeros(p))
+        if draws is not None:
+            surprise = np.append(np.zeros(n), draws / math.sqrt(self.lam))[:, None]
+            weights += _half_solve(chol, surprise, transposed=True)[:, 0]
         return replace(self, X=np.vstack([self.X, X]), chol=chol, weights=weights)
 
     def _variance(self, X: Array, V: Array) -> Array:

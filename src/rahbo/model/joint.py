@@ -353,14 +353,20 @@ class MeanNoiseModel:
             return self.noise
         return self.settings.noise.condition(data, units.noise)
 
-    def with_pending(self, X: Array, count: Index) -> MeanNoiseModel:
-        """The model once ``count (p,)`` repeats arrive at ``X (p, d)`` as it expects them."""
+    def with_pending(
+        self, X: Array, count: Index, rng: np.random.Generator | None = None
+    ) -> MeanNoiseModel:
+        """The model once ``count (p,)`` repeats arrive at ``X (p, d)`` as it expects them.
+
+        Or, with ``rng``, once their sample means arrive as it draws them.
+        """
         if len(X) == 0:
             return self
         noise_var = self.settings._mean_noise(self.noise, X, count, self.data)
+        draws = None if rng is None else rng.standard_normal(len(X))
         return replace(
             self,
-            mean=self.mean.with_pending(X, noise_var),
+            mean=self.mean.with_pending(X, noise_var, draws),
             noise=self.noise.with_pending(X, count),
         )
 
