@@ -33,7 +33,7 @@ class Situation:
     Attributes:
         observations: What was told.
         told: What is believed of it.
-        model: The same once pending points are told what is expected of them.
+        model: The same with pending points at values drawn from what is expected of them.
         risk: What is wanted.
         domain: Where to look.
         round: Rounds proposed by the strategy before this one.
