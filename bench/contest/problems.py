@@ -67,6 +67,7 @@ TASKS: Mapping[str, Task] = {
     "branin": Task(lambda: problems.branin(2.0)),
     "fel": Task(problems.fel),
     "euxfel": Task(problems.euxfel),
+    "newsvendor": Task(problems.newsvendor),
     "hartmann6": Task(problems.hartmann6),
     "ridge10": Task(problems.ridge10),
     # The paper's smaller coefficient: with 1 the fold variances would hardly count.

@@ -8,6 +8,7 @@ from rahbo.problems.base import Optimum, Problem, Tabulated
 from rahbo.problems.fel import euxfel, fel
 from rahbo.problems.forest import forest
 from rahbo.problems.larger import hartmann6, ridge10
+from rahbo.problems.newsvendor import newsvendor
 from rahbo.problems.synthetic import branin, sine
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "fel",
     "forest",
     "hartmann6",
+    "newsvendor",
     "ridge10",
     "sine",
 ]
