@@ -16,6 +16,11 @@ POINT = {"price1": 2.4, "stock1": 0.5, "price2": 1.5, "stock2": 1.4}
 COST, SIZE, OWN = (0.6, 0.4), (2.0, 2.5), (1.0, 1.2)
 
 
+def sales_moment(demand, stock, n):
+    sold_less = quad(lambda d: d**n * demand.pdf(d), 0, stock)[0]
+    return sold_less + stock**n * demand.sf(stock)
+
+
 def by_integration(x, variability):
     """Mean and variance of the profit from integrals over the density of the demand."""
     mean = var = 0.0
@@ -23,9 +28,7 @@ def by_integration(x, variability):
         p, q, other = x[2 * i], x[2 * i + 1], x[2 - 2 * i]
         mu = SIZE[i] * np.exp(-OWN[i] * (p - 1) + 0.2 * (other - 1))
         demand = gamma(1 / variability**2, scale=mu * variability**2)
-        first, second = (
-            quad(lambda d, n=n: d**n * demand.pdf(d), 0, q)[0] + q**n * demand.sf(q) for n in (1, 2)
-        )
+        first, second = (sales_moment(demand, q, n) for n in (1, 2))
         mean += p * first - COST[i] * q
         var += p**2 * (second - first**2)
     return mean, var
