@@ -132,6 +132,17 @@ def test_mean_variance_is_line_4_of_algorithm_1(models, noise):
 
 @pytest.mark.parametrize("risk", RISKS, ids=repr)
 @pytest.mark.parametrize("noise", NOISES)
+def test_widened_values_are_those_of_the_widened_bounds(models, noise, risk):
+    X = np.random.default_rng(8).random((6, 2))
+    bound = optimistic(models[noise], risk)
+    expected = [bound.value(X), bound.widened(2.0).value(X), bound.widened(4.0).value(X)]
+    np.testing.assert_array_equal(bound.values_widened(X, (1.0, 2.0, 4.0)), expected)
+    assert bound.widened(4.0).z_f == 4.0 * BETA
+    assert bound.widened(4.0).z_noise == 4.0 * bound.z_noise
+
+
+@pytest.mark.parametrize("risk", RISKS, ids=repr)
+@pytest.mark.parametrize("noise", NOISES)
 def test_bounds_are_ordered(models, noise, risk):
     model = models[noise]
     X = np.random.default_rng(2).random((40, 2))

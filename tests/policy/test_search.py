@@ -11,7 +11,16 @@ from rahbo.errors import ExhaustedError, SpaceError
 from rahbo.policy import search
 from rahbo.policy.acquisition import Acquisition, optimistic
 from rahbo.policy.feasibility import Success
-from rahbo.policy.search import Domain, hopeful_point, maximise, random_point, values
+from rahbo.policy.search import (
+    Domain,
+    climb,
+    hopeful_point,
+    in_chunks,
+    maximise,
+    random_point,
+    samples,
+    values,
+)
 from rahbo.space import Candidates, Categorical, Float, Int, Space
 
 
@@ -469,3 +478,37 @@ def test_no_hopeful_point_is_none_where_a_random_one_is_an_error():
     assert hopeful_point(nowhere, rng_of(6)) is None
     with pytest.raises(SpaceError):
         random_point(nowhere, rng_of(6))
+
+
+# -- parts of a search ---------------------------------------------------------------------------
+
+
+def test_a_climb_ends_early_where_all_that_lead_are_no_news():
+    acquisition, where = Quadratic([0.3217, 0.777]), domain(cube(2))
+    X = samples(where, rng_of(0))
+    F = values(acquisition, X)
+
+    def near(radius):
+        return lambda points: np.abs(points - acquisition.centre).max(axis=1) < radius
+
+    summit, early, not_all = (
+        climb(acquisition, where, X, F, rng_of(1), no_news)
+        for no_news in (None, near(0.5), near(0.0))
+    )
+    np.testing.assert_array_equal(summit, maximise(acquisition, where, rng_of(0)))
+    np.testing.assert_array_equal(summit, not_all)
+    assert near(0.5)(early[None])[0]
+    assert acquisition.value(early[None])[0] >= F.max()
+
+
+def test_chunks_are_put_together_along_the_points():
+    X = rng_of(0).random((2 * search.CHUNK + 3, 2))
+    sizes = []
+
+    def double(points):
+        sizes.append(len(points))
+        return np.stack([points[:, 0], 2.0 * points[:, 0]])
+
+    np.testing.assert_array_equal(in_chunks(double, X), [X[:, 0], 2.0 * X[:, 0]])
+    assert len(sizes) == 3
+    assert max(sizes) <= search.CHUNK

@@ -9,6 +9,7 @@ Values are in the model's units; ``X (m, d)`` are points of the cube.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,6 +70,17 @@ class RiskBound(Acquisition):
         )
         by_f, by_v = self.risk.gradient(f, v)
         return self.risk.value(f, v), by_f[:, None] * d_f + by_v[:, None] * d_v
+
+    def values_widened(self, X: Array, factors: Sequence[float]) -> Array:
+        """Values of this bound widened by each of k factors, ``(k, m)``, at the cost of one."""
+        noise = self.model.noise
+        mu, sigma = self.model.mean.predict(X)
+        g, s = noise.latent(X)
+        ends = (
+            (mu + width * self.z_f * sigma, noise.link(g + width * self.z_noise * s))
+            for width in factors
+        )
+        return np.array([self.risk.value(f, self._clip(v)) for f, v in ends])
 
     def widened(self, factor: float) -> RiskBound:
         """The same bound at ends of wider intervals."""

@@ -59,7 +59,7 @@ class Success:
 
     def chance(self, X: Array) -> Array:
         """The chance of success ``(m,)`` at ``X (m, d)``."""
-        return np.clip(self.shift + self.scale * self.gp.predict(X)[0], 0.0, 1.0)
+        return np.clip(self.shift + self.scale * self.gp.predict_mean(X), 0.0, 1.0)
 
     def chance_with_gradient(self, X: Array) -> tuple[Array, Array]:
         """The chance of success ``(m,)`` and its gradients ``(m, d)``."""
@@ -108,7 +108,11 @@ class Hoped(Acquisition):
 
     def value(self, X: Array) -> Array:
         """Values ``(m,)``."""
-        return self.worst + self.success.chance(X) ** 2 * (self.promise.value(X) - self.worst)
+        return self.weighed(X, self.promise.value(X))
+
+    def weighed(self, X: Array, promise: Array) -> Array:
+        """Values ``(m,)`` where those of the promise are known."""
+        return self.worst + self.success.chance(X) ** 2 * (promise - self.worst)
 
     def value_and_gradient(self, X: Array) -> tuple[Array, Array]:
         """Values ``(m,)`` and gradients ``(m, d)`` by the product rule."""

@@ -7,7 +7,7 @@ parameters by trying their neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -74,26 +74,47 @@ class Domain:
 
 def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator) -> Array:
     """The legal point ``(d,)`` with the largest acquisition value found."""
+    X = samples(domain, rng)
+    return climb(acquisition, domain, X, values(acquisition, X), rng)
+
+
+def samples(domain: Domain, rng: np.random.Generator) -> Array:
+    """Where a search begins, ``(m, d)``: all of a list or of a small space, else a good spread."""
+    return domain.listed() if _is_short(domain.space) else _spread(domain, rng)
+
+
+def climb(
+    acquisition: Acquisition,
+    domain: Domain,
+    X: Array,
+    F: Array,
+    rng: np.random.Generator,
+    no_news: Callable[[Array], Mask] | None = None,
+) -> Array:
+    """The best point ``(d,)`` found from samples ``X (m, d)`` of acquisition values ``F (m,)``.
+
+    With `no_news`, the climb ends early, at a point of which it is true, where that is true of all
+    that lead after the first steps.
+    """
+    if domain.success is not None:
+        acquisition = Hoped(acquisition, domain.success, float(F.min()))
+        F = acquisition.weighed(X, F)
     space = domain.space
-    if space.size <= ENUMERATE or isinstance(space.spec, Candidates):
-        X = domain.listed()
-        acquisition = _hoped(acquisition, domain, X)
-        return np.asarray(X[int(np.argmax(values(acquisition, X)))])
-    # Moves in discrete parameters are coarse, so more of them are needed.
-    effort = 1 if space.continuous.all() else 2
-    X = _samples(domain, rng, effort)
-    acquisition = _hoped(acquisition, domain, X)
-    F = values(acquisition, X)
+    if _is_short(space):
+        return np.asarray(X[int(np.argmax(F))])
     spread = float(np.max(F) - np.median(F)) or 1.0
+    effort = _effort(space)
     best = _spaced_best(X, F, effort * STARTS)
-    climb = _Climb(acquisition, domain, spread)
-    X, F, curvature = climb.continuous(X[best], F[best], SCOUTING)
+    way = _Climb(acquisition, domain, spread)
+    X, F, curvature = way.continuous(X[best], F[best], SCOUTING)
     # What is behind after the first steps rarely catches up.
     lead = np.argsort(-F, kind="stable")[: effort * LEADERS]
-    X, F = climb.discrete(X[lead], F[lead])
-    X, F, _ = climb.continuous(X, F, SUMMIT, curvature[lead])
+    if no_news is not None and no_news(X[lead]).all():
+        return np.asarray(X[lead[0]])
+    X, F = way.discrete(X[lead], F[lead])
+    X, F, _ = way.continuous(X, F, SUMMIT, curvature[lead])
     if space.valid is not None:
-        X, F = climb.along_borders(X, F, rng)
+        X, F = way.along_borders(X, F, rng)
     return _prefer_known(acquisition, domain, X, F, spread)
 
 
@@ -122,22 +143,30 @@ def hopeful_point(domain: Domain, rng: np.random.Generator) -> Array | None:
 
 def values(acquisition: Acquisition, X: Array) -> Array:
     """Acquisition values ``(m,)``, a chunk at a time."""
+    return in_chunks(acquisition.value, X)
+
+
+def in_chunks(function: Callable[[Array], Array], X: Array) -> Array:
+    """A function of ``X (m, d)`` whose last axis is that of the points, a chunk at a time."""
     if len(X) <= CHUNK:
-        return acquisition.value(X)
+        return function(X)
     pieces = np.array_split(X, -(-len(X) // CHUNK))
-    return np.concatenate([acquisition.value(piece) for piece in pieces])
+    return np.concatenate([function(piece) for piece in pieces], axis=-1)
 
 
-def _hoped(acquisition: Acquisition, domain: Domain, X: Array) -> Acquisition:
-    """The acquisition, weighed by the chance of success where something failed before."""
-    if domain.success is None:
-        return acquisition
-    return Hoped(acquisition, domain.success, float(values(acquisition, X).min()))
+def _is_short(space: Space) -> bool:
+    return space.size <= ENUMERATE or isinstance(space.spec, Candidates)
 
 
-def _samples(domain: Domain, rng: np.random.Generator, effort: int) -> Array:
+def _effort(space: Space) -> int:
+    """Moves in discrete parameters are coarse, so more of them are needed."""
+    return 1 if space.continuous.all() else 2
+
+
+def _spread(domain: Domain, rng: np.random.Generator) -> Array:
     """Uniform points, points at the bounds, known points and points around them, ``(m, d)``."""
     space, known = domain.space, domain.known[:KNOWN]
+    effort = _effort(space)
     U = rng.random((effort * (SAMPLES + CORNERS), space.n_uniform))
     # Far from the data lie the corners, and there an optimistic bound is often largest.
     at_bound = rng.random(U.shape) < 0.5

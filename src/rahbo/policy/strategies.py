@@ -12,14 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rahbo.arrays import Array
+from rahbo.arrays import Array, Mask
 from rahbo.checks import is_number, is_whole
 from rahbo.errors import SettingsError
 from rahbo.model.joint import MeanNoiseModel
 from rahbo.observations import Observations
 from rahbo.policy import acquisition as acq
 from rahbo.policy.doubt import knows_nothing, unbelieved
-from rahbo.policy.search import Domain, hopeful_point, maximise, random_point, values
+from rahbo.policy.search import (
+    Domain,
+    climb,
+    hopeful_point,
+    in_chunks,
+    maximise,
+    random_point,
+    samples,
+    values,
+)
 from rahbo.risk import MeanVariance, RiskMeasure
 
 # How much wider the bounds are that look for a challenger.
@@ -115,23 +124,29 @@ class TopTwo(Rahbo):
             if anywhere is not None:
                 return anywhere
         bound = acq.optimistic(model, risk)
-        x = maximise(bound, domain, situation.rng)
+        X = samples(domain, situation.rng)
+        F, *wider = in_chunks(lambda X: bound.values_widened(X, (1.0, *WIDER)), X)
+        x = climb(bound, domain, X, F, situation.rng)
         known = domain.known[domain.space.is_valid(domain.known)]
         if len(known) == 0:
             return x
         leader = known[int(np.argmax(values(self.report_bound(model, risk), known)))]
-        if not self._is_beside(x, leader, model) or situation.rng.random() < 0.5:
+
+        def beside(points: Array) -> Mask:
+            return self._beside(points, leader, model)
+
+        if not beside(x[None])[0] or situation.rng.random() < 0.5:
             return x
-        for width in WIDER:
-            challenger = maximise(bound.widened(width), domain, situation.rng)
-            if not self._is_beside(challenger, leader, model):
+        for width, F in zip(WIDER, wider, strict=True):
+            challenger = climb(bound.widened(width), domain, X, F, situation.rng, beside)
+            if not beside(challenger[None])[0]:
                 return challenger
         return x
 
-    def _is_beside(self, x: Array, leader: Array, model: MeanNoiseModel) -> bool:
-        pair = np.vstack([x, leader])
-        own = np.sqrt(np.prod(model.mean.kernel.diagonal(pair)))
-        return bool(model.mean.kernel(pair[:1], pair[1:])[0, 0] >= self.beside * own)
+    def _beside(self, X: Array, leader: Array, model: MeanNoiseModel) -> Mask:
+        kernel, at = model.mean.kernel, leader[None]
+        own = np.sqrt(kernel.diagonal(X) * kernel.diagonal(at))
+        return np.asarray(kernel(X, at)[:, 0] >= self.beside * own)
 
 
 @dataclass(frozen=True)
