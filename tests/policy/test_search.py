@@ -16,6 +16,7 @@ from rahbo.policy.search import (
     climb,
     hopeful_point,
     in_chunks,
+    index_of_best,
     maximise,
     random_point,
     samples,
@@ -512,3 +513,21 @@ def test_chunks_are_put_together_along_the_points():
     np.testing.assert_array_equal(in_chunks(double, X), [X[:, 0], 2.0 * X[:, 0]])
     assert len(sizes) == 3
     assert max(sizes) <= search.CHUNK
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.05, 10.0])
+def test_the_best_is_found_below_a_ceiling_that_rules_others_out(gap):
+    X = rng_of(1).random((300, 2))
+    room = gap * (1.0 + rng_of(2).random(300))
+    ceiling = Quadratic([0.3, 0.6])
+    seen = []
+
+    def value(points):
+        rows = [int(np.flatnonzero((x == X).all(axis=1))[0]) for x in points]
+        seen.extend(rows)
+        return ceiling.value(points) - room[rows]
+
+    best = index_of_best(Function(value), ceiling, X)
+    assert len(seen) == len(set(seen))
+    assert (len(seen) < 300) == (gap < 10.0)
+    assert best == np.argmax(ceiling.value(X) - room)

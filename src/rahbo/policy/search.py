@@ -30,6 +30,7 @@ LEADERS = 2  # how many those are
 SUMMIT = 100  # iterations of the leaders at most
 CLIMBERS = 4  # neighbours that climb before they are compared
 MOVES = 30  # moves in discrete parameters at most
+FEW = 32  # points evaluated at once where most may be ruled out
 CHUNK = 1024  # points evaluated at once, which bounds the memory of a large list
 
 
@@ -144,6 +145,23 @@ def hopeful_point(domain: Domain, rng: np.random.Generator) -> Array | None:
 def values(acquisition: Acquisition, X: Array) -> Array:
     """Acquisition values ``(m,)``, a chunk at a time."""
     return in_chunks(acquisition.value, X)
+
+
+def index_of_best(acquisition: Acquisition, ceiling: Acquisition, X: Array) -> int:
+    """Where among ``X (m, d)`` the acquisition is largest.
+
+    The ceiling is nowhere below the acquisition and cheaper, so that most points are ruled out.
+    """
+    highest = values(ceiling, X)
+    order = np.argsort(-highest, kind="stable")
+    best, largest = 0, -np.inf
+    for some in np.split(order, range(FEW, len(order), FEW)):
+        if highest[some[0]] < largest:
+            break
+        F = acquisition.value(X[some])
+        if F.max() > largest:
+            best, largest = int(some[np.argmax(F)]), float(F.max())
+    return best
 
 
 def in_chunks(function: Callable[[Array], Array], X: Array) -> Array:

@@ -24,10 +24,10 @@ from rahbo.policy.search import (
     climb,
     hopeful_point,
     in_chunks,
+    index_of_best,
     maximise,
     random_point,
     samples,
-    values,
 )
 from rahbo.risk import MeanVariance, RiskMeasure
 
@@ -130,7 +130,8 @@ class TopTwo(Rahbo):
         known = domain.known[domain.space.is_valid(domain.known)]
         if len(known) == 0:
             return x
-        leader = known[int(np.argmax(values(self.report_bound(model, risk), known)))]
+        lower = self.report_bound(model, risk)
+        leader = known[index_of_best(lower, acq.central(model, risk), known)]
 
         def beside(points: Array) -> Mask:
             return self._beside(points, leader, model)
