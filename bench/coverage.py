@@ -22,7 +22,7 @@ from contest.problems import Evaluations, problem_of, risk_of
 from rahbo import Adaptive, Optimizer
 from rahbo.report import posterior
 
-PROBLEMS = ("sine", "branin", "fel", "euxfel", "hartmann6", "ridge10")
+PROBLEMS = ("sine", "branin", "fel", "euxfel", "newsvendor", "hartmann6", "ridge10")
 QUANTITIES = ("risk value", "mean", "noise std")
 
 

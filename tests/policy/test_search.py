@@ -484,22 +484,12 @@ def test_no_hopeful_point_is_none_where_a_random_one_is_an_error():
 # -- parts of a search ---------------------------------------------------------------------------
 
 
-def test_a_climb_ends_early_where_all_that_lead_are_no_news():
+def test_a_search_is_a_climb_from_its_samples():
     acquisition, where = Quadratic([0.3217, 0.777]), domain(cube(2))
-    X = samples(where, rng_of(0))
-    F = values(acquisition, X)
-
-    def near(radius):
-        return lambda points: np.abs(points - acquisition.centre).max(axis=1) < radius
-
-    summit, early, not_all = (
-        climb(acquisition, where, X, F, rng_of(1), no_news)
-        for no_news in (None, near(0.5), near(0.0))
-    )
-    np.testing.assert_array_equal(summit, maximise(acquisition, where, rng_of(0)))
-    np.testing.assert_array_equal(summit, not_all)
-    assert near(0.5)(early[None])[0]
-    assert acquisition.value(early[None])[0] >= F.max()
+    rng = rng_of(0)
+    X = samples(where, rng)
+    found = climb(acquisition, where, X, values(acquisition, X), rng)
+    np.testing.assert_array_equal(found, maximise(acquisition, where, rng_of(0)))
 
 
 def test_chunks_are_put_together_along_the_points():

@@ -81,27 +81,18 @@ def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator)
 
 def samples(domain: Domain, rng: np.random.Generator) -> Array:
     """Where a search begins, ``(m, d)``: all of a list or of a small space, else a good spread."""
-    return domain.listed() if _is_short(domain.space) else _spread(domain, rng)
+    return domain.listed() if is_listed(domain.space) else _spread(domain, rng)
 
 
 def climb(
-    acquisition: Acquisition,
-    domain: Domain,
-    X: Array,
-    F: Array,
-    rng: np.random.Generator,
-    no_news: Callable[[Array], Mask] | None = None,
+    acquisition: Acquisition, domain: Domain, X: Array, F: Array, rng: np.random.Generator
 ) -> Array:
-    """The best point ``(d,)`` found from samples ``X (m, d)`` of acquisition values ``F (m,)``.
-
-    With `no_news`, the climb ends early, at a point of which it is true, where that is true of all
-    that lead after the first steps.
-    """
+    """The best point ``(d,)`` found from samples ``X (m, d)`` of acquisition values ``F (m,)``."""
     if domain.success is not None:
         acquisition = Hoped(acquisition, domain.success, float(F.min()))
         F = acquisition.weighed(X, F)
     space = domain.space
-    if _is_short(space):
+    if is_listed(space):
         return np.asarray(X[int(np.argmax(F))])
     spread = float(np.max(F) - np.median(F)) or 1.0
     effort = _effort(space)
@@ -110,8 +101,6 @@ def climb(
     X, F, curvature = way.continuous(X[best], F[best], SCOUTING)
     # What is behind after the first steps rarely catches up.
     lead = np.argsort(-F, kind="stable")[: effort * LEADERS]
-    if no_news is not None and no_news(X[lead]).all():
-        return np.asarray(X[lead[0]])
     X, F = way.discrete(X[lead], F[lead])
     X, F, _ = way.continuous(X, F, SUMMIT, curvature[lead])
     if space.valid is not None:
@@ -172,7 +161,8 @@ def in_chunks(function: Callable[[Array], Array], X: Array) -> Array:
     return np.concatenate([function(piece) for piece in pieces], axis=-1)
 
 
-def _is_short(space: Space) -> bool:
+def is_listed(space: Space) -> bool:
+    """Whether a search looks at every point."""
     return space.size <= ENUMERATE or isinstance(space.spec, Candidates)
 
 

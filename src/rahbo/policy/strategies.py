@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rahbo.arrays import Array, Mask
+from rahbo.arrays import Array
 from rahbo.checks import is_number, is_whole
 from rahbo.errors import SettingsError
 from rahbo.model.joint import MeanNoiseModel
@@ -25,6 +25,7 @@ from rahbo.policy.search import (
     hopeful_point,
     in_chunks,
     index_of_best,
+    is_listed,
     maximise,
     random_point,
     samples,
@@ -132,22 +133,23 @@ class TopTwo(Rahbo):
             return x
         lower = self.report_bound(model, risk)
         leader = known[index_of_best(lower, acq.central(model, risk), known)]
-
-        def beside(points: Array) -> Mask:
-            return self._beside(points, leader, model)
-
-        if not beside(x[None])[0] or situation.rng.random() < 0.5:
+        if not self._is_beside(x, leader, model) or situation.rng.random() < 0.5:
             return x
         for width, F in zip(WIDER, wider, strict=True):
-            challenger = climb(bound.widened(width), domain, X, F, situation.rng, beside)
-            if not beside(challenger[None])[0]:
+            wide = bound.widened(width)
+            # A list is the same again; a large space is sampled anew.
+            if is_listed(domain.space):
+                challenger = climb(wide, domain, X, F, situation.rng)
+            else:
+                challenger = maximise(wide, domain, situation.rng)
+            if not self._is_beside(challenger, leader, model):
                 return challenger
         return x
 
-    def _beside(self, X: Array, leader: Array, model: MeanNoiseModel) -> Mask:
-        kernel, at = model.mean.kernel, leader[None]
-        own = np.sqrt(kernel.diagonal(X) * kernel.diagonal(at))
-        return np.asarray(kernel(X, at)[:, 0] >= self.beside * own)
+    def _is_beside(self, x: Array, leader: Array, model: MeanNoiseModel) -> bool:
+        pair = np.vstack([x, leader])
+        own = np.sqrt(np.prod(model.mean.kernel.diagonal(pair)))
+        return bool(model.mean.kernel(pair[:1], pair[1:])[0, 0] >= self.beside * own)
 
 
 @dataclass(frozen=True)
