@@ -10,7 +10,7 @@ from rahbo.model.gp import GP
 from rahbo.model.kernels import Matern52
 from rahbo.policy.acquisition import Acquisition
 from rahbo.policy.feasibility import FLOOR, MOST, Hoped, Success
-from rahbo.policy.search import Domain, maximise
+from rahbo.policy.search import CHUNK, Domain, maximise
 from rahbo.space import Candidates, Space
 
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -161,3 +161,25 @@ def test_the_search_keeps_out_of_a_failing_region(listed):
     assert maximise(Slope(), plain, np.random.default_rng(1))[0] > 0.95
     x = maximise(Slope(), careful, np.random.default_rng(1))
     assert 0.5 < x[0] < 0.82
+
+
+def test_chances_of_a_long_list_are_asked_for_a_chunk_at_a_time(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = [{"x": float(a), "y": float(b)} for a, b in rng.random((2 * CHUNK + 5, 2))]
+    X = rng.random((60, 2))
+    failures = np.where(X[:, 0] > 0.8, 1, 0)
+    success = Success.learn(X, 1 - failures, failures)
+    where = Domain(Space.of(Candidates(rows)), np.empty((0, 2)), set(), success)
+    points = where.listed()
+    hoped = Hoped(Slope(), success, float(Slope().value(points).min()))
+    best = points[int(np.argmax(hoped.value(points)))]
+    sizes, chance = [], Success.chance
+
+    def counted(self, some):
+        sizes.append(len(some))
+        return chance(self, some)
+
+    monkeypatch.setattr(Success, "chance", counted)
+    np.testing.assert_array_equal(maximise(Slope(), where, np.random.default_rng(1)), best)
+    assert sum(sizes) == len(rows)
+    assert max(sizes) <= CHUNK

@@ -13,13 +13,11 @@ from rahbo.policy.acquisition import Acquisition, optimistic
 from rahbo.policy.feasibility import Success
 from rahbo.policy.search import (
     Domain,
-    climb,
     hopeful_point,
     in_chunks,
     index_of_best,
     maximise,
     random_point,
-    samples,
     values,
 )
 from rahbo.space import Candidates, Categorical, Float, Int, Space
@@ -484,14 +482,6 @@ def test_no_hopeful_point_is_none_where_a_random_one_is_an_error():
 # -- parts of a search ---------------------------------------------------------------------------
 
 
-def test_a_search_is_a_climb_from_its_samples():
-    acquisition, where = Quadratic([0.3217, 0.777]), domain(cube(2))
-    rng = rng_of(0)
-    X = samples(where, rng)
-    found = climb(acquisition, where, X, values(acquisition, X), rng)
-    np.testing.assert_array_equal(found, maximise(acquisition, where, rng_of(0)))
-
-
 def test_chunks_are_put_together_along_the_points():
     X = rng_of(0).random((2 * search.CHUNK + 3, 2))
     sizes = []
@@ -521,3 +511,9 @@ def test_the_best_is_found_below_a_ceiling_that_rules_others_out(gap):
     assert len(seen) == len(set(seen))
     assert (len(seen) < 300) == (gap < 10.0)
     assert best == np.argmax(ceiling.value(X) - room)
+
+
+def test_of_equal_ones_the_best_is_that_of_the_highest_ceiling():
+    X = np.linspace(0.0, 1.0, 100)[:, None]
+    flat, rising = Function(lambda X: np.zeros(len(X))), Function(lambda X: 1.0 + X[:, 0])
+    assert index_of_best(flat, rising, X) == 99

@@ -131,6 +131,21 @@ def test_top_two_challenges_a_leader_every_other_time():
         assert min(shortfall) < 1e-6
 
 
+def test_a_challenger_in_a_list_is_the_best_under_a_wider_bound():
+    grid = [{"x": float(x)} for x in np.linspace(0.0, 1.0, 41)]
+    data = [(p, [1.0 - 8.0 * (p["x"] - 0.5) ** 2 + 0.05 * i for i in (-1, 0, 1)])
+            for p in grid[12:29:2]]  # fmt: skip
+    opt = rahbo.Optimizer(Candidates(grid), seed=0, data=data)
+    bound, every = acq.optimistic(opt.model, opt.settings.risk), opt.settings.space.enumerate()
+    first, wide, wider = (every[int(np.argmax(bound.widened(w).value(every)))] for w in (1, 2, 4))
+    leader = opt.settings.space.encode(opt.recommend().params)
+    assert correlation(opt, first, leader) >= 0.95
+    challenger = wide if correlation(opt, wide, leader) < 0.95 else wider
+    chosen = {float(TopTwo().propose(situation(opt, seed=s))[0]) for s in range(20)}
+    assert correlation(opt, challenger, leader) < 0.95
+    assert chosen == {float(first[0]), float(challenger[0])}
+
+
 def surprised(**settings):
     """A flat, noisy line with one value far above all others, and a mean that hardly moves."""
     rng = np.random.default_rng(0)

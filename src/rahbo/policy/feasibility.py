@@ -108,11 +108,11 @@ class Hoped(Acquisition):
 
     def value(self, X: Array) -> Array:
         """Values ``(m,)``."""
-        return self.weighed(X, self.promise.value(X))
+        return self.weighed(self.success.chance(X), self.promise.value(X))
 
-    def weighed(self, X: Array, promise: Array) -> Array:
-        """Values ``(m,)`` where those of the promise are known."""
-        return self.worst + self.success.chance(X) ** 2 * (promise - self.worst)
+    def weighed(self, chance: Array, promise: Array) -> Array:
+        """Values ``(m,)`` where the chances of success and those of the promise are known."""
+        return self.worst + chance**2 * (promise - self.worst)
 
     def value_and_gradient(self, X: Array) -> tuple[Array, Array]:
         """Values ``(m,)`` and gradients ``(m, d)`` by the product rule."""

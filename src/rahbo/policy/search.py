@@ -76,7 +76,7 @@ class Domain:
 def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator) -> Array:
     """The legal point ``(d,)`` with the largest acquisition value found."""
     X = samples(domain, rng)
-    return climb(acquisition, domain, X, values(acquisition, X), rng)
+    return best_from(acquisition, domain, X, values(acquisition, X), rng)
 
 
 def samples(domain: Domain, rng: np.random.Generator) -> Array:
@@ -84,27 +84,27 @@ def samples(domain: Domain, rng: np.random.Generator) -> Array:
     return domain.listed() if is_listed(domain.space) else _spread(domain, rng)
 
 
-def climb(
+def best_from(
     acquisition: Acquisition, domain: Domain, X: Array, F: Array, rng: np.random.Generator
 ) -> Array:
     """The best point ``(d,)`` found from samples ``X (m, d)`` of acquisition values ``F (m,)``."""
     if domain.success is not None:
         acquisition = Hoped(acquisition, domain.success, float(F.min()))
-        F = acquisition.weighed(X, F)
+        F = acquisition.weighed(in_chunks(domain.success.chance, X), F)
     space = domain.space
     if is_listed(space):
         return np.asarray(X[int(np.argmax(F))])
     spread = float(np.max(F) - np.median(F)) or 1.0
     effort = _effort(space)
     best = _spaced_best(X, F, effort * STARTS)
-    way = _Climb(acquisition, domain, spread)
-    X, F, curvature = way.continuous(X[best], F[best], SCOUTING)
+    uphill = _Climb(acquisition, domain, spread)
+    X, F, curvature = uphill.continuous(X[best], F[best], SCOUTING)
     # What is behind after the first steps rarely catches up.
     lead = np.argsort(-F, kind="stable")[: effort * LEADERS]
-    X, F = way.discrete(X[lead], F[lead])
-    X, F, _ = way.continuous(X, F, SUMMIT, curvature[lead])
+    X, F = uphill.discrete(X[lead], F[lead])
+    X, F, _ = uphill.continuous(X, F, SUMMIT, curvature[lead])
     if space.valid is not None:
-        X, F = way.along_borders(X, F, rng)
+        X, F = uphill.along_borders(X, F, rng)
     return _prefer_known(acquisition, domain, X, F, spread)
 
 
@@ -139,7 +139,8 @@ def values(acquisition: Acquisition, X: Array) -> Array:
 def index_of_best(acquisition: Acquisition, ceiling: Acquisition, X: Array) -> int:
     """Where among ``X (m, d)`` the acquisition is largest.
 
-    The ceiling is nowhere below the acquisition and cheaper, so that most points are ruled out.
+    The ceiling is nowhere below the acquisition and cheaper, so that most points are ruled out. Of
+    equal ones it is that of the highest ceiling.
     """
     highest = values(ceiling, X)
     order = np.argsort(-highest, kind="stable")
@@ -167,7 +168,7 @@ def is_listed(space: Space) -> bool:
 
 
 def _effort(space: Space) -> int:
-    """Moves in discrete parameters are coarse, so more of them are needed."""
+    """How many times as many samples and starts: moves in discrete parameters are coarse."""
     return 1 if space.continuous.all() else 2
 
 

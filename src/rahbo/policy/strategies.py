@@ -21,7 +21,7 @@ from rahbo.policy import acquisition as acq
 from rahbo.policy.doubt import knows_nothing, unbelieved
 from rahbo.policy.search import (
     Domain,
-    climb,
+    best_from,
     hopeful_point,
     in_chunks,
     index_of_best,
@@ -126,8 +126,9 @@ class TopTwo(Rahbo):
                 return anywhere
         bound = acq.optimistic(model, risk)
         X = samples(domain, situation.rng)
-        F, *wider = in_chunks(lambda X: bound.values_widened(X, (1.0, *WIDER)), X)
-        x = climb(bound, domain, X, F, situation.rng)
+        widths = (1.0, *WIDER) if is_listed(domain.space) else (1.0,)
+        F = in_chunks(lambda X: bound.values_widened(X, widths), X)
+        x = best_from(bound, domain, X, F[0], situation.rng)
         known = domain.known[domain.space.is_valid(domain.known)]
         if len(known) == 0:
             return x
@@ -135,11 +136,11 @@ class TopTwo(Rahbo):
         leader = known[index_of_best(lower, acq.central(model, risk), known)]
         if not self._is_beside(x, leader, model) or situation.rng.random() < 0.5:
             return x
-        for width, F in zip(WIDER, wider, strict=True):
+        for i, width in enumerate(WIDER, start=1):
             wide = bound.widened(width)
-            # A list is the same again; a large space is sampled anew.
+            # A list is the same again, its values known; a large space is sampled anew.
             if is_listed(domain.space):
-                challenger = climb(wide, domain, X, F, situation.rng)
+                challenger = best_from(wide, domain, X, F[i], situation.rng)
             else:
                 challenger = maximise(wide, domain, situation.rng)
             if not self._is_beside(challenger, leader, model):

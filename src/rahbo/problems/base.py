@@ -75,7 +75,7 @@ class Problem(ABC):
 
         Args:
             params: A point of the space.
-            rng: Where the noise comes from; one draw is taken.
+            rng: Where the noise comes from.
         """
         return self.samples(params, [rng])[0]
 

@@ -1,4 +1,4 @@
-"""Two products to price and to stock before the demand is known: a problem with a ledger's noise.
+"""Two products to price and to stock before the demand is known: noise that is not Gaussian.
 
 Notation: p price, q stock, c cost, mu mean demand, D demand, s = min(D, q) what is sold, for each
 of the two products; a the shape of the demand's gamma distribution.
@@ -87,12 +87,11 @@ def newsvendor(variability: float = 0.5) -> Problem:
     y = sum p·min(D, q) - c·q, D gamma distributed about mu_i = size_i·exp(-own_i·(p_i - 1) +
     0.2·(p_j - 1)), with costs (0.6, 0.4), sizes (2, 2.5) and own = (1, 1.2)
 
-    What is not sold is lost. A large stock earns more on average and far more on some days than
-    on others; a small one is sold every day. The noise is not Gaussian: it is cut off above.
+    What is not sold is lost. Up to a point a larger stock earns more on average, and it varies
+    more from day to day; a small one is sold every day. The noise is cut off above.
 
     Args:
-        variability: Standard deviation of the demand in units of its mean, more than 0 and at
-            most 2.
+        variability: Standard deviation of the demand in units of its mean, from 0.01 to 2.
 
     Examples:
         >>> from rahbo.risk import MeanVariance
@@ -101,10 +100,10 @@ def newsvendor(variability: float = 0.5) -> Problem:
         2.7
         1.5
     """
-    if not (math.isfinite(variability) and 0.0 < variability <= 2.0):
+    if not (math.isfinite(variability) and 0.01 <= variability <= 2.0):
         raise SettingsError(
-            f"newsvendor() needs a variability in (0, 2], got {variability!r}. Pass the demand's "
-            "standard deviation in units of its mean, 0.5 by default."
+            f"newsvendor() needs a variability from 0.01 to 2, got {variability!r}. Pass the "
+            "demand's standard deviation in units of its mean, 0.5 by default."
         )
     name = "newsvendor" if variability == 0.5 else f"newsvendor(variability={variability:g})"
     products = {
