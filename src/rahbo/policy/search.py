@@ -7,14 +7,14 @@ parameters by trying their neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rahbo.arrays import Array, Index, Mask
 from rahbo.errors import ExhaustedError, SpaceError
-from rahbo.policy.acquisition import Acquisition
+from rahbo.policy.acquisition import Acquisition, RiskBound
 from rahbo.policy.feasibility import Hoped, Success
 from rahbo.quasinewton import minimize
 from rahbo.space import Candidates, Space
@@ -75,16 +75,27 @@ class Domain:
 
 def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator) -> Array:
     """The legal point ``(d,)`` with the largest acquisition value found."""
-    X = samples(domain, rng)
-    return best_from(acquisition, domain, X, values(acquisition, X), rng)
+    X = domain.listed() if _is_listed(domain.space) else _samples(domain, rng)
+    return _best_from(acquisition, domain, X, values(acquisition, X), rng)
 
 
-def samples(domain: Domain, rng: np.random.Generator) -> Array:
-    """Where a search begins, ``(m, d)``: all of a list or of a small space, else a good spread."""
-    return domain.listed() if is_listed(domain.space) else _spread(domain, rng)
+def maximise_widened(
+    bound: RiskBound, widths: Sequence[float], domain: Domain, rng: np.random.Generator
+) -> Iterator[Array]:
+    """What `maximise` finds for the bound widened by each factor, one search after the other.
+
+    A list is predicted once for all of them; a large space is sampled anew.
+    """
+    listed = _is_listed(domain.space)
+    if listed:
+        X = domain.listed()
+        F = in_chunks(lambda some: bound.values_widened(some, widths), X)
+    for i, width in enumerate(widths):
+        wide = bound.widened(width)
+        yield _best_from(wide, domain, X, F[i], rng) if listed else maximise(wide, domain, rng)
 
 
-def best_from(
+def _best_from(
     acquisition: Acquisition, domain: Domain, X: Array, F: Array, rng: np.random.Generator
 ) -> Array:
     """The best point ``(d,)`` found from samples ``X (m, d)`` of acquisition values ``F (m,)``."""
@@ -92,7 +103,7 @@ def best_from(
         acquisition = Hoped(acquisition, domain.success, float(F.min()))
         F = acquisition.weighed(in_chunks(domain.success.chance, X), F)
     space = domain.space
-    if is_listed(space):
+    if _is_listed(space):
         return np.asarray(X[int(np.argmax(F))])
     spread = float(np.max(F) - np.median(F)) or 1.0
     effort = _effort(space)
@@ -162,7 +173,7 @@ def in_chunks(function: Callable[[Array], Array], X: Array) -> Array:
     return np.concatenate([function(piece) for piece in pieces], axis=-1)
 
 
-def is_listed(space: Space) -> bool:
+def _is_listed(space: Space) -> bool:
     """Whether a search looks at every point."""
     return space.size <= ENUMERATE or isinstance(space.spec, Candidates)
 
@@ -172,7 +183,7 @@ def _effort(space: Space) -> int:
     return 1 if space.continuous.all() else 2
 
 
-def _spread(domain: Domain, rng: np.random.Generator) -> Array:
+def _samples(domain: Domain, rng: np.random.Generator) -> Array:
     """Uniform points, points at the bounds, known points and points around them, ``(m, d)``."""
     space, known = domain.space, domain.known[:KNOWN]
     effort = _effort(space)

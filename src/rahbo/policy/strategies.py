@@ -21,14 +21,11 @@ from rahbo.policy import acquisition as acq
 from rahbo.policy.doubt import knows_nothing, unbelieved
 from rahbo.policy.search import (
     Domain,
-    best_from,
     hopeful_point,
-    in_chunks,
     index_of_best,
-    is_listed,
     maximise,
+    maximise_widened,
     random_point,
-    samples,
 )
 from rahbo.risk import MeanVariance, RiskMeasure
 
@@ -125,10 +122,8 @@ class TopTwo(Rahbo):
             if anywhere is not None:
                 return anywhere
         bound = acq.optimistic(model, risk)
-        X = samples(domain, situation.rng)
-        widths = (1.0, *WIDER) if is_listed(domain.space) else (1.0,)
-        F = in_chunks(lambda X: bound.values_widened(X, widths), X)
-        x = best_from(bound, domain, X, F[0], situation.rng)
+        choices = maximise_widened(bound, (1.0, *WIDER), domain, situation.rng)
+        x = next(choices)
         known = domain.known[domain.space.is_valid(domain.known)]
         if len(known) == 0:
             return x
@@ -136,13 +131,7 @@ class TopTwo(Rahbo):
         leader = known[index_of_best(lower, acq.central(model, risk), known)]
         if not self._is_beside(x, leader, model) or situation.rng.random() < 0.5:
             return x
-        for i, width in enumerate(WIDER, start=1):
-            wide = bound.widened(width)
-            # A list is the same again, its values known; a large space is sampled anew.
-            if is_listed(domain.space):
-                challenger = best_from(wide, domain, X, F[i], situation.rng)
-            else:
-                challenger = maximise(wide, domain, situation.rng)
+        for challenger in choices:
             if not self._is_beside(challenger, leader, model):
                 return challenger
         return x
