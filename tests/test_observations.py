@@ -118,3 +118,20 @@ def test_values_of_one_point_told_in_many_rounds_equal_one_round(rng):
     assert len(often.rounds) == 4
     np.testing.assert_array_equal(often.mean, once.mean)
     np.testing.assert_array_equal(often.sample_var, once.sample_var)
+
+
+@pytest.mark.parametrize("step", [1.0, 0.1, 0.01, 1 / 3, 2.5e-7, 4e9])
+@pytest.mark.parametrize("shift", [0.0, 0.05, -7.0])
+def test_the_resolution_is_the_step_of_rounded_values(step, shift):
+    rng = np.random.default_rng(0)
+    values = step * (shift + rng.integers(-40, 40, 60))
+    data = Observations.from_rounds(list(rng.random((60, 1))), values[:, None].tolist())
+    assert data.resolution == pytest.approx(step, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "values", [[1.0], [2.0, 2.0], np.random.default_rng(1).random(50).tolist()]
+)
+def test_values_that_are_not_rounded_have_no_resolution(values):
+    X = np.linspace(0.0, 1.0, len(values))[:, None]
+    assert Observations.from_rounds(list(X), [[v] for v in values]).resolution == 0.0

@@ -11,7 +11,7 @@ from rahbo.model.gp import Evidence, fit
 from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.joint import ModelSettings, Raw, Standardized, output_scale
 from rahbo.model.kernels import RBF, Linear, Matern32, Matern52
-from rahbo.model.noise import CubeNoise, DirectNoise, KnownPosterior, LogNoise
+from rahbo.model.noise import CubeNoise, DirectNoise, LogNoise
 from rahbo.observations import Observations
 
 NOISES = {
@@ -142,9 +142,10 @@ def test_without_repeats_the_papers_model_learns_one_noise_level(outputs):
     level = belief.noise_var * learned.scale**2
     np.testing.assert_allclose(level, level[0])
     assert level[0] == pytest.approx(0.09, rel=0.5)
-    np.testing.assert_array_equal(belief.noise_lower, belief.noise_var)
-    np.testing.assert_array_equal(belief.noise_upper, belief.noise_var)
-    assert model.beta_noise == 0.0
+    # Sixty values tell a variance to about a factor of sqrt(2 / 60) in one standard deviation.
+    width = np.log(belief.noise_upper / belief.noise_var) / model.beta_noise
+    np.testing.assert_allclose(width, width[0])
+    assert width[0] == pytest.approx(np.sqrt(2.0 / 60.0), rel=0.5)
 
 
 def test_without_repeats_residuals_tell_the_noise():
@@ -163,10 +164,65 @@ def test_without_repeats_residuals_tell_the_noise():
     assert model.beta_noise == 2.0
 
 
-def test_few_single_values_give_one_noise_level():
-    data = observed(n=5, d=2, counts=(1, 1))
+@pytest.mark.parametrize("noise", ["log", "direct"])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_few_single_values_leave_the_noise_open(n, noise):
+    data = observed(n=n, d=2, counts=(1, 1))
+    belief = model_of(ModelSettings(noise=NOISES[noise]), data).belief(data.X)
+    assert np.all(belief.noise_upper > 1.5 * belief.noise_var)
+    assert np.all(belief.noise_lower < belief.noise_var / 1.5)
+
+
+def quiet_pair(rng, n, gap):
+    """Single values of a smooth function under loud noise, and two of them at one point."""
+    X = rng.random((n, 2))
+    y = np.sin(4.0 * X[:, 0]) + X[:, 1] + 0.3 * rng.standard_normal(n)
+    return Observations.from_rounds([*X, X[0]], [[v] for v in [*y, y[0] + gap]])
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-9, 1e-4])
+@pytest.mark.parametrize("seed", range(4))
+def test_one_pair_that_agrees_does_not_make_all_values_certain(seed, gap):
+    data = quiet_pair(np.random.default_rng(seed), 50, gap)
     model = model_of(ModelSettings(), data)
-    assert isinstance(model.noise, KnownPosterior)
+    noise_std = model.learned.scale * np.sqrt(model.noise.variance(data.X))
+    assert 0.2 < np.median(noise_std) < 0.45
+
+
+def test_the_level_is_learned_from_repeats_and_residuals_together():
+    # Two inputs that tell nothing of the outputs: residuals alone say that all of it is noise,
+    # repeats that agree say that none is.
+    rng = np.random.default_rng(0)
+    X, y = rng.random((30, 2)), rng.standard_normal(30)
+    agreeing = Observations.from_rounds(list(X), [[v, v + 0.01] for v in y])
+    singles = Observations.from_rounds(list(X), [[v] for v in y])
+    quiet, loud = (
+        np.median(model_of(ModelSettings(), data).noise.variance(X)) for data in (agreeing, singles)
+    )
+    assert quiet < 1e-2 < loud
+
+
+@pytest.mark.parametrize("quiet", [0.0, 1e-3])
+def test_a_region_without_noise_beside_a_loud_one(quiet):
+    rng = np.random.default_rng(5)
+    X = rng.random((20, 2))
+    noise_std = np.where(X[:, 0] < 0.5, 1.0, quiet)
+    rounds = np.sin(5.0 * X[:, 1])[:, None] + noise_std[:, None] * rng.standard_normal((20, 5))
+    model = model_of(ModelSettings(), Observations.from_rounds(list(X), rounds.tolist()))
+    found = model.learned.scale * np.sqrt(model.noise.variance(X))
+    assert np.all(found[X[:, 0] > 0.6] < 0.03)
+    assert np.all((found[X[:, 0] < 0.4] > 0.4) & (found[X[:, 0] < 0.4] < 2.5))
+
+
+@pytest.mark.parametrize(("digits", "floor"), [(0, 0.29), (1, 0.029)])
+def test_rounded_values_that_agree_are_not_taken_for_certain(digits, floor):
+    rng = np.random.default_rng(2)
+    X = rng.random((25, 1))
+    y = 5.0 * X + 0.5 * floor * rng.standard_normal((25, 2))
+    data = Observations.from_rounds(list(X), np.round(y, digits).tolist())
+    model = model_of(ModelSettings(), data)
+    noise_std = model.learned.scale * np.sqrt(model.noise.variance(X))
+    assert np.all((noise_std > 0.5 * floor) & (noise_std < 3.0 * floor))
 
 
 @pytest.mark.parametrize(("noise", "used"), [("log", 14), ("direct", 10)])
@@ -448,7 +504,7 @@ def test_values_of_a_finite_number_leave_less_open(count):
     five = replace(endless, population=5)
     share = max(0.0, 1.0 - count / 5)
     floor = model_of(five, data).learned.floor
-    sigma = [s._mean_noise(model_of(s, data).noise, data.X, data.count, model_of(s, data).data)
+    sigma = [s.mean_noise(model_of(s, data).noise, data.X, data.count, model_of(s, data).data)
              for s in (endless, five)]  # fmt: skip
     np.testing.assert_allclose(sigma[1], np.maximum(share * sigma[0], floor), rtol=1e-12)
     dof = [model_of(replace(s, noise=LogNoise()), data).data.dof for s in (endless, five)]

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -206,30 +207,30 @@ def log_posterior(g, data, K, m):
     return likelihood - 0.5 * (g - m) @ np.linalg.solve(K, g - m)
 
 
+def mode(data, K, m):
+    """The mode of g by a general optimiser, and Laplace's covariance there."""
+    found = optimize.minimize(
+        lambda g: -log_posterior(g, data, K, m), np.full(len(data.s2), m), method="BFGS",
+        options={"gtol": 1e-8, "maxiter": 2000},
+    )  # fmt: skip
+    curvature = 0.5 * data.dof * data.s2 * np.exp(-found.x)
+    return found.x, np.linalg.inv(np.linalg.inv(K) + np.diag(curvature))
+
+
 @pytest.mark.parametrize("lam", [1.0, 0.5])
 @pytest.mark.parametrize("scale", [1.0, 1e-8, 1e8])
-def test_the_centre_is_the_mode_that_a_general_optimiser_finds(rng, lam, scale):
+def test_the_posterior_is_laplaces_with_exp_g_at_its_expectation(rng, lam, scale):
     data = simulated(rng, lambda X: scale * np.exp(log_variance(X)), 12, [2, 3, 8] * 4)
     kernel, m = Matern52([0.3], 1.5), math.log(scale) + 0.2
     K = kernel(data.X, data.X) / lam
-    found = optimize.minimize(
-        lambda g: -log_posterior(g, data, K, m), np.full(12, m), method="BFGS",
-        options={"gtol": 1e-8, "maxiter": 2000},
-    )  # fmt: skip
+    first, cov = mode(data, K, m)
+    spread = replace(data, s2=data.s2 * np.exp(0.5 * np.diag(cov)))
+    expected, cov = mode(spread, K, m)
+    assert np.all(expected > first)
     mu, sigma = LogNoise(lam=lam).condition(data, given(kernel, m)).latent(data.X)
     # The search ends where less than 0.002 nats a point are left to gain.
-    assert np.max(np.abs(mu - found.x) / sigma) < 0.02
-
-
-def test_the_spread_is_laplaces(rng):
-    data = simulated(rng, lambda X: np.exp(log_variance(X)), 8, 6)
-    kernel = Matern52([0.3], 1.5)
-    mu, sigma = LogNoise().condition(data, given(kernel)).latent(data.X)
-    K = kernel(data.X, data.X)
-    curvature = 0.5 * data.dof * data.s2 * np.exp(-mu)
-    assert np.all((curvature > 0.25) & (curvature < 25))
-    expected = np.linalg.inv(np.linalg.inv(K) + np.diag(curvature))
-    np.testing.assert_allclose(sigma**2, np.diag(expected), rtol=0.03)
+    assert np.max(np.abs(mu - expected) / sigma) < 0.03
+    np.testing.assert_allclose(sigma**2, np.diag(cov), rtol=0.05)
 
 
 @pytest.mark.parametrize("dof", [1.0, 4.0, 20.0])
@@ -247,7 +248,7 @@ def test_one_point_against_quadrature(dof, s2):
     )
     mean, spread = mean / total, math.sqrt(square / total - (mean / total) ** 2)
     # The density leans to the right: its mean is above its mode.
-    assert mu == pytest.approx(mean, abs=0.35 * spread)
+    assert mu == pytest.approx(mean, abs=0.2 * spread)
     assert sigma == pytest.approx(spread, rel=0.2)
 
 

@@ -203,6 +203,8 @@ class Evidence:
         noise_weights: ``(n,)`` or None: the learned part is a common factor times these.
         lam: The regulariser lambda.
         prior: The hyperprior.
+        within: Degrees of freedom and sum of squares of repeats about their own means, which tell
+            of the learned factor too.
     """
 
     kernel: type[Kernel] | Kernel
@@ -212,6 +214,7 @@ class Evidence:
     noise_weights: Array | None
     lam: float
     prior: Hyperprior
+    within: tuple[float, float] = (0.0, 0.0)
 
     def __call__(self, theta: Array) -> tuple[float, Array, float]:
         """Log posterior, its gradient ``(p,)`` and the best prior mean at ``theta (p,)``.
@@ -238,19 +241,24 @@ class Evidence:
         gradient = kernel.log_parameter_gradient(self.X, K, slope, W.T)
         if self.noise_weights is not None:
             in_noise = 0.5 * self.lam * np.exp(theta[-1]) * (diagonal @ self.noise_weights)
-            gradient = np.append(gradient, in_noise)
+            dof, squares = self.within
+            ratio = squares * math.exp(-theta[-1])
+            value -= 0.5 * (dof * theta[-1] + ratio)
+            gradient = np.append(gradient, in_noise - 0.5 * (dof - ratio))
         penalty, pull = self._log_prior(theta, prior_mean)
         return value + penalty, gradient + pull, prior_mean
 
     def subset(self, rows: Index) -> Evidence:
         """The evidence of some of the points."""
         weights = None if self.noise_weights is None else self.noise_weights[rows]
+        share = len(rows) / len(self.y)
         return replace(
             self,
             X=self.X[rows],
             y=self.y[rows],
             noise_var=self.noise_var[rows],
             noise_weights=weights,
+            within=(self.within[0] * share, self.within[1] * share),
         )
 
     def kernel_at(self, theta: Array) -> Kernel:

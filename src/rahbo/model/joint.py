@@ -24,14 +24,14 @@ from rahbo.model.noise import (
     NoiseModel,
     NoisePosterior,
     SampleVariances,
+    level_posterior,
 )
 from rahbo.observations import Observations
 
 # The smallest noise variance told apart from none, as a share of the variance of the outputs.
 NOISE_FLOOR = 1e-8
-# How often residuals of single evaluations go from the mean GP to the noise GP, and from how many
-# points per input on: fewer do not tell a residual from a trend.
-PASSES, RESIDUALS_FROM = 2, 3
+# How often residuals of single evaluations go from the mean GP to the noise GP.
+PASSES = 2
 # Where a point has all its values, their variance counts as if this share were still to come.
 CERTAIN = 0.01
 
@@ -128,22 +128,24 @@ class ModelSettings:
     population: int | None = None
 
     def learn(self, observations: Observations, previous: Learned | None = None) -> Learned:
-        """Fit the noise GP, then the mean GP under the noise it implies."""
+        """Fit the noise GP, then the mean GP under the noise it implies.
+
+        A first fit begins with one noise level for all points, learned from repeats and residuals
+        together: a pair of values that happen to agree must not decide what the mean has to follow.
+        """
         shift, scale = self.outputs.units(observations)
         floor = NOISE_FLOOR * (output_scale(observations) / scale) ** 2
         y = (observations.mean - shift) / scale
-        data = self._sample_variances(observations, floor, scale)
-        passes = self._passes(observations)
-        noise: Hyperparameters | None
-        if previous is not None and previous.noise is not None and passes:
-            # What was learned before is close enough to take residuals from at once.
-            noise, mean, passes = previous.noise, previous.mean, 1
-        else:
-            noise = previous.noise if previous else None
+        data = self.sample_variances(observations, floor, scale)
+        noise, mean = (previous.noise, previous.mean) if previous else (None, None)
+        if self._passes(observations) == 0:
             noise = self.noise.learn(data, noise) if len(data.s2) > 0 else None
-            start = previous.mean if previous else None
-            mean = self._learn_mean(observations, y, data, noise, start)
-        for _ in range(passes):
+            mean = self._learn_mean(observations, y, data, noise, mean)
+            return Learned(shift, scale, floor, mean, noise)
+        if mean is None or noise is None:
+            mean = self._learn_with_level(observations, y, data, mean)
+        # What was learned before is close enough to take residuals from once.
+        for _ in range(1 if previous else PASSES):
             posterior = self._noise_posterior(data, noise, mean, floor)
             gp = self._mean_posterior(observations, y, mean, posterior, data)
             some = self._with_residuals(data, observations, gp, posterior)
@@ -154,19 +156,32 @@ class ModelSettings:
     def condition(self, observations: Observations, learned: Learned) -> MeanNoiseModel:
         """Both posteriors given all data, at hyperparameters learned before."""
         y = (observations.mean - learned.shift) / learned.scale
-        data = repeated = self._sample_variances(observations, learned.floor, learned.scale)
+        data = repeated = self.sample_variances(observations, learned.floor, learned.scale)
         noise = self._noise_posterior(data, learned.noise, learned.mean, learned.floor)
         gp = self._mean_posterior(observations, y, learned.mean, noise, data)
         for _ in range(self._passes(observations)):
             data = self._with_residuals(repeated, observations, gp, noise)
             noise = self._noise_posterior(data, learned.noise, learned.mean, learned.floor)
             gp = self._mean_posterior(observations, y, learned.mean, noise, data)
-        return MeanNoiseModel(self, learned, gp, noise, data)
+        return MeanNoiseModel(self, learned, gp, noise, data, observations)
 
     def _passes(self, observations: Observations) -> int:
-        """How often residuals of single evaluations go from the mean GP to the noise GP."""
-        enough = observations.n >= RESIDUALS_FROM * observations.X.shape[1]
-        return PASSES if self.noise.takes_residuals and enough and observations.any_single else 0
+        """How often residuals go from the mean GP to the noise GP."""
+        return PASSES if self.noise.takes_residuals and observations.any_single else 0
+
+    def _learn_with_level(
+        self,
+        observations: Observations,
+        y: Array,
+        data: SampleVariances,
+        previous: Hyperparameters | None,
+    ) -> Hyperparameters:
+        """Fit the mean GP with one noise level, which repeats and residuals tell together."""
+        prior = self.outputs.hyperprior(observations.X.shape[1], y)
+        floor, weights = np.full(observations.n, data.floor), 1.0 / observations.count
+        within = (float(data.dof.sum()), float(data.dof @ data.s2))
+        X = observations.X
+        return fit(Evidence(self.kernel, X, y, floor, weights, self.lam, prior, within), previous)
 
     def _learn_mean(
         self,
@@ -176,16 +191,12 @@ class ModelSettings:
         noise: Hyperparameters | None,
         previous: Hyperparameters | None,
     ) -> Hyperparameters:
-        prior = self.outputs.hyperprior(observations.X.shape[1], y)
+        """Fit the mean GP under the noise that is believed."""
         if noise is None and not isinstance(self.noise, CubeNoise):
-            # No repeats, no sample variances: one noise level, learned by the mean GP.
-            floor = np.full(observations.n, data.floor)
-            weights = 1.0 / observations.count
-            return fit(
-                Evidence(self.kernel, observations.X, y, floor, weights, self.lam, prior), previous
-            )
+            return self._learn_with_level(observations, y, data, previous)
+        prior = self.outputs.hyperprior(observations.X.shape[1], y)
         posterior = self.noise.condition(data, noise)
-        noise_var = self._mean_noise(posterior, observations.X, observations.count, data)
+        noise_var = self.mean_noise(posterior, observations.X, observations.count, data)
         return fit(
             Evidence(self.kernel, observations.X, y, noise_var, None, self.lam, prior), previous
         )
@@ -197,10 +208,13 @@ class ModelSettings:
         mean: Hyperparameters,
         floor: float,
     ) -> NoisePosterior:
-        if noise is None and not isinstance(self.noise, CubeNoise):
+        if noise is not None or isinstance(self.noise, CubeNoise):
+            return self.noise.condition(data, noise)
+        if self.noise.takes_residuals:
+            # What residuals are first taken from; they will tell how sure it is.
             level = mean.noise_scale + floor
             return KnownPosterior(lambda X: np.full(len(X), level))
-        return self.noise.condition(data, noise)
+        return level_posterior(mean, floor)
 
     def _mean_posterior(
         self,
@@ -210,22 +224,32 @@ class ModelSettings:
         noise: NoisePosterior,
         data: SampleVariances,
     ) -> GP:
-        noise_var = self._mean_noise(noise, observations.X, observations.count, data)
+        noise_var = self.mean_noise(noise, observations.X, observations.count, data)
         return GP.condition(
             mean.kernel, observations.X, y, noise_var, lam=self.lam, prior_mean=mean.prior_mean
         )
 
-    def _sample_variances(
+    def sample_variances(
         self, observations: Observations, floor: float, scale: float
     ) -> SampleVariances:
         """Of the points with at least two repeats."""
         use = observations.count > 1
         count = observations.count[use]
-        dof = (count - 1.0) / np.maximum(self._unseen(count), CERTAIN)
+        dof = (count - 1.0) / np.maximum(self.unseen(count), CERTAIN)
         s2 = observations.sample_var[use] / scale**2
-        return SampleVariances(observations.X[use], s2, dof, floor, scale**2)
+        # The last digits of values out of a finite number are theirs, not rounding's.
+        step = 0.0 if self.population else observations.resolution / scale
+        return SampleVariances(
+            observations.X[use],
+            s2,
+            dof,
+            floor,
+            unit=scale**2,
+            typical=(output_scale(observations) / scale) ** 2,
+            rounding=step**2 / 12.0,
+        )
 
-    def _unseen(self, count: Index) -> Array:
+    def unseen(self, count: Index) -> Array:
         """The share of its values that ``count (n,)`` repeats of a point leave open.
 
         Var[mean of n out of N] = (rho^2 / n) (1 - n / N)
@@ -250,7 +274,7 @@ class ModelSettings:
         single = observations.count == 1
         X = observations.X[single]
         r, total = gp.leave_one_out()
-        u = total[single] - self._mean_noise(noise, X, observations.count[single], data)
+        u = total[single] - self.mean_noise(noise, X, observations.count[single], data)
         noise_var = noise.variance(X)
         w = np.clip(noise_var / (np.maximum(u, 0.0) + noise_var), 1e-3, 1.0)
         return replace(
@@ -260,18 +284,21 @@ class ModelSettings:
             dof=np.append(data.dof, w),
         )
 
-    def _mean_noise(
+    def mean_noise(
         self, noise: NoisePosterior, X: Array, count: Index, data: SampleVariances
     ) -> Array:
         """Noise variance of the sample means (eq. 16), in the model's units."""
         width = self.sigma_width
         if width is None or noise.gp is None:
             width = _width(self.beta_noise, noise)
-        upper = noise.variance(X, z=width)
+        return self.noise_of_means(noise.variance(X, z=width), count, data)
+
+    def noise_of_means(self, noise_var: Array, count: Index, data: SampleVariances) -> Array:
+        """Variance of the means of ``count (n,)`` values each of a given noise variance."""
         highest = np.inf if self.max_noise_var is None else self.max_noise_var / data.unit
         lowest = max(data.floor, (self.min_noise_var or 0.0) / data.unit)
-        noise_var = np.clip(upper, lowest, max(highest, lowest)) / count
-        return np.asarray(np.maximum(noise_var * self._unseen(count), data.floor))
+        of_mean = np.clip(noise_var, lowest, max(highest, lowest)) / count
+        return np.asarray(np.maximum(of_mean * self.unseen(count), data.floor))
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,6 +334,7 @@ class MeanNoiseModel:
         mean: The GP of f.
         noise: The posterior of rho^2.
         data: The sample variances behind it.
+        observations: What was told.
     """
 
     settings: ModelSettings
@@ -314,6 +342,7 @@ class MeanNoiseModel:
     mean: GP
     noise: NoisePosterior
     data: SampleVariances
+    observations: Observations
 
     @property
     def beta(self) -> float:
@@ -348,7 +377,7 @@ class MeanNoiseModel:
     def noise_by_repeats(self, observations: Observations) -> NoisePosterior:
         """The noise that repeats of the same point show, none from residuals; all, if none do."""
         units = self.learned
-        data = self.settings._sample_variances(observations, units.floor, units.scale)
+        data = self.settings.sample_variances(observations, units.floor, units.scale)
         if len(data.s2) == 0 or units.noise is None:
             return self.noise
         return self.settings.noise.condition(data, units.noise)
@@ -362,7 +391,7 @@ class MeanNoiseModel:
         """
         if len(X) == 0:
             return self
-        noise_var = self.settings._mean_noise(self.noise, X, count, self.data)
+        noise_var = self.settings.mean_noise(self.noise, X, count, self.data)
         draws = None if rng is None else rng.standard_normal(len(X))
         return replace(
             self,

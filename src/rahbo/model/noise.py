@@ -5,8 +5,9 @@ Notation: ``s2 (n,)`` sample variances with ``dof (n,)`` degrees of freedom each
 `DirectNoise` is the paper's GP on s^2 (eq. 12 to 15). `LogNoise` is a GP on g = log rho^2, positive
 by construction. For Gaussian outcomes dof s^2 / rho^2 is chi-squared, so that
     log p(s^2 | g) = -(dof / 2) (g + s^2 exp(-g)) + const
-which is concave in g and takes s^2 = 0 as it is. Laplace's approximation around the mode is the
-posterior of a GP with targets z and error variances 1 / W:
+which is concave in g, and has a slope of dof / 2 at most however small s^2 is: few degrees of
+freedom say little whatever they show. Laplace's approximation around the mode is the posterior of a
+GP with targets z and error variances 1 / W:
     e = s^2 exp(-g),  W = (dof / 2) e,  z = g + (dof / 2) (e - 1) / W
 """
 
@@ -24,8 +25,8 @@ from scipy.special import polygamma, psi
 from rahbo.arrays import Array, Index
 from rahbo.errors import SettingsError
 from rahbo.model.gp import GP, Evidence, Hyperparameters, cholesky, fit, solve
-from rahbo.model.hyperprior import Hyperprior
-from rahbo.model.kernels import Kernel, Matern52
+from rahbo.model.hyperprior import NOISE_STD, Hyperprior
+from rahbo.model.kernels import RBF, Kernel, Matern52
 from rahbo.model.variance import (
     CubeNoise,
     KnownNoise,
@@ -46,20 +47,22 @@ __all__ = [
     "NoiseModel",
     "NoisePosterior",
     "SampleVariances",
+    "level_posterior",
     "sample_variance_var",
 ]
 
-# Sample variances below this share of the pooled one come from ties, not from quiet points.
-TIED = 1e-6
-TIED_SHARE = 0.3
 # Rounds of targets and fit in a first fit. A later one starts close to where it ends, and many
 # points are fitted well enough by the first targets until then.
 PASSES, MANY = 2, 256
 # Newton's steps at most, and the gain a point in nats that is not worth another.
 NEWTON, NEWTON_GAIN = 50, 2e-3
 HALVINGS = 20
+# The prior variance of a log noise level.
+LEVEL_VAR = NOISE_STD**2
 # Curvature is taken within these shares of its expectation dof / 2.
 LEAST, MOST = 0.1, 10.0
+# Beyond this variance of g its mode says little, and exp(g) nothing.
+WIDEST = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +99,21 @@ class LogPosterior(DirectPosterior):
         return self.link(g)
 
 
+def level_posterior(mean: Hyperparameters, floor: float) -> LogPosterior:
+    """The posterior of one noise level for all points, as the mean GP learned it, ``floor`` added.
+
+    The log level is Gaussian, as wide as the curvature of the evidence says.
+    """
+    d = mean.kernel.d
+    var = float(np.clip(np.linalg.inv(mean.hessian)[-1, -1], 0.01, 0.9 * LEVEL_VAR))
+    level = np.array([math.log(mean.noise_scale + floor)])
+    # One value of the level, seen so well that its own prior is left with this variance.
+    error_var = np.array([var * LEVEL_VAR / (LEVEL_VAR - var)])
+    everywhere = RBF(np.full(d, 1e4), LEVEL_VAR)
+    gp = GP.condition(everywhere, np.full((1, d), 0.5), level, error_var, prior_mean=level[0])
+    return LogPosterior(gp, _expected_error_var)
+
+
 @dataclass(frozen=True)
 class LogNoise(NoiseModel):
     """A GP on the log noise variance.
@@ -114,26 +132,33 @@ class LogNoise(NoiseModel):
         self, data: SampleVariances, previous: Hyperparameters | None = None
     ) -> Hyperparameters | None:
         """Fit kernel and prior mean to the targets at the mode, some times over."""
-        data = _untied(data)
-        centre = float(np.log(max(np.average(data.s2, weights=data.dof), data.floor)))
-        prior = self.hyperprior(data.X.shape[1], centre)
+        data = _floored(data)
+        prior = self.hyperprior(data.X.shape[1], data.typical)
         found, (z, error_var) = previous, _gaussian_targets(data)
         first = previous is None and len(data.s2) <= MANY
         for _ in range(PASSES if first else 1):
             if found is not None:
-                g = self._mode(data, found, found.kernel.among(data.X)[0])
+                K = found.kernel.among(data.X)[0]
+                g = self._mode(data, found, K, _gaussian_targets(data))
                 z, error_var = _targets(g, data)
             found = fit(Evidence(self.kernel, data.X, z, error_var, None, self.lam, prior), found)
         return found
 
-    def hyperprior(self, d: int, mean: float) -> Hyperprior:
+    def hyperprior(self, d: int, typical: float) -> Hyperprior:
         """Of the hyperparameters: lengthscales about three times those of the outputs.
 
-        Few data tell of the noise, and what seems to be detail in them is mostly chance.
+        Few data tell of the noise, and what seems to be detail in them is mostly chance. The level
+        is believed to be about a tenth of the variance of the outputs, as where it is learned by
+        the mean GP, whatever a few repeats show.
         """
-        prior = Hyperprior.weak(d, mean=mean)
-        longer = prior.log_lengthscale + math.log(3.0)
-        return replace(prior, log_lengthscale=longer, log_lengthscale_std=1.0)
+        prior = Hyperprior.weak(d)
+        return replace(
+            prior,
+            log_lengthscale=prior.log_lengthscale + math.log(3.0),
+            log_lengthscale_std=1.0,
+            mean=prior.log_noise + math.log(typical),
+            mean_var=prior.log_noise_std**2,
+        )
 
     def condition(
         self, data: SampleVariances, hyperparameters: Hyperparameters | None
@@ -143,24 +168,42 @@ class LogNoise(NoiseModel):
         if len(data.s2) == 0:
             level = math.exp(hyper.prior_mean)
             return KnownPosterior(lambda X: np.full(len(X), level))
-        data = _untied(data)
+        data = _floored(data)
         K = hyper.kernel.among(data.X)[0]
-        z, error_var = _targets(self._mode(data, hyper, K), data)
+        targets = _gaussian_targets(data)
+        gp, targets = self._laplace(data, hyper, K.copy(), targets)
+        # Few degrees of freedom leave g a longer tail upwards, and its mode below its mean.
+        # Taking E[exp(-g)] = exp(-mean + var / 2) for exp(-g) mends most of that.
+        var = targets[1] - targets[1] ** 2 / gp.leave_one_out()[1]
+        spread = replace(data, s2=data.s2 * np.exp(0.5 * np.clip(var, 0.0, WIDEST)))
+        return LogPosterior(self._laplace(spread, hyper, K, targets)[0], _expected_error_var)
+
+    def _laplace(
+        self, data: SampleVariances, hyper: Hyperparameters, K: Array, start: tuple[Array, Array]
+    ) -> tuple[GP, tuple[Array, Array]]:
+        """The posterior of g around its mode, and the targets there; ``K`` is overwritten."""
+        z, error_var = _targets(self._mode(data, hyper, K, start), data)
         gp = GP.condition(
             hyper.kernel, data.X, z, error_var, lam=self.lam, prior_mean=hyper.prior_mean, K=K
         )
-        return LogPosterior(gp, _expected_error_var)
+        return gp, (z, error_var)
 
-    def _mode(self, data: SampleVariances, hyper: Hyperparameters, K: Array) -> Array:
+    def _mode(
+        self,
+        data: SampleVariances,
+        hyper: Hyperparameters,
+        K: Array,
+        start: tuple[Array, Array],
+    ) -> Array:
         """The g ``(n,)`` of largest posterior density, by Newton's method with halved steps.
 
-        It starts where log s^2, taken as Gaussian, would lead, and stops a step early: the
-        posterior given the targets is one more. With A = K + lam / W, g = m + K a:
+        It starts where the given targets lead, and stops a step early: the posterior given the
+        targets is one more. With A = K + lam / W, g = m + K a:
         a = A^-1 (z - m), log posterior = log p(s^2 | g) - (lam / 2) a^T K a
         """
         m, a, height = hyper.prior_mean, np.zeros(len(data.s2)), -np.inf
         g = np.full(len(a), m)
-        z, error_var = _gaussian_targets(data)
+        z, error_var = start
         for _ in range(NEWTON):
             chol = cholesky(K.copy(), self.lam * error_var)
             step = solve(chol, (z - m)[:, None])[:, 0] - a
@@ -180,16 +223,9 @@ class LogNoise(NoiseModel):
         return g
 
 
-def _untied(data: SampleVariances) -> SampleVariances:
-    """The data with sample variances of tied repeats replaced by a small one.
-
-    Repeats that agree to the last digit come from rounded or yes-no outcomes, whose noise is not
-    zero, though Gaussian noise would have to be. A tie counts as the share TIED_SHARE / dof of
-    the pooled variance. Without any noise there is nothing to share.
-    """
-    pooled = float(np.average(data.s2, weights=data.dof))
-    share = TIED_SHARE * pooled / np.maximum(data.dof, 1.0)
-    return replace(data, s2=np.where(data.s2 > TIED * pooled, data.s2, share))
+def _floored(data: SampleVariances) -> SampleVariances:
+    """The data with no sample variance below what can be told from none."""
+    return replace(data, s2=np.maximum(data.s2, max(data.floor, data.rounding)))
 
 
 def _gaussian_targets(data: SampleVariances) -> tuple[Array, Array]:

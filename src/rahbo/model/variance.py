@@ -31,6 +31,9 @@ class SampleVariances:
         dof: Degrees of freedom of each, ``(n,)``; repeats - 1 for a sample variance.
         floor: The smallest noise variance told apart from none.
         unit: User variance per unit of ``s2``, the square of the output scale.
+        typical: The variance of the outputs, by which a noise level is large or small.
+        rounding: The variance that rounding adds to values; repeats that agree say no more than
+            that noise is not larger.
     """
 
     X: Array
@@ -38,6 +41,8 @@ class SampleVariances:
     dof: Array
     floor: float
     unit: float = 1.0
+    typical: float = 1.0
+    rounding: float = 0.0
 
 
 class NoisePosterior(ABC):
