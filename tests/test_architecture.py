@@ -58,7 +58,16 @@ ORDER = (
 )
 # The order inside a folder; a folder not named here has none.
 INNER_ORDER = {
-    "model": ("kernels", "hyperprior", "gp", "confidence", "variance", "noise", "joint"),
+    "model": (
+        "kernels",
+        "hyperprior",
+        "gp",
+        "confidence",
+        "variance",
+        "noise",
+        "joint",
+        "plausible",
+    ),
     "policy": ("design", "acquisition", "feasibility", "search", "repeats", "doubt", "strategies"),
     "report": ("posterior", "recommendation", "frontier", "unevenness", "diagnosis"),
 }
