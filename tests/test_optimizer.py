@@ -2,9 +2,13 @@
 
 import itertools
 import json
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import rahbo
 import rahbo.model.noise
@@ -363,6 +367,8 @@ def test_bad_past_results_are_named(settings, culprit):
 def test_trials_of_another_space_are_refused():
     with pytest.raises(DataError, match="another space"):
         rahbo.Optimizer({"x": (0.0, 1.0)}, trials=run(2).trials)
+    with pytest.raises(DataError, match="another space"):
+        rahbo.Optimizer({"x": (0.0, 1.0), "z": (0.0, 1.0)}, trials=run(2).trials)
 
 
 def test_no_points_have_no_predictions():
@@ -500,7 +506,7 @@ def test_the_pessimistic_recommendation_maximises_the_bound_over_evaluated_point
     b, units = opt.model.belief(X), opt.model.learned
     bound = units.shift + units.scale * b.f_lower - units.scale**2 * b.noise_upper
     best = opt.recommend()
-    assert best.params == opt.settings.space.decode(X[np.argmax(bound)])
+    assert best.params == opt.space.decode(X[np.argmax(bound)])
     assert opt.predict(best.params).risk_interval.lower == pytest.approx(bound.max())
 
 
@@ -546,7 +552,7 @@ def test_each_strategy_reports_by_its_own_bound():
     ]:
         opt = rahbo.Optimizer(SQUARE, seed=0, data=data, strategy=strategy)
         values = bound(opt.model.belief(opt.observations.X), opt.model.learned.scale)
-        expected = opt.settings.space.decode(opt.observations.X[np.argmax(values)])
+        expected = opt.space.decode(opt.observations.X[np.argmax(values)])
         assert opt.recommend().params == expected
 
 
@@ -658,6 +664,67 @@ def test_a_frontier_needs_a_point():
         rahbo.Optimizer(SQUARE).frontier()
 
 
+# -- what was told comes back --------------------------------------------------------------------
+
+TABLE_SPACE = {
+    "x": (-3.0, 7.0),
+    "lr": rahbo.Float(1e-5, 1.0, log=True),
+    "depth": rahbo.Int(1, 15),
+    "kind": ["a", "b", "c"],
+}
+rows = st.fixed_dictionaries(
+    {
+        "x": st.floats(-3.0, 7.0),
+        "lr": st.floats(1e-5, 1.0),
+        "depth": st.integers(1, 15),
+        "kind": st.sampled_from("abc"),
+    }
+)
+
+
+def shown(opt):
+    """The parameters of every evaluated point that a report shows."""
+    best, page = opt.recommend(), opt.diagnose()
+    return [
+        best.params,
+        *(p.params for p in opt.frontier().evaluated),
+        *(c.prediction.params for c in opt.frontier().choices),
+        page.decision.risk_averse.params,
+        page.decision.risk_neutral.params,
+    ]
+
+
+@given(st.lists(rows, min_size=3, max_size=5), st.sampled_from(["maximize", "minimize"]))
+@settings(max_examples=15)
+def test_params_come_back_exactly_as_they_were_told(table, direction):
+    data = [(row, [float(i), i + 0.5]) for i, row in enumerate(table)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.jsonl"
+        told = rahbo.Optimizer(TABLE_SPACE, direction=direction, seed=0, journal=path)
+        for row, values in data:
+            told.tell(row, values)
+        told.close()
+        resumed = rahbo.Optimizer.resume(path)
+        resumed.close()
+    past = rahbo.Optimizer(TABLE_SPACE, direction=direction, seed=0, data=data)
+    keys = {repr(sorted(row.items())) for row in table}
+    for opt in (told, resumed, past):
+        assert {repr(sorted(params.items())) for params in shown(opt)} <= keys
+        assert [t.params for t in opt.trials] == table
+
+
+def test_a_told_point_keeps_digits_that_the_cube_does_not():
+    opt = rahbo.Optimizer({"x": (0.0, 0.7)}, seed=0, data=[({"x": 0.1 + 0.2}, [5.0, 5.1])])
+    x = opt.trials[0].x
+    assert opt.settings.space.decode(x) == {"x": 0.3}
+    assert opt.space.decode(x) == {"x": 0.1 + 0.2}
+    # The same point to all digits that count: a repeat, shown as it was told first.
+    opt.tell({"x": 0.3}, 5.2)
+    assert opt.recommend().params == {"x": 0.1 + 0.2}
+    assert opt.recommend().n_evaluations == 3
+    assert [t.params["x"] for t in opt.trials] == [0.1 + 0.2, 0.3]
+
+
 @pytest.mark.parametrize("k", [1, 4])
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_a_table_of_past_results_is_diagnosed_in_user_units(direction, k):
@@ -665,7 +732,7 @@ def test_a_table_of_past_results_is_diagnosed_in_user_units(direction, k):
     table = data_of(25, k=k, scale=100.0 * sign, shift=300.0 * sign)
     opt = rahbo.Optimizer(SQUARE, data=table, direction=direction, seed=0)
     found = opt.diagnose()
-    upwards = diagnose(opt.observations, opt.model, opt.settings.risk, opt.settings.space)
+    upwards = diagnose(opt.observations, opt.model, opt.settings.risk, opt.space)
     assert found == (upwards if sign > 0 else upwards.negated())
     assert found.decision.risk_averse.mean == pytest.approx(opt.recommend().mean)
     assert found.unevenness.source == ("repeats" if k > 1 else "residuals")

@@ -459,3 +459,31 @@ def test_candidates_snap_to_the_nearest_row(monkeypatch):
     assert [space.decode(x) for x in X] == [rows[i] for i in nearest]
     monkeypatch.setattr("rahbo.candidates._CHUNK", 100)
     assert np.array_equal(space.snap(X), table[nearest])
+
+
+@given(points(), st.data())
+def test_a_point_that_was_told_decodes_to_what_was_told(point, data):
+    space, x = point
+    x = space.canonical(x)
+    given_ = space.decode(x)
+    for name, part in {} if isinstance(space.spec, Candidates) else space.spec.items():
+        if isinstance(part, Float):
+            near = math.nextafter(given_[name], data.draw(st.sampled_from([-math.inf, math.inf])))
+            given_[name] = min(max(near, part.low), part.high)
+    if not np.array_equal(space.encode(given_), x):
+        return
+    knowing = space.with_told({x.tobytes(): given_})
+    assert knowing.decode(x) == given_
+    assert knowing == space
+    assert np.array_equal(knowing.canonical(x), x)
+    assert space.decode(x) == Space.of(space.spec).decode(x)
+
+
+def test_told_values_come_back_in_the_types_of_the_space():
+    space = Space.of({"x": (0.0, 2.0), "n": Int(1, 9), "kind": ["a", 2, 3.5]})
+    told = {"kind": 2.0, "x": np.float32(0.1), "n": np.int64(4)}
+    x = space.encode(told)
+    params = space.with_told({x.tobytes(): told}).decode(x)
+    assert params == told
+    assert list(params) == ["x", "n", "kind"]
+    assert [type(value) for value in params.values()] == [float, int, int]

@@ -180,6 +180,14 @@ def outcomes_of(trials: Iterable[Trial]) -> tuple[Array, Index, Index]:
     return np.array(list(points.values())), values, failures
 
 
+def params_by_point(trials: Iterable[Trial]) -> dict[bytes, dict[str, Any]]:
+    """The params of the first trial at each point, by the bytes of the point."""
+    found: dict[bytes, dict[str, Any]] = {}
+    for trial in trials:
+        found.setdefault(trial.x.tobytes(), trial.params)
+    return found
+
+
 def own_bounds(trials: Iterable[Trial], observations: Observations) -> Array:
     """The largest bound each point had when it was chosen, ``(n,)``; NaN if it never was.
 
@@ -218,15 +226,15 @@ def tried_once(trials: Iterable[Trial]) -> set[bytes]:
     }
 
 
-def checked_trials(trials: Iterable[Trial], d: int) -> dict[int, Trial]:
-    """The trials of a run by id, all there and of a space with ``d`` columns."""
+def checked_trials(trials: Iterable[Trial], names: Sequence[str], d: int) -> dict[int, Trial]:
+    """The trials of a run by id, all there and of a space with these names and ``d`` columns."""
     listed = list(trials)
     if not all(isinstance(trial, Trial) for trial in listed):
         raise DataError(f"trials= needs the trials of a run, optimizer.trials, got {trials!r}.")
     by_id = {trial.id: trial for trial in sorted(listed, key=lambda trial: trial.id)}
     if list(by_id) != list(range(len(listed))):
         raise DataError("trials= must be all trials of a run, numbered from 0 without gaps.")
-    if any(trial.x.shape != (d,) for trial in listed):
+    if any(trial.x.shape != (d,) or trial.params.keys() != set(names) for trial in listed):
         raise DataError("trials= are of another space than this one.")
     return by_id
 

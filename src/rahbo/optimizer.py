@@ -28,6 +28,7 @@ from rahbo.ledger import (
     observations_of,
     outcomes_of,
     own_bounds,
+    params_by_point,
     past_trials,
     provided_points,
     trial_at,
@@ -40,7 +41,7 @@ from rahbo.model.kernels import Kernel, Matern52
 from rahbo.model.noise import LogNoise, NoiseModel
 from rahbo.observations import Observations
 from rahbo.policy.acquisition import pessimistic
-from rahbo.policy.design import initial_design
+from rahbo.policy.design import next_design_point
 from rahbo.policy.feasibility import Success
 from rahbo.policy.repeats import Adaptive, Repeats
 from rahbo.policy.search import Domain, random_point, values
@@ -127,7 +128,7 @@ class Optimizer:
             max_noise_var=max_noise_var, refit=refit, seed=seed,
         )  # fmt: skip
         begun = list(trials) or past_trials(data, self.settings.space.encode)
-        self._trials = checked_trials(begun, self.settings.space.d)
+        self._trials = checked_trials(begun, self.settings.space.names, self.settings.space.d)
         if journal is not None:
             kept = Journal(journal, self.settings, self._trials, seed)
             self._trials, self.settings = kept, kept.settings
@@ -181,7 +182,8 @@ class Optimizer:
         rng = np.random.default_rng([settings.seed, 1, asked])
         under_way = {t.x.tobytes() for t in [*self._valued(), *self._missing()]}
         if len(under_way) < settings.n_initial or not self._valued():
-            x = self._design_point()
+            seen = {t.x.tobytes() for t in self._trials.values()}
+            x = next_design_point(settings.space, seen, settings.seed)
             if x is None and not self._valued():
                 x = random_point(domain, rng)
             if x is not None:
@@ -204,16 +206,10 @@ class Optimizer:
             wanted = min(wanted, settings.repeats.most - given)
         return self._open(x, "strategy", wanted, own_bound=own_bound)
 
-    def _design_point(self) -> Array | None:
-        """The first point of the initial design that no trial has had yet; None if all had."""
-        seen = {t.x.tobytes() for t in self._trials.values()}
-        design = initial_design(self.settings.space, len(seen) + 1, self.settings.seed)
-        return next((x for x in design if x.tobytes() not in seen), None)
-
     def _open(
         self, x: Array, source: Source, repeats: int, own_bound: float | None = None
     ) -> Trial:
-        params = self.settings.space.decode(x)
+        params = self.space.decode(x)
         trial = Trial(len(self._trials), params, x, repeats, source, own_bound=own_bound)
         self._trials[trial.id] = trial
         self._unsettled.add(trial.id)
@@ -221,11 +217,9 @@ class Optimizer:
 
     def _domain(self) -> Domain:
         """Where to look; without revisits, not where points have or get their repeats."""
-        space, wanted = self.settings.space, self.settings.repeats.most
-        excluded = set()
-        if not self.settings.revisit:
-            excluded = provided_points(self._trials.values(), wanted)
-        return Domain(space, np.empty((0, space.d)), excluded)
+        settings, trials = self.settings, self._trials.values()
+        excluded = set() if settings.revisit else provided_points(trials, settings.repeats.most)
+        return Domain(settings.space, np.empty((0, settings.space.d)), excluded)
 
     # -- telling -----------------------------------------------------------------------------
 
@@ -296,6 +290,11 @@ class Optimizer:
     def trials(self) -> tuple[Trial, ...]:
         """Every trial so far, in order: together with the settings, the state of the run."""
         return tuple(self._trials.values())
+
+    @property
+    def space(self) -> Space:
+        """The space, in which a point that was told decodes to the params it was told with."""
+        return self.settings.space.with_told(params_by_point(self._trials.values()))
 
     @property
     def n_evaluations(self) -> int:
@@ -370,7 +369,7 @@ class Optimizer:
             bound = values(lower(model, risk), observations.X)
             own = own_bounds(self._trials.values(), observations)
             found = report.recommendations(
-                rules, observations, model, risk, space=settings.space, bound=bound,
+                rules, observations, model, risk, space=self.space, bound=bound,
                 own_bound=own, level=level, seed=settings.seed,
             )  # fmt: skip
         return found if settings.sign > 0 else {r: record.negated() for r, record in found.items()}
@@ -380,12 +379,12 @@ class Optimizer:
 
         It needs no new evaluation, so that alpha may be chosen after looking at it.
         """
-        settings = self.settings
+        settings, space = self.settings, self.space
         with one_blas_thread():
             observations, model = self._model()
-            legal = settings.space.is_valid(observations.X)
+            legal = space.is_valid(observations.X)
             X, count = observations.X[legal], observations.count[legal]
-            params = [settings.space.decode(x) for x in X]
+            params = [space.decode(x) for x in X]
             found = frontier(model, settings.risk, X, params, count)
         return found if settings.sign > 0 else found.negated()
 
@@ -396,7 +395,7 @@ class Optimizer:
         """
         settings = self.settings
         with one_blas_thread():
-            found = diagnose(*self._model(), settings.risk, settings.space)
+            found = diagnose(*self._model(), settings.risk, self.space)
         return found if settings.sign > 0 else found.negated()
 
     @overload

@@ -6,9 +6,10 @@ uniform numbers ``(m, n_uniform)``.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
@@ -63,10 +64,13 @@ class Space:
     Attributes:
         spec: The parameters by name, or the candidates; ``Space.of(spec, valid)`` rebuilds it.
         valid: Known constraint between the params, or None.
+        told: The params of points that were told, by the bytes of the point. `decode` returns
+            their floats as they were told, to the last digit.
     """
 
     spec: Mapping[str, Parameter] | Candidates
     valid: Predicate | None = None
+    told: Mapping[bytes, Mapping[str, Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, spec: object, valid: Predicate | None = None) -> Space:
@@ -146,17 +150,37 @@ class Space:
     def decode(self, x: ArrayLike) -> dict[str, Any]:
         """Params in user units of the legal point nearest to ``x``."""
         point = np.asarray(x, dtype=np.float64)
+        params = self._decode(point)
+        told = self.told.get(point.tobytes())
+        if told is not None and not isinstance(self.spec, Candidates):
+            exact = (name for name, part in self.spec.items() if isinstance(part, Float))
+            params.update({name: float(told[name]) for name in exact})
+        return params
+
+    def _decode(self, point: Array) -> dict[str, Any]:
+        """Params of a point, whatever was told."""
         cols: list[float] = point.tolist()
         if point.shape != (self.d,) or not all(map(math.isfinite, cols)):
-            raise SpaceError(f"A point must be {self.d} finite numbers in [0, 1], got {x!r}.")
+            raise SpaceError(f"A point must be {self.d} finite numbers in [0, 1], got {point!r}.")
         cols = [min(max(u, 0.0), 1.0) for u in cols]
         if isinstance(self.spec, Candidates):
             return self.spec.value(cols)
         return {name: part.value(cols[s]) for name, part, s in self._parts}
 
+    def with_told(self, points: Mapping[bytes, Mapping[str, Any]]) -> Space:
+        """The same space, in which these points decode to the params they were told with.
+
+        Floats of the user may have more digits than a point of the cube keeps. Two that differ
+        only in these digits are the same point.
+        """
+        # A copy keeps what this space has computed and listed already.
+        other = copy.copy(self)
+        object.__setattr__(other, "told", points)
+        return other
+
     def canonical(self, x: ArrayLike) -> Array:
         """The exact fixed point ``encode(decode(x))``, by which points are compared."""
-        return self.encode(self.decode(x))
+        return self.encode(self._decode(np.asarray(x, dtype=np.float64)))
 
     def _matrix(self, X: ArrayLike, width: int) -> Array:
         points: Array = np.asarray(X, dtype=np.float64)
@@ -183,7 +207,7 @@ class Space:
         X = self._matrix(X, self.d)
         if self.valid is None:
             return np.ones(len(X), dtype=bool)
-        return np.array([self._ask(self.decode(x)) for x in X], dtype=bool)
+        return np.array([self._ask(self._decode(x)) for x in X], dtype=bool)
 
     def _ask(self, params: dict[str, Any]) -> bool:
         try:

@@ -86,6 +86,21 @@ def test_a_table_is_told_with_its_repeats_and_failures(table):
     )
 
 
+def test_a_recommendation_can_be_joined_with_its_table(tmp_path):
+    rng = np.random.default_rng(0)
+    table = [(float(x), float(10**lr)) for x, lr in rng.uniform([-1, -5], [2, 0], (6, 2))]
+    path = tmp_path / "past.csv"
+    lines = [f"{x!r},{lr!r},{rng.random()!r}" for x, lr in table for _ in range(2)]
+    path.write_text("\n".join(["x,lr,value", *lines]))
+    for command in ("recommend", "frontier"):
+        done = invoke(command, str(path), "-p", "lr=1e-6:1:log", "--json")
+        assert done.exit_code == 0, done.output
+        found = json.loads(done.stdout)["recommendation" if command == "recommend" else "frontier"]
+        points = [found] if command == "recommend" else found["evaluated"]
+        assert points
+        assert all((p["params"]["x"], p["params"]["lr"]) in table for p in points)
+
+
 def test_a_journal_is_told_without_its_code_and_stays_as_it_is(journal):
     before = journal.read_bytes()
     optimizer = optimizer_from(str(journal), Asked())

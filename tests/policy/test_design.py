@@ -6,7 +6,7 @@ from scipy.stats import qmc
 
 from rahbo.errors import SpaceError
 from rahbo.policy import design
-from rahbo.policy.design import initial_design
+from rahbo.policy.design import initial_design, next_design_point
 from rahbo.space import Candidates, Categorical, Float, Int, Space
 
 CUBE = Space.of({f"x{i}": (0.0, 1.0) for i in range(3)})
@@ -138,3 +138,15 @@ def test_the_design_leaves_the_global_generator_alone():
 def test_thirty_dimensions():
     space = Space.of({f"x{i}": (0.0, 1.0) for i in range(30)})
     assert initial_design(space, 62, 0).shape == (62, 30)
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
+def test_the_next_point_of_a_design_is_the_first_that_was_not_seen(space):
+    design = initial_design(space, 6, 0)
+    seen = {x.tobytes() for x in design[[0, 1, 3]]}
+    assert np.array_equal(next_design_point(space, seen, 0), design[2])
+
+
+def test_a_finite_space_has_no_next_point_once_all_are_seen():
+    seen = {x.tobytes() for x in FINITE.enumerate()}
+    assert next_design_point(FINITE, seen, 0) is None

@@ -71,7 +71,7 @@ def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
     """
     if not is_whole(marks) or marks < 1:
         raise SettingsError(f"progress(marks) needs a whole number >= 1, got {marks!r}.")
-    trials, settings, space = optimizer.trials, optimizer.settings, optimizer.settings.space
+    trials, settings, space = optimizer.trials, optimizer.settings, optimizer.space
     _ = optimizer.model  # learns what is not learned yet
     legal = space.is_valid(np.array([t.x for t in trials])) & [bool(t.values) for t in trials]
     if not legal.any():

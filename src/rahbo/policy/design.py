@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 import numpy as np
 
 from rahbo.arrays import Array
@@ -39,6 +41,18 @@ def initial_design(space: Space, n: int, seed: int) -> Array:
             "Check the predicate, or choose bounds in which it holds more often."
         )
     return np.array([space.canonical(x) for x in X[:wanted]])
+
+
+def next_design_point(space: Space, seen: Set[bytes], seed: int) -> Array | None:
+    """The first point of the initial design that is not among those seen; None if all are.
+
+    Args:
+        space: Where to look.
+        seen: Distinct points that were tried, as bytes.
+        seed: The seed of the run.
+    """
+    design = initial_design(space, len(seen) + 1, seed)
+    return next((x for x in design if x.tobytes() not in seen), None)
 
 
 def _complete(space: Space, found: Array) -> Array:
