@@ -143,12 +143,20 @@ def test_defaults():
 
 
 @pytest.mark.parametrize(("d", "expected"), [(1, 6), (2, 6), (3, 8), (10, 22)])
-def test_the_initial_design_grows_with_the_columns(d, expected):
+def test_the_initial_design_grows_with_the_parameters(d, expected):
     assert made({f"x{i}": (0.0, 1.0) for i in range(d)}).n_initial == expected
 
 
-def test_columns_count_for_the_initial_design_not_names():
-    assert made({"c": rahbo.Categorical(list("abcd")), "x": (0.0, 1.0)}).n_initial == 2 * 5 + 2
+@pytest.mark.parametrize("levels", [2, 4, 20, 200])
+def test_a_choice_counts_as_one_parameter_for_the_initial_design(levels):
+    choice = rahbo.Categorical(list(range(levels)))
+    assert made({"c": choice, "x": (0.0, 1.0)}).n_initial == 6
+    assert made({"c": choice, "e": choice, "x": (0.0, 1.0)}).n_initial == 8
+
+
+def test_the_names_of_listed_candidates_count_for_the_initial_design():
+    rows = [{"a": i, "b": i % 7, "kind": f"k{i}"} for i in range(30)]
+    assert made(rahbo.Candidates(rows)).n_initial == 8
 
 
 def test_the_initial_design_is_no_larger_than_the_space():

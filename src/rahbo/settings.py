@@ -122,7 +122,9 @@ def make_settings(
         raise SettingsError(f"direction must be 'maximize' or 'minimize', got {direction!r}.")
     _require(is_number(lam) and 0 < lam < np.inf, "lam", "a positive number", lam)
     if n_initial is None:
-        n_initial = max(6, 2 * where.d + 2)
+        # A choice of 20 has 20 columns but is one input: 44 points of a design for it and a
+        # number, each twice, would leave a budget of 100 nothing to search with.
+        n_initial = max(6, 2 * len(where.names) + 2)
     _require(is_whole(n_initial) and n_initial >= 1, "n_initial", "a whole number >= 1", n_initial)
     if seed is None:
         seed = secrets.randbits(31)
