@@ -21,7 +21,18 @@ from rahbo.policy.strategies import RandomSearch
 SPACE = {"x": (0.0, 2.0), "kind": ["a", "b"]}
 RANDOM = {"strategy": RandomSearch(), "repeats": 2, "n_initial": 5, "evaluations": 13}
 DEFAULT = {"n_initial": 4, "evaluations": 12}
-CASES = [*({**RANDOM, "seed": seed} for seed in range(4)), {**DEFAULT, "seed": 0}]
+CONFIRM = {
+    "strategy": RandomSearch(),
+    "repeats": 3,
+    "n_initial": 3,
+    "evaluations": 13,
+    "confirm": 3,
+}
+CASES = [
+    *({**RANDOM, "seed": seed} for seed in range(3)),
+    {**CONFIRM, "seed": 0},
+    {**DEFAULT, "seed": 0},
+]
 
 
 def run(case: dict, journal: Path, calls: Path) -> str:

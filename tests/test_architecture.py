@@ -40,8 +40,10 @@ ORDER = (
     "events",
     "journal",
     "belief",
+    "proposal",
     "optimizer",
     "stopping",
+    "budget",
     "run",
     "executors",
     "parallel",
@@ -68,7 +70,16 @@ INNER_ORDER = {
         "joint",
         "plausible",
     ),
-    "policy": ("design", "acquisition", "feasibility", "search", "repeats", "doubt", "strategies"),
+    "policy": (
+        "design",
+        "acquisition",
+        "feasibility",
+        "search",
+        "repeats",
+        "confirmation",
+        "doubt",
+        "strategies",
+    ),
     "report": ("posterior", "recommendation", "frontier", "unevenness", "diagnosis"),
 }
 SEES_ONLY = {

@@ -191,7 +191,7 @@ def test_parameters_keep_their_types(path):
 def test_a_journal_cut_at_any_byte_is_brought_to_the_same_end(path, unflushed, monkeypatch):
     # A pure function, asked for the same two thousand times.
     monkeypatch.setattr(
-        "rahbo.optimizer.initial_design",
+        "rahbo.policy.design.initial_design",
         lambda space, n, seed: designs(n, seed),
     )
     designs = functools.cache(lambda n, seed: initial_design(rahbo.space.Space.of(SPACE), n, seed))
@@ -271,6 +271,30 @@ def test_the_same_call_again_brings_an_interrupted_run_to_its_end(path, at):
     # There is nothing left to do.
     assert rahbo.maximize(objective_of(calls), SPACE, journal=path, **budget).n_evaluations == 13
     assert len(calls) == 13
+
+
+CONFIRMED = [
+    {"evaluations": 32},
+    {"evaluations": 15, "repeats": 4, "confirm": 3},
+    {"rounds": 4, "confirm": 4},
+    {"evaluations": 40, "stop": rahbo.Gap(1e6)},
+]
+
+
+@pytest.mark.parametrize("budget", CONFIRMED)
+def test_a_confirmation_cut_at_any_line_is_brought_to_the_same_end(path, budget):
+    budget = {**budget, "n_initial": 4, "seed": 3, "strategy": RandomSearch()}
+    whole = rahbo.maximize(objective_of([]), SPACE, journal=path, **budget)
+    content = path.read_bytes()
+    assert whole.trials[-1].source == "confirm"
+    assert sum(b'"confirm"' in line for line in content.splitlines()) >= 3
+    held = content.splitlines(keepends=True)
+    for cut in range(len(held) - 12, len(held)):
+        path.write_bytes(b"".join(held[:cut]))
+        calls = []
+        again = rahbo.maximize(objective_of(calls), SPACE, journal=path, **budget)
+        assert path.read_bytes() == content, cut
+        assert again.recommendation == whole.recommendation
 
 
 def test_a_run_that_died_before_its_last_cancel_makes_up_for_it(path):

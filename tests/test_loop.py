@@ -9,6 +9,7 @@ import pytest
 import rahbo
 from rahbo.errors import ObjectiveError, RahboError, SettingsError
 from rahbo.loop import MAX_FAILURES, Result, evaluation_seed
+from rahbo.policy.strategies import RandomSearch
 
 SPACE = {"x": (0.0, 2.0)}
 SMALL = {"n_initial": 3, "repeats": 3, "seed": 7}
@@ -303,3 +304,125 @@ def test_the_result_is_frozen_and_says_what_was_spent():
     text = str(result)
     assert text.startswith(str(result.recommendation))
     assert text.endswith("9 evaluations at 3 points, 1 failed; seed 7")
+
+
+# -- confirmation --------------------------------------------------------------------------------
+
+NOISY = {"n_initial": 4, "seed": 1, "strategy": RandomSearch()}
+
+
+def sources(result):
+    return [t.source for t in result.trials]
+
+
+@pytest.mark.parametrize("run", [rahbo.maximize, rahbo.minimize])
+def test_the_last_part_of_a_budget_measures_the_leading_points_again(run):
+    result = run(noisy, SPACE, evaluations=40, **NOISY)
+    assert result.n_evaluations == 40
+    assert sources(result).count("confirm") == 5
+    assert sources(result)[-5:] == ["confirm"] * 5
+    tried = {t.x.tobytes() for t in result.trials if t.source != "confirm"}
+    assert all(t.x.tobytes() in tried for t in result.trials)
+    assert result.recommendation.n_evaluations >= 3
+
+
+def test_a_run_without_confirmation_is_the_same_until_then():
+    whole = rahbo.maximize(noisy, SPACE, evaluations=40, confirm=0, **NOISY)
+    part = rahbo.maximize(noisy, SPACE, evaluations=40, **NOISY)
+    assert "confirm" not in sources(whole)
+    n = len(part.trials) - 5
+    assert recorded(part)[:n] == recorded(whole)[:n]
+
+
+@pytest.mark.parametrize(
+    ("settings", "n"),
+    [
+        ({"evaluations": 29}, 0),
+        ({"evaluations": 40, "repeats": 1}, 0),
+        ({"evaluations": 40, "repeats": 5}, 0),
+        ({"evaluations": 40, "repeats": rahbo.Folds(2)}, 0),
+        ({"evaluations": 40, "repeats": 5, "confirm": 7}, 7),
+        ({"evaluations": 12, "confirm": 3}, 3),
+        ({"rounds": 6, "confirm": 4}, 4),
+        ({"rounds": 30}, 5),
+        ({"rounds": 6}, 0),
+    ],
+)
+def test_how_many_evaluations_confirm(settings, n):
+    result = rahbo.maximize(noisy, SPACE, **NOISY | settings)
+    again = [t for t in result.trials if t.source == "confirm"]
+    assert sum(len(t.values) for t in again) == n
+    assert sources(result)[len(result.trials) - len(again) :] == ["confirm"] * len(again)
+    if "evaluations" in settings:
+        assert result.n_evaluations == settings["evaluations"]
+    else:
+        assert sources(result).count("strategy") == settings["rounds"]
+    assert result.optimizer.open == ()
+
+
+def test_what_has_no_noise_is_not_confirmed():
+    result = rahbo.maximize(lambda x: -((x - 0.6) ** 2), SPACE, evaluations=40, **NOISY)
+    assert "confirm" not in sources(result)
+
+
+def test_the_paper_preset_is_not_confirmed():
+    preset = rahbo.paper_preset(repeats=2, n_initial=4) | {"strategy": RandomSearch()}
+    result = rahbo.maximize(noisy, SPACE, rounds=30, seed=0, **preset)
+    assert sources(result) == ["design"] * 4 + ["strategy"] * 30
+
+
+def test_a_rare_failure_of_the_leader_gives_its_place_to_another():
+    """Settings above 0.5 go wrong one time in five, and are better until they do."""
+
+    def rarely_wrong(x, seed):
+        rng = np.random.default_rng(seed)
+        wrong = x > 0.5 and rng.random() < 0.2
+        return (x > 0.5) * 0.2 + 0.05 * rng.standard_normal() - 20.0 * wrong
+
+    kept = []
+    for seed in range(6):
+        part = {"evaluations": 36, "seed": seed, "n_initial": 4, "strategy": RandomSearch()}
+        for confirm in (0, 10):
+            result = rahbo.maximize(rarely_wrong, SPACE, confirm=confirm, **part)
+            kept.append(result.recommendation.params["x"] <= 0.5)
+    assert sum(kept[1::2]) > sum(kept[::2])
+
+
+def test_failures_spend_what_is_kept_for_confirmation():
+    calls = []
+
+    def breaks(x, seed):
+        calls.append(x)
+        if len(calls) > 35:
+            raise RuntimeError("beam trip")
+        return noisy(x, seed)
+
+    result = rahbo.maximize(breaks, SPACE, evaluations=40, **NOISY)
+    assert result.n_evaluations == len(calls) == 40
+    assert [len(t.failures) for t in result.trials[-5:]] == [1] * 5
+
+
+def test_a_stop_confirms_what_it_would_recommend_first():
+    stop = rahbo.Gap(1e6)
+    result = rahbo.maximize(noisy, SPACE, evaluations=60, stop=stop, **NOISY)
+    assert result.stopped_by == "stop"
+    assert sources(result)[:5] == ["design"] * 4 + ["confirm"]
+    assert "strategy" not in sources(result)
+    assert result.recommendation.n_evaluations >= 5
+    plain = rahbo.maximize(noisy, SPACE, evaluations=60, stop=stop, confirm=0, **NOISY)
+    assert sources(plain) == ["design"] * 4
+    few = rahbo.maximize(noisy, SPACE, evaluations=60, stop=stop, confirm=2, **NOISY)
+    assert sources(few).count("confirm") == 2
+
+
+def test_a_longer_budget_searches_on_and_confirms_again():
+    short = rahbo.maximize(noisy, SPACE, evaluations=30, **NOISY)
+    result = rahbo.maximize(noisy, SPACE, evaluations=40, trials=short.trials, **NOISY)
+    tail = sources(result)[len(short.trials) :]
+    assert tail == ["strategy"] * 5 + ["confirm"] * 5
+
+
+@pytest.mark.parametrize("confirm", [-1, 2.5, "3", 40])
+def test_bad_numbers_to_confirm_are_named(confirm):
+    with pytest.raises(SettingsError, match="confirm must be"):
+        rahbo.maximize(noisy, SPACE, evaluations=40, confirm=confirm, **NOISY)

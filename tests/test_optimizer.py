@@ -33,6 +33,9 @@ from rahbo.settings import Refit
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
 
+LISTED_ONCE = rahbo.Candidates([{"x": i / 9, "y": 0.5} for i in range(10)], revisit=False)
+
+
 def bump(params, rng, k=3, scale=1.0, shift=0.0):
     """k noisy values of a bump whose right half is noisy."""
     x, y = list(params.values())[:2]
@@ -459,6 +462,84 @@ def test_minimising_is_maximising_the_negative():
     assert b.mean_interval.lower < b.mean < b.mean_interval.upper
     assert b.risk_interval.lower < b.risk < b.risk_interval.upper
     assert b.risk == pytest.approx(b.mean + b.noise_std**2)
+
+
+# -- confirming ----------------------------------------------------------------------------------
+
+
+def test_the_recommended_point_is_suggested_until_it_has_been_measured_five_times():
+    opt = rahbo.Optimizer(SQUARE, seed=0, data=data_of(12, k=1))
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        if not opt.unconfirmed:
+            break
+        (s,) = opt.confirm(1)
+        assert s.params == opt.recommend().params
+        assert s.repeats == 1
+        assert opt.trials[s.id].source == "confirm"
+        assert opt.trials[s.id].own_bound is None
+        opt.tell(s, bump(s.params, rng, 1))
+    assert opt.recommend().n_evaluations >= 5
+
+
+def test_a_bad_surprise_moves_the_confirmation_to_the_next_point():
+    data = [({"x": x}, [y, y + 0.1]) for x, y in ((0.1, 0.0), (0.4, 1.0), (0.9, 1.2))]
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, data=data)
+    (s,) = opt.confirm(1)
+    assert s.params == {"x": 0.9}
+    opt.tell(s, -30.0)
+    (s,) = opt.confirm(1)
+    assert s.params == {"x": 0.4} == opt.recommend().params
+    assert opt.unconfirmed == 3
+
+
+def test_a_batch_to_confirm_goes_down_the_line():
+    opt = rahbo.Optimizer(SQUARE, seed=0, data=data_of(12, k=1))
+    batch = opt.confirm(10)
+    assert [s.repeats for s in batch] == [4, 4, 2]
+    assert batch[0].params == opt.recommend().params
+    assert len({tuple(s.params.values()) for s in batch}) == 3
+    assert opt.unconfirmed == 4
+    # What is under way is not suggested again.
+    (more,) = opt.confirm(2)
+    assert more.params == batch[2].params
+
+
+def test_what_is_confirmed_has_the_params_that_were_told():
+    opt = rahbo.Optimizer({"x": (0.0, 0.7)}, seed=0, data=[({"x": 0.1 + 0.2}, [5.0, 5.1])])
+    assert opt.confirm(1)[0].params == {"x": 0.1 + 0.2}
+
+
+def test_failures_count_as_tries_of_a_point_to_confirm():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, data=[({"x": 0.2}, 1.0), ({"x": 0.8}, 0.0)])
+    for _ in range(4):
+        (s,) = opt.confirm(1)
+        assert s.params == {"x": 0.2}
+        opt.tell_failure(s)
+    assert opt.unconfirmed == 0
+
+
+def test_confirmations_are_handed_out_again_and_do_not_disturb_the_run():
+    opt = run(10)
+    batch = opt.confirm(7)
+    again = rahbo.Optimizer(SQUARE, seed=0, repeats=3, trials=opt.trials)
+    assert again.ask(len(batch)) == batch
+    for each in (opt, again):
+        for s in batch:
+            each.tell(s, bump(s.params, np.random.default_rng(s.id), s.repeats))
+    assert opt.ask() == again.ask()
+
+
+def test_what_cannot_be_confirmed_is_refused():
+    with pytest.raises(NotReadyError):
+        rahbo.Optimizer(SQUARE, seed=0).confirm()
+    for settings_ in ({"repeats": rahbo.Folds(3)}, {"space": LISTED_ONCE}):
+        opt = rahbo.Optimizer(**{"space": SQUARE, "seed": 0, **settings_})
+        opt.tell(opt.ask(), [1.0, 2.0, 3.0])
+        with pytest.raises(SettingsError, match="measured again"):
+            opt.confirm()
+    with pytest.raises(SettingsError, match=r"confirm\(n\) needs a whole number"):
+        run(3).confirm(0)
 
 
 # -- reporting -----------------------------------------------------------------------------------

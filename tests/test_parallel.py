@@ -457,6 +457,63 @@ def test_a_task_that_someone_cancels_is_submitted_again():
     assert_each_told_once(result, 30, repeats=3, seed=7)
 
 
+# -- confirmation ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parallel", [1, 3, 8])
+def test_the_leading_points_are_measured_again_several_at_a_time(parallel):
+    settings = {"n_initial": 4, "seed": 7, "strategy": RandomSearch()}
+    with ThreadPoolExecutor(parallel) as executor:
+        result = rahbo.maximize(
+            noisy, SPACE, evaluations=60, executor=executor, parallel=parallel, **settings
+        )
+    assert result.n_evaluations == 60
+    again = [t.source for t in result.trials].count("confirm")
+    assert again == 6
+    assert [t.source for t in result.trials[-again:]] == ["confirm"] * again
+    assert result.optimizer.open == ()
+    if parallel == 1:
+        in_turn = rahbo.maximize(noisy, SPACE, evaluations=60, **settings)
+        assert recorded(result) == recorded(in_turn)
+
+
+def test_rounds_and_stops_are_confirmed_in_parallel_too():
+    settings = {"n_initial": 4, "seed": 7, "strategy": RandomSearch()}
+    with ThreadPoolExecutor(3) as executor:
+        rounds = rahbo.maximize(
+            noisy, SPACE, rounds=8, confirm=7, executor=executor, parallel=3, **settings
+        )
+        stopped = rahbo.maximize(
+            noisy, SPACE, evaluations=80, stop=rahbo.Gap(1e6), executor=executor, parallel=3,
+            **settings,
+        )  # fmt: skip
+    sources = [t.source for t in rounds.trials]
+    assert (sources.count("strategy"), sources.count("confirm")) == (8, 7)
+    assert rounds.optimizer.open == stopped.optimizer.open == ()
+    assert stopped.stopped_by == "stop"
+    assert stopped.recommendation.n_evaluations >= 5
+
+
+def test_a_killed_parallel_run_is_brought_to_its_end_within_its_budget(tmp_path):
+    path, calls = tmp_path / "run.jsonl", []
+    settings = {"n_initial": 4, "seed": 7, "strategy": RandomSearch(), "journal": path}
+
+    def dies(x, seed):
+        calls.append(seed)
+        if len(calls) == 37:
+            raise KeyboardInterrupt
+        return noisy(x, seed)
+
+    for objective in (dies, noisy):
+        with ThreadPoolExecutor(3) as executor:
+            result = rahbo.maximize(
+                objective, SPACE, evaluations=40, executor=executor, parallel=3, **settings
+            )
+    assert result.n_evaluations == 40
+    assert result.optimizer.open == ()
+    assert {t.source for t in result.trials[-3:]} == {"confirm"}
+
+
 # -- objectives that cannot be sent ----------------------------------------------------------
 
 

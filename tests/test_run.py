@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 import rahbo
+from rahbo.budget import Budget
 from rahbo.errors import ExhaustedError, ObjectiveError
 from rahbo.run import Outcome, Run, attempt, evaluation_seed
 
 SPACE = {"x": (0.0, 2.0)}
 
 
-def a_run(objective=lambda x: x, **budget):
-    return Run(objective, rahbo.Optimizer(SPACE, repeats=2, n_initial=2, seed=3), **budget)
+def a_run(objective=lambda x: x, stop=None, callback=None, **budget):
+    optimizer = rahbo.Optimizer(SPACE, repeats=2, n_initial=2, seed=3)
+    return Run(objective, optimizer, Budget(**budget), stop, callback)
 
 
 # -- one call --------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from rahbo.checks import is_whole
 from rahbo.errors import DataError
 from rahbo.observations import Observations
 
-Source = Literal["design", "strategy", "user"]
+# "confirm" is a point that is measured again before it is used, see `policy.confirmation`.
+Source = Literal["design", "strategy", "user", "confirm"]
 
 # The fourth power of larger numbers, a variance of variances, overflows.
 LARGEST = 1e60
@@ -180,6 +181,18 @@ def outcomes_of(trials: Iterable[Trial]) -> tuple[Array, Index, Index]:
     return np.array(list(points.values())), values, failures
 
 
+def attempts_at(X: Array, trials: Iterable[Trial]) -> tuple[Index, Index]:
+    """Evaluations at each point of ``X (n, d)``: made, failures included, and outstanding."""
+    rows = {x.tobytes(): i for i, x in enumerate(X)}
+    made, missing = np.zeros((2, len(X)), dtype=np.intp)
+    for trial in trials:
+        row = rows.get(trial.x.tobytes())
+        if row is not None:
+            made[row] += len(trial.values) + len(trial.failures)
+            missing[row] += len(trial.missing)
+    return made, missing
+
+
 def params_by_point(trials: Iterable[Trial]) -> dict[bytes, dict[str, Any]]:
     """The params of the first trial at each point, by the bytes of the point."""
     found: dict[bytes, dict[str, Any]] = {}
@@ -235,7 +248,9 @@ def checked_trials(trials: Iterable[Trial], names: Sequence[str], d: int) -> dic
     if list(by_id) != list(range(len(listed))):
         raise DataError("trials= must be all trials of a run, numbered from 0 without gaps.")
     if any(trial.x.shape != (d,) or trial.params.keys() != set(names) for trial in listed):
-        raise DataError("trials= are of another space than this one.")
+        raise DataError(
+            f"trials= are of another space than this one, whose names are {list(names)}."
+        )
     return by_id
 
 

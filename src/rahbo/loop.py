@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
+from rahbo.budget import Budget
 from rahbo.checks import is_finite, is_whole
 from rahbo.errors import ExhaustedError, SettingsError
 from rahbo.executors import Pool
@@ -61,6 +62,7 @@ def maximize(
     *,
     rounds: int | None = None,
     evaluations: int | None = None,
+    confirm: int | None = None,
     stop: Stop | None = None,
     callback: Callback | None = None,
     executor: Executor | Callable[[], Executor] | None = None,
@@ -71,8 +73,7 @@ def maximize(
     """Maximise a risk measure of a noisy objective.
 
     Give exactly one of ``rounds`` and ``evaluations``. An evaluation that raises, or gives a
-    number that is not finite, is recorded as a failure and the run goes on. An interrupt
-    (Ctrl-C) ends it early with what is known.
+    number that is not finite, is recorded as a failure. Ctrl-C ends a run with what is known.
 
     Args:
         objective: Called with the parameters as keywords; returns one noisy measurement. If it
@@ -82,8 +83,10 @@ def maximize(
         rounds: Suggestions after the initial design, the paper's T.
         evaluations: Calls of the objective, initial design and failures included. The last
             suggestion may get fewer repeats, so that the number is met exactly.
+        confirm: Evaluations at the end that measure the leading points again: the last ones of
+            ``evaluations``, or on top of ``rounds``. By default a tenth, with `Adaptive` repeats.
         stop: Ends the run earlier, ``PBest(0.95)`` or ``Gap(0.1)``: looked at after each
-            suggestion, never within the initial design.
+            suggestion, never within the initial design. What it would recommend is confirmed.
         callback: Called with the optimizer after each suggestion is evaluated.
         executor: Evaluates in parallel, each repeat a task of its own: any executor of
             ``concurrent.futures``, such as those of threads, processes, loky and Dask. It is left
@@ -110,10 +113,9 @@ def maximize(
     >>> abs(result.recommendation.params["x"] - 1.0) < 0.3
     True
     """
+    budget = Budget(rounds, evaluations, confirm)
     pool = _checked_pool(executor, parallel, timeout)
-    return _run(
-        "maximize", objective, space, rounds, evaluations, stop, callback, pool, timeout, settings
-    )
+    return _run("maximize", objective, space, budget, stop, callback, pool, timeout, settings)
 
 
 def minimize(
@@ -122,6 +124,7 @@ def minimize(
     *,
     rounds: int | None = None,
     evaluations: int | None = None,
+    confirm: int | None = None,
     stop: Stop | None = None,
     callback: Callback | None = None,
     executor: Executor | Callable[[], Executor] | None = None,
@@ -138,18 +141,16 @@ def minimize(
     >>> result.recommendation.mean < 0.1
     True
     """
+    budget = Budget(rounds, evaluations, confirm)
     pool = _checked_pool(executor, parallel, timeout)
-    return _run(
-        "minimize", objective, space, rounds, evaluations, stop, callback, pool, timeout, settings
-    )
+    return _run("minimize", objective, space, budget, stop, callback, pool, timeout, settings)
 
 
 def _run(
     direction: Direction,
     objective: Objective,
     space: Mapping[str, Any] | Candidates | Space,
-    rounds: int | None,
-    evaluations: int | None,
+    budget: Budget,
     stop: Stop | None,
     callback: Callback | None,
     pool: Pool | None,
@@ -162,12 +163,12 @@ def _run(
             f"{direction}() needs no direction=, got {settings['direction']!r}. "
             "Call maximize() or minimize()."
         )
-    _check_budget(direction, rounds, evaluations)
+    _check_budget(direction, budget.rounds, budget.evaluations)
     if stop is not None and not isinstance(stop, Stop):
         raise SettingsError(f"stop must be PBest(0.95), Gap(0.1) or another Stop, got {stop!r}.")
     optimizer = Optimizer(space, direction=direction, **settings)
     try:
-        run = Run(objective, optimizer, rounds, evaluations, stop, callback)
+        run = Run(objective, optimizer, budget, stop, callback)
         ended = _in_turn(run) if pool is None else in_parallel(run, pool, timeout)
         if ended == "budget":
             # A run that died may have left open what its budget does not pay for.
@@ -185,12 +186,14 @@ def _in_turn(run: Run) -> End:
         while not run.is_spent():
             if not optimizer.open and run.has_enough():
                 return "stop"
-            left = run.left
-            suggestion = optimizer.ask()
-            for repeat in suggestion.indices[: int(min(left, suggestion.repeats))]:
+            asked = run.ask()
+            if asked is None:
+                return "stop"
+            suggestion, paid = asked
+            for repeat in suggestion.indices[:paid]:
                 outcome = attempt(run.objective, run.arguments(suggestion, repeat))
                 run.record(suggestion, repeat, outcome)
-            run.evaluated(suggestion, complete=suggestion.repeats <= left)
+            run.evaluated(suggestion, complete=suggestion.repeats == paid)
     except (KeyboardInterrupt, ExhaustedError) as error:
         return run.ended_by(error)
     return "budget"

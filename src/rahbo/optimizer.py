@@ -19,21 +19,18 @@ from rahbo.errors import DataError, SettingsError
 from rahbo.files import Path
 from rahbo.journal import Journal, settings_to_resume
 from rahbo.ledger import (
-    Source,
     Suggestion,
     Trial,
     checked_repeat,
     checked_trials,
     checked_values,
     observations_of,
-    outcomes_of,
     own_bounds,
     params_by_point,
     past_trials,
     provided_points,
     trial_at,
     trial_named,
-    tried_once,
 )
 from rahbo.model.confidence import Confidence
 from rahbo.model.joint import MeanNoiseModel, Outputs, Standardized
@@ -41,11 +38,11 @@ from rahbo.model.kernels import Kernel, Matern52
 from rahbo.model.noise import LogNoise, NoiseModel
 from rahbo.observations import Observations
 from rahbo.policy.acquisition import pessimistic
-from rahbo.policy.design import next_design_point
-from rahbo.policy.feasibility import Success
-from rahbo.policy.repeats import Adaptive, Repeats
-from rahbo.policy.search import Domain, random_point, values
-from rahbo.policy.strategies import Situation, Strategy, TopTwo
+from rahbo.policy.confirmation import Contest
+from rahbo.policy.repeats import CONFIRMED, Adaptive, Repeats
+from rahbo.policy.search import Domain, values
+from rahbo.policy.strategies import Strategy, TopTwo
+from rahbo.proposal import Proposal, contest_between, propose, propose_design, with_pending
 from rahbo.report import recommendation as report
 from rahbo.report.diagnosis import Diagnosis, diagnose
 from rahbo.report.frontier import Frontier, frontier
@@ -69,7 +66,8 @@ class Optimizer:
         repeats: Evaluations per suggestion: a number, or as many as pay.
         strategy: How points are chosen and reported.
         direction: ``"maximize"`` or ``"minimize"``.
-        n_initial: Distinct points of the initial design; past results count towards it.
+        n_initial: Distinct points of the initial design; past results count towards it. By default
+            twice the number of parameters plus 2, and at least 6.
         kernel: Of the mean GP: a class to be learned, or a kernel to be taken as it is (in units
             of ``outputs``).
         noise: The model of the noise variance.
@@ -177,42 +175,44 @@ class Optimizer:
 
     def _propose(self) -> Trial:
         """Open a trial at the next point: initial design first, then the strategy."""
-        settings, domain = self.settings, self._domain()
-        asked = sum(t.source != "user" for t in self._trials.values())
+        settings, domain, trials = self.settings, self._domain(), self._trials.values()
+        asked = sum(t.source != "user" for t in trials)
         rng = np.random.default_rng([settings.seed, 1, asked])
-        under_way = {t.x.tobytes() for t in [*self._valued(), *self._missing()]}
-        if len(under_way) < settings.n_initial or not self._valued():
-            seen = {t.x.tobytes() for t in self._trials.values()}
-            x = next_design_point(settings.space, seen, settings.seed)
-            if x is None and not self._valued():
-                x = random_point(domain, rng)
-            if x is not None:
-                told = self.observations if self._valued() else None
-                return self._open(x, "design", settings.repeats.initial(told))
-        observations, model = self._model()
-        asking = self._model_for_asking(asked)
-        success = Success.learn(*outcomes_of(self._trials.values()))
-        domain = replace(domain, known=observations.best_first(), success=success)
-        rounds = sum(t.source == "strategy" for t in self._trials.values())
-        once = tried_once(self._trials.values())
-        situation = Situation(observations, model, asking, settings.risk, domain, rounds, rng, once)
-        x = settings.strategy.propose(situation)
-        bound = settings.strategy.report_bound(model, settings.risk)
-        units = bound.model.learned
-        own_bound = units.shift + units.scale * float(bound.value(x[None])[0])
-        wanted = settings.repeats.wanted(asking, x)
-        if not settings.revisit:
-            given = sum(t.provided for t in self._trials.values() if t.is_at(x))
-            wanted = min(wanted, settings.repeats.most - given)
-        return self._open(x, "strategy", wanted, own_bound=own_bound)
+        found = propose_design(settings, trials, domain, rng)
+        if found is None:
+            observations, model = self._model()
+            draws = np.random.default_rng([settings.seed, 2, asked])
+            asking = with_pending(model, self._missing(), draws)
+            found = propose(settings, trials, observations, model, asking, domain, rng)
+        return self._open(found)
 
-    def _open(
-        self, x: Array, source: Source, repeats: int, own_bound: float | None = None
-    ) -> Trial:
-        params = self.space.decode(x)
-        trial = Trial(len(self._trials), params, x, repeats, source, own_bound=own_bound)
-        self._trials[trial.id] = trial
-        self._unsettled.add(trial.id)
+    def confirm(self, n: int = CONFIRMED) -> list[Suggestion]:
+        """Suggest points to measure again before one of them is used, ``n`` evaluations in all.
+
+        The point to recommend comes first, until it has been measured five times. The next in
+        line follow, as a bad surprise would put them in the lead. Best tell the values of a few
+        before you ask for more.
+        """
+        X, contest = self._contest()
+        again = [self._open(Proposal(X[i], "confirm", k)) for i, k in contest.again(n).items()]
+        self._handed_out.update(trial.id for trial in again)
+        return [trial.suggestion for trial in again]
+
+    @property
+    def unconfirmed(self) -> int:
+        """How many more times to measure the recommended point, so that it was five times."""
+        return self._contest()[1].unconfirmed
+
+    def _contest(self) -> tuple[Array, Contest]:
+        with one_blas_thread():
+            return contest_between(self.settings, self._trials.values(), *self._model())
+
+    def _open(self, found: Proposal) -> Trial:
+        number, params = len(self._trials), self.space.decode(found.x)
+        bound = found.own_bound
+        trial = Trial(number, params, found.x, found.repeats, found.source, own_bound=bound)
+        self._trials[number] = trial
+        self._unsettled.add(number)
         return trial
 
     def _domain(self) -> Domain:
@@ -323,14 +323,6 @@ class Optimizer:
             observations, model, self._fits = believe(trials, self.settings, self._fits)
             self._current = observations, model
         return self._current
-
-    def _model_for_asking(self, asked: int) -> MeanNoiseModel:
-        """The model that also knows what is under way, each such point by values it draws."""
-        pending = self._missing()
-        X = np.array([t.x for t in pending]).reshape(len(pending), self.settings.space.d)
-        count = np.array([len(t.missing) for t in pending], dtype=np.intp)
-        rng = np.random.default_rng([self.settings.seed, 2, asked])
-        return self._model()[1].with_pending(X, count, rng)
 
     # -- reporting ---------------------------------------------------------------------------
 

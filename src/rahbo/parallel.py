@@ -176,15 +176,17 @@ class _Tasks:
         under_way = len(self._under_way)
         if self._run.is_spent(under_way, self._unsettled):
             return False
-        left = self._run.left - under_way
         try:
-            suggestion = self._run.optimizer.ask()
+            asked = self._run.ask(under_way, self._unsettled)
         except ExhaustedError:
             # A point whose repeats under way fail may be proposed again.
             if under_way:
                 return False
             raise
-        repeats = suggestion.indices[: int(min(left, suggestion.repeats))]
+        if asked is None:
+            return False
+        suggestion, paid = asked
+        repeats = suggestion.indices[:paid]
         self._unsettled[suggestion.id] = len(repeats)
         self._waiting.extend(_Task(suggestion, repeat) for repeat in repeats)
         return True

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rahbo.budget import Budget, confirmations
 from rahbo.checks import is_number, is_whole
 from rahbo.errors import ObjectiveError, SettingsError
 from rahbo.ledger import LARGEST, Suggestion
@@ -69,28 +70,31 @@ class Run:
     Args:
         objective: Called with the parameters as keywords, and a ``seed`` if it wants one.
         optimizer: Asked and told.
-        rounds: Suggestions after the initial design, or None.
-        evaluations: Calls of the objective, or None.
+        budget: How long it is.
         stop: Ends the run earlier.
         callback: Called with the optimizer after each suggestion is evaluated.
+
+    Attributes:
+        confirming: Whether what was asked for last measures a point again.
     """
 
     def __init__(
         self,
         objective: Objective,
         optimizer: Optimizer,
-        rounds: int | None = None,
-        evaluations: int | None = None,
+        budget: Budget,
         stop: Stop | None = None,
         callback: Callback | None = None,
     ) -> None:
         self.objective = objective
         self.optimizer = optimizer
         self._wants_seed = _check_signature(objective, optimizer.settings.space.names)
-        self._rounds = rounds
-        self._evaluations = evaluations
+        budget.check(optimizer)
+        self._budget = budget
         self._stop = stop
         self._callback = callback
+        self._criterion_met = False
+        self.confirming = False
         self._failed: list[tuple[object, ...]] = []
 
     # -- how long ----------------------------------------------------------------------------
@@ -98,10 +102,7 @@ class Run:
     @property
     def left(self) -> float:
         """Evaluations that may still be made; past results cost nothing."""
-        if self._evaluations is None:
-            return math.inf
-        asked = [trial for trial in self.optimizer.trials if trial.source != "user"]
-        return self._evaluations - sum(len(t.values) + len(t.failures) for t in asked)
+        return self._budget.left(self.optimizer.trials)
 
     def is_spent(self, under_way: int = 0, asked: Container[int] = ()) -> bool:
         """Whether nothing more may be asked for.
@@ -111,20 +112,58 @@ class Run:
             asked: Ids of the suggestions they belong to. Others that are open, left by an earlier
                 run, are not yet paid.
         """
-        if self._rounds is None:
-            return self.left <= under_way
-        chosen = sum(trial.source == "strategy" for trial in self.optimizer.trials)
-        return chosen >= self._rounds and all(s.id in asked for s in self.optimizer.open)
+        return self._budget.for_all(self.optimizer, under_way, asked) <= 0
 
     def has_enough(self) -> bool:
-        """Whether the initial design is told and the criterion to stop is met."""
+        """Whether the criterion to stop is met, and the point to recommend is confirmed.
+
+        While it is met and the point is not confirmed, `ask` confirms it.
+        """
+        stop, optimizer = self._stop, self.optimizer
+        self._criterion_met = stop is not None and self._is_past_design() and stop.is_met(optimizer)
+        if not self._criterion_met:
+            return False
+        kept = self._budget.kept(optimizer)
+        return confirmations(optimizer.trials) >= kept or optimizer.unconfirmed == 0
+
+    def _is_past_design(self) -> bool:
         trials = self.optimizer.trials
-        if self._stop is None or any(t.source == "design" and t.missing for t in trials):
+        if any(t.source == "design" and t.missing for t in trials):
             return False
         told = {trial.x.tobytes() for trial in trials if trial.values}
         chosen = any(trial.source == "strategy" for trial in trials)
-        past_design = chosen or len(told) >= self.optimizer.settings.n_initial
-        return past_design and self._stop.is_met(self.optimizer)
+        return chosen or len(told) >= self.optimizer.settings.n_initial
+
+    # -- what next ---------------------------------------------------------------------------
+
+    def ask(self, under_way: int = 0, asked: Container[int] = ()) -> tuple[Suggestion, int] | None:
+        """The next suggestion, and how many of its repeats the budget pays for.
+
+        None if what is under way has to be told first. The arguments are those of `is_spent`.
+        """
+        optimizer, room = self.optimizer, self._budget.for_search(self.optimizer, under_way, asked)
+        self.confirming = self._criterion_met or room <= 0
+        if not self.confirming:
+            suggestion: Suggestion | None = optimizer.ask()
+        else:
+            waiting = [t for t in optimizer.trials if t.missing and t.id not in asked]
+            unpaid = [trial for trial in waiting if trial.source != "confirm"]
+            for trial in unpaid:
+                # A run that died may have left open what the search has no budget for.
+                optimizer.cancel(trial.id)
+            if unpaid:
+                return self.ask(under_way, asked)
+            room = self._budget.for_all(optimizer, under_way, asked)
+            suggestion = optimizer.ask() if waiting else self._ask_to_confirm()
+        return None if suggestion is None else (suggestion, int(min(room, suggestion.repeats)))
+
+    def _ask_to_confirm(self) -> Suggestion | None:
+        """One more evaluation of a leading point; None once enough of them are under way."""
+        optimizer = self.optimizer
+        coming = sum(len(t.missing) for t in optimizer.trials if t.source == "confirm")
+        if self._criterion_met and optimizer.unconfirmed <= coming:
+            return None
+        return optimizer.confirm(1)[0]
 
     def ended_by(self, error: BaseException) -> End:
         """What to call the end by an interrupt or for lack of points; raised if nothing is told."""

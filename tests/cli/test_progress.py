@@ -52,3 +52,28 @@ def test_the_bar_says_what_is_recommended_so_far():
         look.told(optimizer)
         look.told(optimizer)
     assert "so far x=0.25: 1.5" in out.getvalue()
+
+
+def test_confirmation_is_announced_once():
+    printer, out = console(False)
+    again = False
+    with watch(printer, 12, 9, lambda: again) as look:
+        look.evaluated(Done({"x": 0.5}, 1.0))
+        again = True
+        look.evaluated(Done({"x": 0.75}, 2.0))
+        look.evaluated(Done({"x": 0.75}, 2.5))
+    assert out.getvalue().splitlines() == [
+        "10/12  x=0.5: 1",
+        "The leading points are measured again.",
+        "11/12  x=0.75: 2",
+        "12/12  x=0.75: 2.5",
+    ]
+
+
+def test_the_bar_says_what_is_confirmed():
+    printer, out = console(True)
+    optimizer = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0)
+    optimizer.tell({"x": 0.25}, [1.0, 2.0])
+    with watch(printer, 12, 0, lambda: True) as look:
+        look.told(optimizer)
+    assert "confirming x=0.25: 1.5" in out.getvalue()

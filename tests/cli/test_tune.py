@@ -321,6 +321,33 @@ def test_a_stop_ends_the_run(tmp_path):
     assert json.loads(done.stdout)["about"]["n_evaluations"] < 30
 
 
+NOISY = "import random, sys; print(-(float(sys.argv[1]) - 0.4) ** 2 + random.gauss(0, 0.1))"
+
+
+@pytest.mark.parametrize(
+    ("options", "n"), [([], 5), (["--confirm", "3"], 3), (["--confirm", "0"], 0)]
+)
+def test_the_last_runs_measure_the_leading_points_again(options, n, tmp_path):
+    path = tmp_path / "run.jsonl"
+    done = invoke(
+        "-p", "x=0.0:1.0", "--maximize", "--evaluations", "30", "--seed", "0", "--journal",
+        str(path), *options, "--", *PYTHON, "-c", NOISY, "{x}",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    sources = [t.source for t in journals.read(path)[1]]
+    assert sources.count("confirm") == n
+    said = done.stderr.splitlines()
+    if n:
+        assert said[30 - n] == "The leading points are measured again."
+    assert len(said) == 30 + (n > 0)
+
+
+def test_more_to_confirm_than_runs_is_refused():
+    done = invoke("--confirm", "4", *GOOD)
+    assert done.exit_code == 2
+    assert "confirm must be less than evaluations" in done.stderr
+
+
 SLOW = """
 import os, subprocess, sys, time
 if os.path.exists(sys.argv[2]):

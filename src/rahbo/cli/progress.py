@@ -34,14 +34,26 @@ class Watch:
 
 
 @contextmanager
-def watch(out: Console, total: int, before: int) -> Iterator[Watch]:
-    """Show a run of ``total`` evaluations, ``before`` of which an earlier run made."""
-    made, lock = before, threading.Lock()
+def watch(
+    out: Console, total: int, before: int, confirming: Callable[[], bool] = lambda: False
+) -> Iterator[Watch]:
+    """Show a run of ``total`` evaluations, ``before`` of which an earlier run made.
+
+    Args:
+        out: Where to.
+        total: Evaluations of the whole run.
+        before: Those that an earlier run made.
+        confirming: Tells whether the leading points are measured again by now.
+    """
+    made, announced, lock = before, False, threading.Lock()
 
     def line(done: Done) -> None:
-        nonlocal made
+        nonlocal made, announced
         with lock:
             made += 1
+            if not announced and confirming():
+                announced = True
+                out.print("The leading points are measured again.")
             out.print(f"{made}/{total}  {_described(done)}", soft_wrap=True)
 
     if not out.is_terminal:
@@ -65,7 +77,8 @@ def watch(out: Console, total: int, before: int) -> Iterator[Watch]:
             if time.monotonic() - looked >= PAUSE:
                 with suppress(NotReadyError):
                     now = optimizer.recommend()
-                    live.update(task, state=f"so far {listed(now.params)}: {now.mean:.5g}")
+                    stage = "confirming" if confirming() else "so far"
+                    live.update(task, state=f"{stage} {listed(now.params)}: {now.mean:.5g}")
                 looked = time.monotonic()
 
         yield Watch(bar, state)

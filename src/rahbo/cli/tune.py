@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 import rahbo
+from rahbo.budget import Budget
 from rahbo.cli.config import Config, read_config
 from rahbo.cli.documents import about, document
 from rahbo.cli.options import chosen_direction, chosen_risk, goal_options, one_of
@@ -86,7 +87,7 @@ class Task:
         space: The parameters.
         template: The command.
         read: Finds the value in its output.
-        evaluations: How often it may run.
+        budget: How often it may run.
         stop: Ends that earlier.
         settings: Those of `Optimizer`.
     """
@@ -94,7 +95,7 @@ class Task:
     space: Mapping[str, Parameter]
     template: Template
     read: Reader
-    evaluations: int
+    budget: Budget
     stop: Stop | None
     settings: dict[str, Any]
 
@@ -122,7 +123,8 @@ class Task:
             "seed": given["seed"],
             "journal": given["journal"],
         }
-        return cls(space, template, _reader(ctx), given["evaluations"], _stop(ctx), settings)
+        budget = Budget(evaluations=given["evaluations"], confirm=given["confirm"])
+        return cls(space, template, _reader(ctx), budget, _stop(ctx), settings)
 
 
 def _repeats(repeats: str, setup: float | None) -> Repeats:
@@ -158,9 +160,9 @@ def _reader(ctx: click.Context) -> Reader:
 def run(task: Task, jobs: int, timeout: float | None) -> Result:
     """Evaluate until the budget is spent, and show how it goes."""
     optimizer = Optimizer(task.space, **task.settings)
-    total, made = task.evaluations, optimizer.n_evaluations
+    total, made = task.budget.evaluations or 0, optimizer.n_evaluations
     try:
-        with watch(console(stderr=True), total, made) as look:
+        with watch(console(stderr=True), total, made, lambda: whole.confirming) as look:
             program = Program(task.template, task.read, timeout, look.evaluated)
             pool = Pool(lambda: Workers(program, jobs), jobs)
 
@@ -168,7 +170,7 @@ def run(task: Task, jobs: int, timeout: float | None) -> Result:
                 look.told(optimizer)
                 pool.parallel = jobs + (jobs > 1 and program.mean_seconds < QUICK)
 
-            whole = Run(program, optimizer, evaluations=total, stop=task.stop, callback=told)
+            whole = Run(program, optimizer, task.budget, task.stop, told)
             try:
                 ended = in_parallel(whole, pool, timeout=None)
             finally:
@@ -223,6 +225,10 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
 @click.option(
     "--evaluations", type=click.IntRange(min=1), metavar="N",
     help="How often the program runs in all, failures and runs before a resumption included.",
+)  # fmt: skip
+@click.option(
+    "--confirm", type=click.IntRange(min=0), metavar="N",
+    help="The last N runs measure the leading points again.  [default: about a tenth]",
 )  # fmt: skip
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",

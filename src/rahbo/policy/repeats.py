@@ -15,6 +15,10 @@ from rahbo.observations import Observations
 
 # Repeats that agree to this share of the spread, at so many points, show no noise worth learning.
 NEGLIGIBLE, QUIET_POINTS = 0.01, 4
+# Values after which a setting may be used. With five, the noise std is between 0.65 and 2.4 times
+# the sample std (90 %, chi-squared with 4 degrees of freedom; with two it is 0.5 to 16 times), and
+# something that goes wrong one time in ten has shown itself with a probability of 0.41.
+CONFIRMED = 5
 
 
 class Repeats(ABC):
@@ -109,18 +113,8 @@ class Adaptive(Repeats):
             raise SettingsError(f"Adaptive needs a number >= 0 for setup, got {self.setup!r}.")
 
     def initial(self, observations: Observations | None) -> int:
-        """The least, or one once repeats agree at some points whose means all differ.
-
-        Where means are equal too, the outcomes are few, yes or no for example, and ties are luck.
-        """
-        repeated = np.zeros(0, dtype=bool) if observations is None else observations.count > 1
-        if observations is None or np.sum(repeated) < QUIET_POINTS:
-            return self.min
-        noise_std = float(np.sqrt(observations.sample_var[repeated].max()))
-        means = observations.mean[repeated]
-        spread = float(np.subtract(*np.quantile(means, [0.75, 0.25])))
-        differ = len(np.unique(means)) == len(means)
-        return 1 if differ and noise_std <= NEGLIGIBLE * spread else self.min
+        """The least, or one once the noise proves negligible."""
+        return 1 if observations is not None and is_quiet(observations) else self.min
 
     @property
     def most(self) -> int:
@@ -133,6 +127,20 @@ class Adaptive(Repeats):
         noise_var = max(float(model.noise.variance(x[None])[0]), model.min_noise_var)
         m = np.arange(1, self.max + 1)
         return int(m[np.argmax(np.log1p(m * var / noise_var) / (self.setup + m))])
+
+
+def is_quiet(observations: Observations) -> bool:
+    """Whether the noise is negligible: repeats agree at some points whose means all differ.
+
+    Where means are equal too, the outcomes are few, yes or no for example, and ties are luck.
+    """
+    repeated = observations.count > 1
+    if np.sum(repeated) < QUIET_POINTS:
+        return False
+    noise_std = float(np.sqrt(observations.sample_var[repeated].max()))
+    means = observations.mean[repeated]
+    spread = float(np.subtract(*np.quantile(means, [0.75, 0.25])))
+    return len(np.unique(means)) == len(means) and noise_std <= NEGLIGIBLE * spread
 
 
 def as_repeats(repeats: int | Repeats) -> Repeats:

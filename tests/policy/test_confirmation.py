@@ -1,0 +1,86 @@
+"""Which points are measured again, and how much of a budget that takes."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from rahbo.errors import SettingsError
+from rahbo.policy.confirmation import SMALLEST_BUDGET, Contest, share_of
+from rahbo.policy.repeats import CONFIRMED
+
+
+def contest(reported, tried, under_way=None):
+    zeros = np.zeros(len(reported), dtype=np.intp)
+    pending = zeros if under_way is None else np.array(under_way)
+    return Contest(np.array(reported, dtype=float), np.array(tried), pending)
+
+
+def test_the_reasons_for_five_values_are_true():
+    low, high = np.sqrt(4 / chi2.ppf([0.95, 0.05], 4))
+    assert (round(low, 2), round(high, 1)) == (0.65, 2.4)
+    low, high = np.sqrt(1 / chi2.ppf([0.95, 0.05], 1))
+    assert (round(low, 1), round(high)) == (0.5, 16)
+    assert round(1 - 0.9**CONFIRMED, 2) == 0.41
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "kept"), [(1, 0), (29, 0), (30, 5), (54, 5), (60, 6), (100, 10), (1000, 100)]
+)
+def test_about_a_tenth_of_a_budget_is_kept(evaluations, kept):
+    assert share_of(evaluations) == kept
+
+
+@given(st.integers(SMALLEST_BUDGET, 10**6))
+def test_a_share_is_enough_to_confirm_and_leaves_most_to_the_search(evaluations):
+    assert CONFIRMED <= share_of(evaluations) <= evaluations / 6
+
+
+def test_the_point_to_recommend_is_measured_until_it_is_confirmed():
+    assert contest([1, 3, 2], [9, 1, 1]).unconfirmed == 4
+    assert contest([1, 3, 2], [9, 1, 1]).again(1) == {1: 1}
+    assert contest([1, 3, 2], [9, 1, 1]).again(4) == {1: 4}
+    assert contest([1, 3, 2], [9, 7, 1]).unconfirmed == 0
+
+
+def test_then_it_is_measured_once_more_as_long_as_it_leads():
+    assert contest([1, 3, 2], [9, 7, 1]).again(1) == {1: 1}
+
+
+def test_what_is_made_at_the_same_time_goes_down_the_line():
+    assert contest([1, 3, 2], [2, 1, 1]).again(11) == {1: 4, 2: 4, 0: 3}
+    assert contest([1, 3, 2], [2, 6, 1]).again(3) == {1: 1, 2: 2}
+    # Where all have enough, the leader gets the rest.
+    assert contest([1, 3, 2], [5, 5, 5]).again(5) == {1: 3, 2: 1, 0: 1}
+
+
+def test_what_is_under_way_counts():
+    assert contest([1, 3, 2], [1, 1, 1], [0, 4, 0]).again(1) == {2: 1}
+    assert contest([1, 3, 2], [1, 1, 1], [0, 3, 0]).again(2) == {1: 1, 2: 1}
+    assert contest([1, 3, 2], [1, 1, 1], [0, 4, 0]).unconfirmed == 4
+
+
+def test_one_point_is_enough():
+    assert contest([0.5], [20]).again(3) == {0: 3}
+
+
+def test_of_equal_points_the_first_leads():
+    assert contest([2, 2], [1, 4]).again(1) == {0: 1}
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.0, 2.5, "3", None, True])
+def test_other_numbers_are_named(n):
+    with pytest.raises(SettingsError, match=r"confirm\(n\) needs a whole number >= 1, got"):
+        contest([1.0], [1]).again(n)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1, 1), st.integers(1, 9), st.integers(0, 6)), min_size=1),
+    st.integers(1, 40),
+)
+def test_any_number_is_handed_out_in_full(points, n):
+    reported, tried, under_way = zip(*points, strict=True)
+    chosen = contest(reported, tried, under_way).again(n)
+    assert sum(chosen.values()) == n
+    assert all(0 <= i < len(points) for i in chosen)
