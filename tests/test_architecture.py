@@ -80,7 +80,15 @@ INNER_ORDER = {
         "doubt",
         "strategies",
     ),
-    "report": ("posterior", "recommendation", "frontier", "unevenness", "diagnosis"),
+    "report": (
+        "posterior",
+        "gain",
+        "rules",
+        "recommendation",
+        "frontier",
+        "unevenness",
+        "diagnosis",
+    ),
 }
 SEES_ONLY = {
     "problems": {

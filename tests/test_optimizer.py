@@ -3,6 +3,7 @@
 import itertools
 import json
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,6 @@ from hypothesis import strategies as st
 
 import rahbo
 import rahbo.model.noise
-from rahbo import optimizer
 from rahbo.errors import (
     DataError,
     ExhaustedError,
@@ -588,7 +588,8 @@ def test_the_pessimistic_recommendation_maximises_the_bound_over_evaluated_point
     bound = units.shift + units.scale * b.f_lower - units.scale**2 * b.noise_upper
     best = opt.recommend()
     assert best.params == opt.space.decode(X[np.argmax(bound)])
-    assert opt.predict(best.params).risk_interval.lower == pytest.approx(bound.max())
+    assert best.pessimistic == best.score == pytest.approx(bound.max())
+    assert opt.predict(best.params).pessimistic == pytest.approx(bound.max())
 
 
 def test_a_recommendation_has_credible_intervals_at_the_level_asked_for():
@@ -602,11 +603,13 @@ def test_a_recommendation_has_credible_intervals_at_the_level_asked_for():
         ordered = [*lower, getattr(usual, name), *reversed(upper)]
         assert ordered == sorted(ordered)
         assert len(set(ordered)) == 7
-    assert 0.0 < usual.p_best == wide.p_best <= 1.0
-    assert usual.p_best + sum(other.p_best for other in usual.runner_ups) <= 1.0
+    assert narrow.gain.bound < usual.gain.bound < wide.gain.bound
+    assert usual.gain.expected == wide.gain.expected
+    assert usual.gain.level == 0.9
     for level in (0.0, 1.0, 90, "0.9", True, float("nan")):
-        with pytest.raises(SettingsError, match="level must be a probability"):
-            opt.recommend(level=level)
+        for ask in (opt.recommend, opt.frontier, partial(opt.predict, usual.params)):
+            with pytest.raises(SettingsError, match="level must be a probability"):
+                ask(level=level)
 
 
 def test_prediction_in_user_units_agrees_with_the_model():
@@ -619,7 +622,11 @@ def test_prediction_in_user_units_agrees_with_the_model():
     units = opt.model.learned
     assert one.mean == pytest.approx(units.shift + units.scale * mu[0])
     width = one.mean_interval.upper - one.mean_interval.lower
-    assert width == pytest.approx(2 * units.scale * sigma[0])
+    assert one.level == 0.9
+    assert width > 3.0 * units.scale * sigma[0]
+    narrow = opt.predict(p, level=0.5)
+    assert narrow.mean_interval.upper < one.mean_interval.upper
+    assert narrow.mean == one.mean
     assert one.risk == pytest.approx(one.mean - one.noise_std**2)
     assert "mean" in str(one)
 
@@ -637,32 +644,18 @@ def test_each_strategy_reports_by_its_own_bound():
         assert opt.recommend().params == expected
 
 
-@pytest.mark.parametrize("strategy", [Rahbo(), RahboUS(2), GPUCB()])
-@pytest.mark.parametrize("direction", ["maximize", "minimize"])
-def test_recommendations_are_those_of_each_rule(strategy, direction):
-    opt = run(12, strategy=strategy, direction=direction)
-    found = opt.recommendations()
-    assert list(found) == ["pessimistic", "own_round", "best_observed", "empirical"]
-    for rule, record in found.items():
-        alone = opt.recommend(rule=rule)
-        assert (record.rule, record.params) == (rule, alone.params)
-        assert (record.sample_mean, record.sample_std) == (alone.sample_mean, alone.sample_std)
-        for name in ("mean", "mean_interval", "noise_std", "noise_std_interval", "risk_interval"):
-            assert getattr(record, name) == pytest.approx(getattr(alone, name), rel=1e-9), name
-        assert (record.p_best, record.level) == (alone.p_best, 0.9)
-
-
-def test_recommendations_leave_out_own_round_until_a_chosen_point_is_told():
+def test_the_own_round_rule_needs_a_chosen_point_that_was_told():
     opt = rahbo.Optimizer(SQUARE, seed=0, n_initial=3, repeats=3)
-    with pytest.raises(NotReadyError, match="Nothing has been told"):
-        opt.recommendations()
     for params, values in data_of(3):
         opt.tell(params, values)
     s = opt.ask()
     assert opt.trials[-1].source == "strategy"
-    assert list(opt.recommendations()) == ["pessimistic", "best_observed", "empirical"]
+    with pytest.raises(NotReadyError, match="own_round"):
+        opt.recommend(rule="own_round")
     opt.tell(s, [0.1, 0.2, 0.3])
-    assert opt.recommendations()["own_round"].params == s.params
+    found = opt.recommend(rule="own_round")
+    assert found.params == s.params
+    assert found.score == opt.trials[-1].own_bound
 
 
 def test_a_cancelled_revisit_counts_for_the_own_round_rule_and_teaches_nothing():
@@ -671,21 +664,13 @@ def test_a_cancelled_revisit_counts_for_the_own_round_rule_and_teaches_nothing()
     for values in ([0.1, 0.2, 0.3], [0.5, 0.6, 0.7]):
         opt.tell(opt.ask(), values)
     before = opt.observations
-    assert "own_round" not in opt.recommendations()
     s = opt.ask()
-    assert "own_round" not in opt.recommendations()
+    with pytest.raises(NotReadyError, match="own_round"):
+        opt.recommend(rule="own_round")
     opt.cancel(s)
-    assert opt.recommendations()["own_round"].params == s.params
     assert opt.recommend(rule="own_round").params == s.params
     np.testing.assert_array_equal(opt.observations.values, before.values)
     assert opt.n_evaluations == 6
-
-
-def test_recommendations_look_at_the_bound_once(monkeypatch):
-    opt, looks, look = run(10), [], optimizer.values
-    monkeypatch.setattr(optimizer, "values", lambda *args: looks.append(args) or look(*args))
-    assert len(opt.recommendations()) == 4
-    assert len(looks) == 1
 
 
 def test_another_risk_measure_suits_only_rules_that_ask_for_one():

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rahbo.errors import NotReadyError
-from rahbo.ledger import Trial, observations_of
+from rahbo.ledger import Trial, observations_of, outcomes_of
 from rahbo.model.joint import Learned, MeanNoiseModel
 from rahbo.observations import Observations
+from rahbo.policy.feasibility import Success
+from rahbo.policy.search import Domain
 from rahbo.settings import Settings
 
 
@@ -71,6 +73,16 @@ def believed_after(
         stage = max((s for s in stages if s <= len(rounds)), default=stages[0])
         observations = observations_of(rounds, settings.sign)
         yield observations, settings.model.condition(observations, fits[first, stage].learned)
+
+
+def whole_domain(trials: Iterable[Trial], observations: Observations, settings: Settings) -> Domain:
+    """Where the best setting may lie: a point that has its repeats may be it, none is left out.
+
+    Where evaluations failed before, the chance of success is part of it: what cannot be evaluated
+    is not a rival.
+    """
+    success = Success.learn(*outcomes_of(trials))
+    return Domain(settings.space, observations.best_first(), frozenset(), success)
 
 
 def fits_before(fits: Fits, trial: Trial) -> Fits:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, get_args, overload
+from typing import Any, overload
 
 import numpy as np
 
 from rahbo.arrays import Array
-from rahbo.belief import Fits, believe, fits_before, valued
+from rahbo.belief import Fits, believe, fits_before, valued, whole_domain
 from rahbo.checks import is_whole
 from rahbo.errors import DataError, SettingsError
 from rahbo.files import Path
@@ -37,7 +37,7 @@ from rahbo.model.joint import MeanNoiseModel, Outputs, Standardized
 from rahbo.model.kernels import Kernel, Matern52
 from rahbo.model.noise import LogNoise, NoiseModel
 from rahbo.observations import Observations
-from rahbo.policy.acquisition import pessimistic
+from rahbo.policy.acquisition import RiskBound
 from rahbo.policy.confirmation import Contest
 from rahbo.policy.repeats import CONFIRMED, Adaptive, Repeats
 from rahbo.policy.search import Domain, values
@@ -46,7 +46,9 @@ from rahbo.proposal import Proposal, contest_between, propose, propose_design, w
 from rahbo.report import recommendation as report
 from rahbo.report.diagnosis import Diagnosis, diagnose
 from rahbo.report.frontier import Frontier, frontier
-from rahbo.report.recommendation import Prediction, Recommendation, Rule
+from rahbo.report.posterior import LEVEL, check_level
+from rahbo.report.recommendation import Prediction, Recommendation
+from rahbo.report.rules import Rule, check_rule
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.settings import Direction, Refit, make_settings
 from rahbo.space import Candidates, Space
@@ -327,7 +329,7 @@ class Optimizer:
     # -- reporting ---------------------------------------------------------------------------
 
     def recommend(self, *, rule: Rule = "pessimistic", risk: RiskMeasure | None = None,
-                  level: float = 0.9) -> Recommendation:  # fmt: skip
+                  level: float = LEVEL) -> Recommendation:  # fmt: skip
         """The point to use, among those evaluated, and what is known of it.
 
         Args:
@@ -335,49 +337,45 @@ class Optimizer:
                 lower bound at the time a point was chosen (Corollary 1.1); ``"best_observed"``,
                 the best sample mean; ``"empirical"``, the best risk of sample mean and variance.
             risk: Another risk measure than the run's, for the rules ``"pessimistic"`` and
-                ``"empirical"``. The pessimistic bound then decides whatever the strategy.
-            level: The probability with which each interval of the record holds the truth.
+                ``"empirical"``, at the bounds of mean and noise that the strategy reports by.
+            level: The probability of each interval, and of the bound on what may be gained.
         """
-        report.check_rule(rule, risk)
-        report.check_level(level)
-        return self._recommend([rule], risk, level)[rule]
-
-    def recommendations(self) -> dict[Rule, Recommendation]:
-        """What `recommend` gives by each rule, at about the cost of one.
-
-        ``"own_round"`` is missing until a point that the strategy chose is told.
-        """
+        check_rule(rule, risk)
+        check_level(level)
+        settings = self.settings
         with one_blas_thread():
-            own = own_bounds(self._trials.values(), self._model()[0])
-        chosen = not np.isnan(own).all()
-        return self._recommend([r for r in get_args(Rule) if chosen or r != "own_round"])
-
-    def _recommend(self, rules: list[Rule], other: RiskMeasure | None = None, level: float = 0.9
-                   ) -> dict[Rule, Recommendation]:  # fmt: skip
-        settings, risk = self.settings, other or self.settings.risk
-        lower = pessimistic if other else settings.strategy.report_bound
-        with one_blas_thread():
-            observations, model = self._model()
-            bound = values(lower(model, risk), observations.X)
-            own = own_bounds(self._trials.values(), observations)
-            found = report.recommendations(
-                rules, observations, model, risk, space=self.space, bound=bound,
-                own_bound=own, level=level, seed=settings.seed,
+            observations, trials = self._model()[0], self._trials.values()
+            found = report.recommendation(
+                rule, observations, self._report_bound(risk), risk or settings.risk,
+                domain=replace(whole_domain(trials, observations, settings), space=self.space),
+                own_bound=own_bounds(trials, observations),
+                level=level, seed=settings.seed, revisit=settings.revisit,
             )  # fmt: skip
-        return found if settings.sign > 0 else {r: record.negated() for r, record in found.items()}
+        return found if settings.sign > 0 else found.negated()
 
-    def frontier(self) -> Frontier:
+    def _report_bound(self, other: RiskMeasure | None = None) -> RiskBound:
+        """The lower bound that the strategy reports by, or the same of another risk measure."""
+        model = self._model()[1]
+        bound = self.settings.strategy.report_bound(model, self.settings.risk)
+        if other is None:
+            return bound
+        return replace(bound, risk=other.standardised(model.learned.shift, model.learned.scale))
+
+    def frontier(self, *, level: float = LEVEL) -> Frontier:
         """Mean against noise of the evaluated points, and what each alpha would report.
 
-        It needs no new evaluation, so that alpha may be chosen after looking at it.
+        It needs no new evaluation, so that alpha may be chosen after looking at it. At the run's
+        own alpha it names the recommended point. A strategy that ignores the noise, `GPUCB`,
+        recommends what alpha = 0 does; for other alphas it shows the pessimistic choice.
+
+        Args:
+            level: The probability of each interval of the records.
         """
-        settings, space = self.settings, self.space
+        check_level(level)
+        settings = self.settings
         with one_blas_thread():
-            observations, model = self._model()
-            legal = space.is_valid(observations.X)
-            X, count = observations.X[legal], observations.count[legal]
-            params = [space.decode(x) for x in X]
-            found = frontier(model, settings.risk, X, params, count)
+            observations, bound = self._model()[0], self._report_bound()
+            found = frontier(bound, settings.risk, observations, self.space, level)
         return found if settings.sign > 0 else found.negated()
 
     def diagnose(self) -> Diagnosis:
@@ -391,20 +389,22 @@ class Optimizer:
         return found if settings.sign > 0 else found.negated()
 
     @overload
-    def predict(self, params: Params) -> Prediction: ...
+    def predict(self, params: Params, *, level: float = LEVEL) -> Prediction: ...
 
     @overload
-    def predict(self, params: Iterable[Params]) -> list[Prediction]: ...
+    def predict(self, params: Iterable[Params], *, level: float = LEVEL) -> list[Prediction]: ...
 
-    def predict(self, params: Params | Iterable[Params]) -> Prediction | list[Prediction]:
-        """What is believed of a point, or of each of several points."""
-        several = [params] if isinstance(params, Mapping) else list(params)
+    def predict(self, params: Params | Iterable[Params], *, level: float = LEVEL
+                ) -> Prediction | list[Prediction]:  # fmt: skip
+        """What is believed of a setting, or of each of several, with intervals at ``level``."""
+        check_level(level)
+        several = [dict(p) for p in ([params] if isinstance(params, Mapping) else params)]
         X = np.array([self.settings.space.encode(p) for p in several])
         if not several:
             return []
         with one_blas_thread():
-            model = self._model()[1]
-            records = report.predict(model, self.settings.risk, X, [dict(p) for p in several])
+            bound = self._report_bound()
+            records = report.predict(bound, self.settings.risk, X, several, level)
         if self.settings.sign < 0:
             records = [record.negated() for record in records]
         return records[0] if isinstance(params, Mapping) else records

@@ -1,24 +1,31 @@
-"""When a run has learned enough to end before its budget is spent."""
+"""When a run has learned enough to end before its budget is spent.
+
+Both criteria go by what a recommendation says of other settings: its ``gain``, over the whole
+space. What the evaluated points leave open is looked at first, as that costs no search.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from rahbo.arrays import Array
+from rahbo.belief import whole_domain
 from rahbo.checks import is_finite
 from rahbo.errors import SettingsError
-from rahbo.ledger import outcomes_of
 from rahbo.optimizer import Optimizer
-from rahbo.policy.acquisition import optimistic, pessimistic
-from rahbo.policy.feasibility import Success
-from rahbo.policy.search import Domain, maximise, values
-from rahbo.report.posterior import joint_posterior, leading
+from rahbo.report.gain import Gain, among, prospects
+from rahbo.report.posterior import LEVEL, pessimistic_values
+from rahbo.report.rules import best_scored
 from rahbo.threads import one_blas_thread
 
-__all__ = ["Gap", "PBest", "Stop", "optimality_gap"]
+__all__ = ["Gap", "PBest", "Stop", "shortfalls"]
+
+# How far a probability from the draws of the evaluated points alone may be off by chance.
+SLACK = 0.03
 
 
 class Stop(ABC):
@@ -31,13 +38,13 @@ class Stop(ABC):
 
 @dataclass(frozen=True)
 class PBest(Stop):
-    """The recommended point is the best of the evaluated ones with some probability.
+    """No other setting is better than the recommended one, with some probability.
 
-    P(risk of the recommended point >= risk of every rival - within) >= level
+    P(risk of the recommended setting >= risk of every other one - within) >= level
 
-    Rivals are the evaluated points, as for ``Recommendation.p_best``, and the point of the space
-    with the largest optimistic value: what no one tried may be better too. Points close to each
-    other share the probability of being the best, so that a continuous space needs a ``within``.
+    Other settings are those of the whole space, tried or not. On a list it is
+    ``Recommendation.p_best``. Settings close to each other share the probability of being the best,
+    so that a continuous space needs a ``within``.
 
     Attributes:
         level: The probability, between 0 and 1.
@@ -59,31 +66,17 @@ class PBest(Stop):
 
     def is_met(self, optimizer: Optimizer) -> bool:
         """Whether the recommendation is that sure."""
-        X = _evaluated(optimizer)
-        if len(X) == 0 or self._probability(optimizer, X) < self.level:
-            return False
-        rival = _most_promising(optimizer)
-        if (rival == X).all(axis=1).any():
-            return True
-        return self._probability(optimizer, np.vstack([X, rival])) >= self.level
-
-    def _probability(self, optimizer: Optimizer, X: Array) -> float:
-        """That of the best lower bound among ``X (n, d)``, evaluated points first."""
-        settings, model = optimizer.settings, optimizer.model
-        with one_blas_thread():
-            bound = values(settings.strategy.report_bound(model, settings.risk), X)
-            reported = int(np.argmax(bound[: len(_evaluated(optimizer))]))
-            points = np.union1d(leading(model, settings.risk, X), reported)
-            posterior = joint_posterior(model, settings.risk, X, points, settings.seed)
-        short = posterior.risk.max(axis=1) - posterior.risk[:, points == reported][:, 0]
-        return float(np.mean(short <= self.within))
+        return _holds(
+            bool(np.mean(short <= self.within) >= self.level - slack)
+            for short, slack in shortfalls(optimizer)
+        )
 
 
 @dataclass(frozen=True)
 class Gap(Stop):
-    """No point can be better than the recommended one by more than this, as far as is known.
+    """No setting is better than the recommended one by more than this, with 90 % probability.
 
-    max over the space of R(ucb_f, lcb_var) - max over evaluated points of R(lcb_f, ucb_var)
+    It is met once ``Recommendation.gain.bound`` is at most ``width``.
 
     Attributes:
         width: The largest difference in risk value that does not matter, in user units.
@@ -98,50 +91,37 @@ class Gap(Stop):
             )
 
     def is_met(self, optimizer: Optimizer) -> bool:
-        """Whether the bounds are that close."""
-        X = _evaluated(optimizer)
-        # What the evaluated points leave open costs no search.
-        if len(X) == 0 or _difference(optimizer, X, X) > self.width:
-            return False
-        return optimality_gap(optimizer) <= self.width
+        """Whether no more can be gained."""
+        return _holds(
+            Gain.of(short, LEVEL - slack).bound <= self.width
+            for short, slack in shortfalls(optimizer)
+        )
 
 
-def optimality_gap(optimizer: Optimizer) -> float:
-    """The largest optimistic value over the space less the largest pessimistic one evaluated.
+def shortfalls(optimizer: Optimizer) -> Iterator[tuple[Array, float]]:
+    """Draws of how far the recommended setting is below the best, ``(n,)``, in user units.
 
-    In user units; infinite before a point that satisfies ``valid`` is told.
+    First below the best of the evaluated settings, then, after a search, below the best of the
+    whole space. Beside each stands by how much its probabilities may be off. None before a point
+    that satisfies ``valid`` is told.
     """
-    X = _evaluated(optimizer)
-    if len(X) == 0:
-        return np.inf
-    return _difference(optimizer, np.vstack([X, _most_promising(optimizer)]), X)
-
-
-def _difference(optimizer: Optimizer, X: Array, evaluated: Array) -> float:
-    """The largest optimistic value at ``X`` less the largest pessimistic one at ``evaluated``."""
-    model, risk = optimizer.model, optimizer.settings.risk
+    settings, observations, model = optimizer.settings, optimizer.observations, optimizer.model
+    bound = settings.strategy.report_bound(model, settings.risk)
     with one_blas_thread():
-        best = np.max(values(optimistic(model, risk), X))
-        sure = np.max(values(pessimistic(model, risk), evaluated))
-    return float(model.learned.scale * (best - sure))
-
-
-def _evaluated(optimizer: Optimizer) -> Array:
-    """The points that may be recommended, ``(n, d)``."""
-    X = optimizer.observations.X
-    return np.asarray(X[optimizer.settings.space.is_valid(X)])
-
-
-def _most_promising(optimizer: Optimizer) -> Array:
-    """The point of the space with the largest optimistic value, ``(1, d)``.
-
-    Where evaluations failed before, values are weighed as they are for a proposal: what cannot be
-    evaluated is no rival.
-    """
-    settings, model = optimizer.settings, optimizer.model
-    success = Success.learn(*outcomes_of(optimizer.trials))
-    # A point that has its repeats may be the best too: none is left out.
-    domain = Domain(settings.space, optimizer.observations.best_first(), frozenset(), success)
-    rng = np.random.default_rng([settings.seed, 3, len(optimizer.trials)])
+        worst = pessimistic_values(bound, observations.X)[2]
+        legal = settings.space.is_valid(observations.X)
+    if not legal.any():
+        return
+    first = observations.X[best_scored(np.where(legal, worst, np.nan))]
     with one_blas_thread():
-        return maximise(optimistic(model, settings.risk), domain, rng)[None]
+        tried = among(model, settings.risk, first, observations.X[legal], settings.seed)
+    yield tried.shortfall(first[0]), SLACK
+    with one_blas_thread():
+        domain = whole_domain(optimizer.trials, observations, settings)
+        whole = prospects(model, settings.risk, domain, first, settings.seed)
+    yield whole.shortfall(first[0]), 0.0
+
+
+def _holds(looks: Iterator[bool]) -> bool:
+    """Whether there is something to look at and all of it holds. Ends at what does not."""
+    return next(looks, False) and all(looks)

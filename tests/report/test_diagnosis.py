@@ -12,8 +12,8 @@ from rahbo.errors import NotReadyError
 from rahbo.model.gp import GP
 from rahbo.model.noise import LogNoise
 from rahbo.model.variance import KnownNoise, KnownPosterior
+from rahbo.report import posterior
 from rahbo.report.diagnosis import (
-    DRAWS,
     Calibration,
     Diagnosis,
     InputNoise,
@@ -162,7 +162,10 @@ def test_a_choice_is_one_input():
 
 
 @pytest.mark.parametrize("preset", [{}, rahbo.paper_preset(alpha=0.4)], ids=["default", "paper"])
-def test_gains_have_the_moments_of_both_posteriors(preset):
+def test_gains_have_the_moments_of_both_posteriors(preset, monkeypatch):
+    # This test depends on how draws get their tails: so many degrees of freedom are Gaussian ones.
+    monkeypatch.setattr(posterior, "DOF", 1e6)
+    monkeypatch.setattr(posterior, "DRAWS", n_draws := 4000)
     opt = optimizer(
         20, 5, noise_std=lambda p: 0.3 + p["x"], **{**preset, "risk": rahbo.MeanVariance(0.4)}
     )
@@ -181,8 +184,8 @@ def test_gains_have_the_moments_of_both_posteriors(preset):
     mean -= 0.4 * scale**2 * contrast @ v
     var += (0.4 * scale**2) ** 2 * contrast @ V @ contrast
     gain = risk_gain(model, opt.settings.risk, X)
-    assert gain.shape == (DRAWS,)
-    assert np.mean(gain) == pytest.approx(mean, abs=5.0 * math.sqrt(var / DRAWS))
+    assert gain.shape == (n_draws,)
+    assert np.mean(gain) == pytest.approx(mean, abs=5.0 * math.sqrt(var / n_draws))
     assert np.std(gain) == pytest.approx(math.sqrt(var), rel=0.15)
 
 
@@ -193,11 +196,10 @@ def test_certain_noise_leaves_the_mean_uncertain():
     a, b = (opt.settings.space.decode(x)["x"] for x in X)
     mu, _ = model.mean.predict(X)
     expected = scale * (mu[0] - mu[1]) - (math.sqrt(1.0 + a) - math.sqrt(1.0 + b))
-    F = model.mean.covariance(X)
-    std = scale * math.sqrt(F[0, 0] + F[1, 1] - 2 * F[0, 1])
     gain = risk_gain(model, opt.settings.risk, X)
-    assert np.mean(gain) == pytest.approx(expected, abs=5.0 * std / math.sqrt(DRAWS))
-    assert np.std(gain) == pytest.approx(std, rel=0.1)
+    low, middle, high = np.quantile(gain, [0.25, 0.5, 0.75])
+    assert low < high
+    assert middle == pytest.approx(expected, abs=0.15 * (high - low))
 
 
 def risky(alpha):
@@ -287,8 +289,12 @@ def test_points_that_are_not_valid_do_not_count():
 def test_repeats_halve_what_the_other_points_leave_unknown(run):
     model, observations = run.model, run.observations
     records = run.predict([run.settings.space.decode(x) for x in observations.X])
-    best = max(r.risk_interval.lower for r in records)
-    leading = [i for i, r in enumerate(records) if r.risk_interval.upper >= best]
+    best = max(r.pessimistic for r in records)
+    b, units = model.belief(observations.X), model.learned
+    top = run.settings.risk.value(
+        units.shift + units.scale * b.f_upper, units.scale**2 * b.noise_lower
+    )
+    leading = [i for i in range(len(records)) if top[i] >= best]
     unit = model.learned.scale**2
     ratios = [
         records[i].noise_std ** 2 / (unit * left_out(model, observations, i)[1]) for i in leading
@@ -381,7 +387,15 @@ def test_any_table_has_a_page(make):
 def test_the_printed_page():
     bold, careful = (
         Prediction(
-            {"x": x}, m, Interval(m - 1, m + 1), s, Interval(s, s), m, Interval(m - 1, m + 1)
+            {"x": x},
+            m,
+            Interval(m - 1, m + 1),
+            s,
+            Interval(s, s),
+            m,
+            Interval(m - 1, m + 1),
+            0.9,
+            m - 1,
         )
         for x, m, s in ((1.0, 5.0, 2.0), (0.2, 4.0, 0.5))
     )

@@ -1,22 +1,25 @@
-"""Records in user units against the bounds they come from, and each rule by hand."""
+"""Records in user units against the posteriors they come from."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import rahbo
-from rahbo.errors import NotReadyError, SettingsError
-from rahbo.observations import Observations
-from rahbo.report import posterior
+from rahbo.model.noise import KnownNoise
+from rahbo.policy.acquisition import pessimistic
+from rahbo.policy.repeats import CONFIRMED, Folds
+from rahbo.policy.strategies import GPUCB, RahboUS, TopTwo
+from rahbo.report.gain import Gain
+from rahbo.report.posterior import marginals, pessimistic_values
 from rahbo.report.recommendation import (
     Interval,
     Prediction,
     Recommendation,
     RunnerUp,
-    check_rule,
-    choose,
     predict,
-    recommendations,
 )
+from rahbo.report.rules import choices
 
 PREDICTION = Prediction(
     {"lr": 0.012345678, "kind": "a", "n": 3},
@@ -26,88 +29,9 @@ PREDICTION = Prediction(
     noise_std_interval=Interval(0.25, 1.0),
     risk=1.75,
     risk_interval=Interval(0.0, 3.4375),
+    level=0.95,
+    pessimistic=0.25,
 )
-# Sample means 2, 3, 1 and 5; sample variances 1, 9, none and 16.
-DATA = Observations.from_rounds(
-    [np.array([x]) for x in (0.1, 0.2, 0.3, 0.4)],
-    [[1.0, 2.0, 3.0], [0.0, 3.0, 6.0], [1.0], [1.0, 5.0, 9.0]],
-)
-NONE = np.full(4, np.nan)
-
-
-def chosen(rule, bound=(0.0, 0.0, 0.0, 0.0), own=NONE, risk=None, data=DATA, legal=True):
-    return choose(
-        rule,
-        data,
-        bound=np.array(bound)[: data.n],
-        own_bound=np.array(own)[: data.n],
-        risk=risk or rahbo.MeanVariance(1.0),
-        legal=np.broadcast_to(legal, data.n),
-    )
-
-
-# -- rules ---------------------------------------------------------------------------------------
-
-
-def test_pessimistic_takes_the_largest_bound_now():
-    assert chosen("pessimistic", bound=(-3.0, -1.0, -2.0, -9.0), own=(9.0, 0.0, 0.0, 0.0)) == 1
-
-
-def test_own_round_takes_the_largest_bound_then_and_skips_points_never_asked():
-    own = (np.nan, -5.0, -4.0, np.nan)
-    assert chosen("own_round", bound=(9.0, 8.0, 1.0, 7.0), own=own) == 2
-
-
-def test_own_round_needs_a_point_of_the_strategy():
-    with pytest.raises(NotReadyError, match=r"own_round.*chosen by the strategy"):
-        chosen("own_round")
-
-
-def test_best_observed_takes_the_largest_sample_mean():
-    assert chosen("best_observed") == 3
-
-
-@pytest.mark.parametrize(
-    ("alpha", "expected"), [(0.0, 3), (0.1, 3), (0.18, 3), (0.22, 0), (5.0, 0)]
-)
-def test_empirical_takes_the_largest_risk_of_the_samples(alpha, expected):
-    # 2 - alpha, 3 - 9 alpha, not counted, 5 - 16 alpha: the first passes the last at 0.2, and
-    # the second is never the best.
-    assert chosen("empirical", risk=rahbo.MeanVariance(alpha)) == expected
-
-
-def test_empirical_counts_a_single_value_only_among_single_values():
-    single = Observations.from_rounds([np.array([x]) for x in (0.1, 0.2, 0.3)], [[1.0], [4.0], [2]])
-    assert chosen("empirical", data=single) == 1
-    lucky = Observations.from_rounds([np.array([0.1]), np.array([0.2])], [[99.0], [1.0, 2.0]])
-    assert chosen("empirical", data=lucky) == 1
-
-
-def test_empirical_uses_the_risk_measure_it_is_given():
-    # 2 - 1, 3 - 3 and 5 - 4 at kappa = 1; then the noisy one falls behind.
-    for kappa, expected in [(0.9, 3), (1.1, 0)]:
-        assert chosen("empirical", risk=rahbo.MeanStd(kappa)) == expected
-
-
-def test_points_that_are_not_legal_are_passed_over():
-    bound = (-3.0, -1.0, -2.0, -9.0)
-    assert chosen("pessimistic", bound=bound, legal=(True, False, True, True)) == 2
-    assert chosen("best_observed", legal=(True, True, True, False)) == 1
-    with pytest.raises(NotReadyError, match="satisfies valid="):
-        chosen("pessimistic", bound=bound, legal=False)
-
-
-@pytest.mark.parametrize("rule", ["luckiest", "", None])
-def test_other_rules_are_named(rule):
-    with pytest.raises(SettingsError, match="rule must be one of pessimistic, own_round"):
-        check_rule(rule, None)
-
-
-@pytest.mark.parametrize("rule", ["own_round", "best_observed"])
-def test_rules_that_need_no_risk_measure_take_none(rule):
-    check_rule(rule, None)
-    with pytest.raises(SettingsError, match=rule):
-        check_rule(rule, rahbo.MeanVariance(1.0))
 
 
 # -- records -------------------------------------------------------------------------------------
@@ -118,7 +42,7 @@ def test_negating_swaps_the_ends_and_leaves_the_noise():
     assert negated.mean == -2.0
     assert negated.mean_interval == (-3.5, -1.0)
     assert negated.risk_interval == (-3.4375, 0.0)
-    assert negated.risk == -1.75
+    assert (negated.risk, negated.pessimistic, negated.level) == (-1.75, -0.25, 0.95)
     assert (negated.noise_std, negated.noise_std_interval) == (0.5, (0.25, 1.0))
     assert negated.params == PREDICTION.params
     assert negated.negated() == PREDICTION
@@ -126,147 +50,210 @@ def test_negating_swaps_the_ends_and_leaves_the_noise():
 
 RECOMMENDATION = Recommendation(
     **vars(PREDICTION),
-    level=0.95,
-    p_best=0.625,
-    runner_ups=(
-        RunnerUp({"lr": 0.02, "kind": "b", "n": 4}, 1.5, 0.25),
-        RunnerUp({"lr": 0.5, "kind": "a", "n": 5}, -1.25, 0.125),
-    ),
     rule="empirical",
+    score=1.5,
     n_evaluations=3,
     sample_mean=3.0,
     sample_std=2.0,
+    gain=Gain(0.0042, 0.0213, 0.95),
+    runner_ups=(
+        RunnerUp({"lr": 0.02, "kind": "b", "n": 4}, 1.5, 1.25, Gain(0.125, 0.5, 0.95)),
+        RunnerUp({"lr": 0.5, "kind": "a", "n": 5}, -1.25, 1.0, Gain(0.0625, 0.25, 0.95)),
+    ),
+    p_best=0.625,
+    confirm=2,
 )
 
 
-def test_negating_a_recommendation_leaves_its_probabilities():
+def test_negating_a_recommendation_leaves_its_gains():
     negated = RECOMMENDATION.negated()
     assert (negated.sample_mean, negated.sample_std, negated.mean) == (-3.0, 2.0, -2.0)
-    assert (negated.p_best, negated.level, negated.n_evaluations) == (0.625, 0.95, 3)
-    assert [(r.risk, r.p_best) for r in negated.runner_ups] == [(-1.5, 0.25), (1.25, 0.125)]
+    assert (negated.score, negated.pessimistic) == (-1.5, -0.25)
+    assert (negated.p_best, negated.gain) == (RECOMMENDATION.p_best, RECOMMENDATION.gain)
+    assert (negated.confirm, negated.n_evaluations) == (2, 3)
+    assert [(r.risk, r.score) for r in negated.runner_ups] == [(-1.5, -1.25), (1.25, -1.0)]
+    assert negated.runner_ups[0].gain == RECOMMENDATION.runner_ups[0].gain
     assert negated.negated() == RECOMMENDATION
 
 
 def test_the_printed_record():
     lines = str(PREDICTION).splitlines()
     assert lines[0] == "lr=0.0123457, kind=a, n=3"
-    assert lines[1].split() == ["mean", "2", "[1,", "3.5]"]
-    assert lines[2].split() == ["noise", "std", "0.5", "[0.25,", "1]"]
-    assert lines[3].split() == ["risk", "value", "1.75", "[0,", "3.4375]"]
+    assert lines[1].split() == ["mean", "2", "95", "%", "interval", "[1,", "3.5]"]
+    assert lines[2].split() == ["noise", "std", "0.5", "95", "%", "interval", "[0.25,", "1]"]
+    assert lines[3].split() == ["risk", "value", "1.75", "95", "%", "interval", "[0,", "3.4375]"]
+    assert lines[4].split() == ["pessimistic", "0.25"]
     printed = str(RECOMMENDATION).splitlines()
-    assert printed[:3] == lines[:3]
-    assert printed[3] == f"{lines[3]}   at 95 %"
-    assert printed[4].split() == ["P(best)", "0.62", "of", "the", "evaluated", "points"]
-    assert printed[5].split() == ["evaluated", "3", "times"]
-    assert printed[6] == "runner-up  lr=0.02, kind=b, n=4: risk value 1.5, P(best) 0.25"
-    assert len(printed) == 8
+    assert printed[:5] == lines
+    assert " ".join(printed[5].split()) == "score 1.5 risk value of its own measurements, decided"
+    assert printed[6].split() == ["measured", "3", "times"]
+    assert printed[7].split() == ["P(best)", "0.62", "of", "the", "settings", "of", "the", "list"]
+    assert printed[8] == (
+        "With 95 % probability no other setting is better by more than 0.021. "
+        "The expected gain is 0.0042."
+    )
+    assert printed[9] == "Measure this setting 2 more times before you rely on it."
+    assert printed[10] == (
+        "runner-up  lr=0.02, kind=b, n=4: risk value 1.5, expected gain 0.12, "
+        "with 95 % probability at most 0.5"
+    )
+    assert len(printed) == 12
 
 
-# -- recommendations -----------------------------------------------------------------------------
+def test_what_does_not_apply_is_not_printed():
+    usual = replace(RECOMMENDATION, rule="pessimistic", p_best=None, confirm=0, runner_ups=())
+    printed = str(usual).splitlines()
+    assert printed[4].split() == ["pessimistic", "0.25", "decided"]
+    assert printed[5].split() == ["measured", "3", "times"]
+    assert len(printed) == 7
+    assert usual.advice == ""
+    once = replace(usual, confirm=1, n_evaluations=1)
+    assert once.advice == "Measure this setting once more before you rely on it."
+    assert str(once).splitlines()[5].split() == ["measured", "1", "time"]
 
 
-def reported(opt, rules=("pessimistic",), bound=None, **changed):
-    n = opt.observations.n
-    arguments = {
-        "space": opt.settings.space,
-        "bound": np.zeros(n) if bound is None else np.array(bound),
-        "own_bound": np.full(n, np.nan),
-        "level": 0.9,
-        "seed": 5,
-    }
-    risk = opt.settings.risk
-    return recommendations(list(rules), opt.observations, opt.model, risk, **arguments | changed)
+# -- what is recommended -------------------------------------------------------------------------
 
 
-def three_points(means=(0.0, 1.0, 1.1), spread=0.4, **settings):
+def three_points(means=(0.0, 1.0, 1.1), spread=0.4, k=9, **settings):
     rng = np.random.default_rng(2)
     rows = rahbo.Candidates([{"x": float(i)} for i in range(len(means))])
-    data = [({"x": float(i)}, m + spread * rng.standard_normal(9)) for i, m in enumerate(means)]
+    data = [({"x": float(i)}, m + spread * rng.standard_normal(k)) for i, m in enumerate(means)]
     return rahbo.Optimizer(rows, seed=0, data=data, **settings)
 
 
 def test_what_was_measured_is_part_of_the_record():
-    opt = three_points()
-    opt.tell({"x": 0.0}, 0.25)
+    opt = three_points((5.0, 0.0, 0.0))
+    opt.tell({"x": 0.0}, 4.75)
     data = opt.observations
-    found = reported(opt, bound=(1.0, 0.0, 0.0))["pessimistic"]
+    found = opt.recommend()
     assert (found.rule, found.n_evaluations, found.params) == ("pessimistic", 10, {"x": 0.0})
     assert found.sample_mean == data.mean[0]
     assert found.sample_std == pytest.approx(np.std(data.repeats(0), ddof=1))
     single = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, data=[({"x": 0.5}, 1.5)])
     found = single.recommend()
     assert (found.sample_mean, found.sample_std, found.n_evaluations) == (1.5, None, 1)
-    assert (found.p_best, found.runner_ups) == (1.0, ())
+    assert (found.p_best, found.runner_ups) == (None, ())
 
 
-def test_centres_are_those_of_a_prediction():
-    opt = three_points()
-    for i in range(3):
-        found = reported(opt, bound=np.eye(3)[i])["pessimistic"]
-        centre = opt.predict({"x": float(i)})
-        for name in ("params", "mean", "noise_std", "risk"):
-            assert getattr(found, name) == pytest.approx(getattr(centre, name))
-
-
-def test_probabilities_are_shares_of_the_draws_and_sum_to_one():
-    opt = three_points()
-    draws = posterior.joint_posterior(
-        opt.model, opt.settings.risk, opt.observations.X, np.arange(3), seed=5
-    )
-    shares = np.bincount(np.argmax(draws.risk, axis=1), minlength=3) / posterior.DRAWS
-    for i in range(3):
-        found = reported(opt, bound=np.eye(3)[i])["pessimistic"]
-        assert found.p_best == shares[i]
-        others = {r.params["x"]: r.p_best for r in found.runner_ups}
-        assert others == {float(j): shares[j] for j in range(3) if j != i and shares[j] > 0}
-        assert found.mean_interval == pytest.approx(np.quantile(draws.f[:, i], [0.05, 0.95]))
-        assert found.noise_std_interval == pytest.approx(
-            np.quantile(draws.noise_std[:, i], [0.05, 0.95])
-        )
-        assert found.risk_interval == pytest.approx(np.quantile(draws.risk[:, i], [0.05, 0.95]))
-
-
-def test_the_best_has_the_probability_and_runner_ups_come_in_order():
-    opt = three_points((0.0, 1.0, 1.1, 5.0), spread=0.2)
-    found = opt.recommend()
-    assert found.params == {"x": 3.0}
-    assert found.p_best > 0.95
-    opt = three_points((1.0, 1.1, 1.2, 1.3, 1.4, 1.5), spread=0.6)
-    found = opt.recommend(rule="best_observed")
-    chances = [r.p_best for r in found.runner_ups]
-    assert len(chances) == 3
-    assert chances == sorted(chances, reverse=True)
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+@pytest.mark.parametrize("rule", ["pessimistic", "best_observed", "empirical"])
+def test_the_recommendation_heads_the_order_of_its_runner_ups(direction, rule):
+    sign = 1.0 if direction == "maximize" else -1.0
+    means = sign * np.array([1.0, 1.1, 1.2, 1.3, 1.4, 1.5])
+    opt = three_points(means, spread=0.6, direction=direction)
+    found = opt.recommend(rule=rule)
+    ranked = [sign * score for score in (found.score, *(r.score for r in found.runner_ups))]
+    assert len(ranked) == 4
+    assert ranked == sorted(ranked, reverse=True)
     assert found.params not in [r.params for r in found.runner_ups]
     for other in found.runner_ups:
-        assert other.risk == pytest.approx(opt.predict(other.params).risk)
+        there = opt.predict(other.params)
+        assert other.risk == pytest.approx(there.risk)
+        assert 0.0 < other.gain.bound <= found.gain.bound
+        assert 0.0 < other.gain.expected <= found.gain.expected
+        if rule == "pessimistic":
+            assert other.score == pytest.approx(there.pessimistic)
+    if rule == "pessimistic":
+        assert found.score == found.pessimistic
+    if rule == "best_observed":
+        assert found.score == found.sample_mean
 
 
-def test_a_point_that_is_not_legal_is_no_rival():
-    opt = three_points((0.0, 5.0, 1.0), spread=0.2, valid=lambda p: p["x"] != 1.0)
-    found = opt.recommend()
+def test_the_leader_is_the_first_though_another_may_well_be_better():
+    # What was measured once and looks better is behind what is known for certain.
+    rng = np.random.default_rng(1)
+    rows = rahbo.Candidates([{"x": float(i)} for i in range(3)])
+    data = [
+        ({"x": 0.0}, 1.0 + 0.3 * rng.standard_normal(40)),
+        ({"x": 1.0}, -3.0 + 0.3 * rng.standard_normal(40)),
+        ({"x": 2.0}, [1.3]),
+    ]
+    found = rahbo.Optimizer(rows, seed=0, data=data, noise=KnownNoise(0.25)).recommend()
+    assert found.params == {"x": 0.0}
+    (other,) = found.runner_ups
+    assert other.params == {"x": 2.0}
+    assert other.score < found.score
+    assert other.risk > found.risk
+    assert found.p_best < 0.5
+    assert other.gain.expected == pytest.approx(found.gain.expected, rel=0.05)
+
+
+def test_settings_that_are_surely_worse_are_no_runner_ups():
+    found = three_points((0.0, 1.0, 1.1, 9.0), spread=0.2).recommend()
+    assert found.params == {"x": 3.0}
+    assert found.runner_ups == ()
+    assert found.gain.bound == 0.0
+    assert found.p_best > 0.9
+
+
+def test_a_setting_that_is_not_legal_is_no_rival():
+    valid = {"valid": lambda p: p["x"] != 1.0}
+    found = three_points((0.0, 9.0, 1.0), spread=0.1, **valid).recommend()
     assert found.params == {"x": 2.0}
-    assert found.p_best > 0.95
     assert {"x": 1.0} not in [r.params for r in found.runner_ups]
+    assert found.gain.bound < 1.0
+    anywhere = three_points((0.0, 9.0, 1.0), spread=0.1).recommend(rule="best_observed")
+    assert anywhere.params == {"x": 1.0}
 
 
-def test_a_reported_point_beyond_the_leading_ones_is_drawn_with_them(monkeypatch):
-    monkeypatch.setattr(posterior, "LEADING", 2)
-    opt = three_points((0.0, 2.0, 2.1), spread=0.2)
-    found = reported(opt, ("pessimistic", "best_observed"), bound=(1.0, 0.0, 0.0))
-    assert found["pessimistic"].params == {"x": 0.0}
-    assert found["pessimistic"].p_best < 0.1
-    assert len(found["pessimistic"].runner_ups) == 2
-    alone = reported(opt, ("best_observed",))
-    assert alone["best_observed"] == found["best_observed"]
+def test_on_a_continuum_no_setting_has_a_probability_to_be_the_best():
+    opt = run(PRESETS["default"], rahbo.MeanVariance(0.3))
+    found = opt.recommend()
+    assert found.p_best is None
+    assert "P(best)" not in str(found)
+    assert found.gain.bound > 0.0
 
 
-def test_the_draws_depend_on_the_seed_alone():
-    opt = three_points()
-    assert reported(opt) == reported(opt)
-    other = reported(opt, seed=6)["pessimistic"]
-    first = reported(opt)["pessimistic"]
-    assert other.risk_interval != first.risk_interval
-    assert other.risk_interval == pytest.approx(first.risk_interval, abs=0.2)
+def test_settings_never_tried_count_on_a_list():
+    means = (0.0, 1.0, 2.0)
+    opt = three_points(means, spread=0.1)
+    data = [(t.params, list(t.values.values())) for t in opt.trials]
+    rows = rahbo.Candidates([{"x": float(i)} for i in range(9)])
+    wider = rahbo.Optimizer(rows, seed=0, data=data)
+    assert opt.recommend().p_best > 0.9 > wider.recommend().p_best
+    assert opt.recommend().gain.bound == 0.0 < wider.recommend().gain.bound
+
+
+def test_the_record_depends_on_the_seed_alone():
+    opt, again = three_points(), three_points()
+    assert opt.recommend() == again.recommend()
+
+
+def test_choices_are_those_of_each_rule():
+    opt = run(PRESETS["default"], rahbo.MeanVariance(0.3))
+    observations, space = opt.observations, opt.settings.space
+    own = np.full(observations.n, np.nan)
+    arguments = (pessimistic(opt.model, opt.settings.risk), opt.settings.risk)
+    legal = space.is_valid(observations.X)
+    found = choices(observations, *arguments, legal, own)
+    assert list(found) == ["pessimistic", "best_observed", "empirical"]
+    for rule, i in found.items():
+        assert space.decode(observations.X[i]) == opt.recommend(rule=rule).params
+    own[4] = 1.0
+    assert choices(observations, *arguments, legal, own)["own_round"] == 4
+    legal[4] = False
+    assert "own_round" not in choices(observations, *arguments, legal, own)
+
+
+# -- how often to measure it again ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 9])
+def test_a_noisy_setting_needs_some_values_of_its_own(k):
+    found = three_points((0.0, 1.0, 5.0), k=k).recommend()
+    assert found.confirm == max(0, CONFIRMED - k)
+    assert ("Measure this setting" in str(found)) == (found.confirm > 0)
+
+
+def test_what_needs_no_confirmation_asks_for_none():
+    assert three_points((0.0, 1.0, 5.0), k=2, noise=KnownNoise(0.2)).recommend().confirm == 0
+    assert three_points((0.0, 1.0, 5.0), k=2, spread=1e-4).recommend().confirm == 0
+    assert three_points((0.0, 1.0, 5.0), k=2, repeats=Folds(2)).recommend().confirm == 0
+    rng = np.random.default_rng(0)
+    rows = rahbo.Candidates([{"x": 0.0}, {"x": 1.0}], revisit=False)
+    data = [({"x": x}, x + rng.standard_normal(2)) for x in (0.0, 1.0)]
+    assert rahbo.Optimizer(rows, data=data, seed=0).recommend().confirm == 0
 
 
 # -- predictions ---------------------------------------------------------------------------------
@@ -295,55 +282,51 @@ RISKS = {
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 @pytest.mark.parametrize(("risk", "formula"), RISKS.values(), ids=RISKS)
-def test_predictions_are_the_bounds_in_user_units(preset, risk, formula, rng):
+def test_predictions_are_the_intervals_in_user_units(preset, risk, formula, rng):
     opt = run(preset, risk)
-    model, units = opt.model, opt.model.learned
     X = rng.random((9, 2))
-    mu, sigma = model.mean.predict(X)
-    g, spread = model.noise.latent(X)
-    floor, width = model.min_noise_var, 1 if preset == {} else 2
-    records = predict(model, risk, X, [{"i": i} for i in range(9)])
+    bound = pessimistic(opt.model, risk)
+    records = predict(bound, risk, X, [{"i": i} for i in range(9)], 0.8)
+    found, worst = marginals(opt.model, risk, X, 0.8), pessimistic_values(bound, X)[2]
     for i, record in enumerate(records):
-        assert record.params == {"i": i}
-        lower, mean, upper = (
-            units.shift + units.scale * (mu[i] + z * sigma[i]) for z in (-width, 0, width)
+        assert (record.params, record.level) == ({"i": i}, 0.8)
+        for name in ("mean", "noise_std", "risk"):
+            lower, middle, upper = getattr(found, name)[i]
+            assert getattr(record, name) == middle
+            assert getattr(record, f"{name}_interval") == (lower, upper)
+        assert record.risk == pytest.approx(formula(record.mean, record.noise_std**2))
+        assert record.pessimistic == worst[i]
+        assert record.pessimistic <= record.risk
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+@pytest.mark.parametrize(
+    "strategy", [TopTwo(), RahboUS(2), GPUCB()], ids=lambda s: type(s).__name__
+)
+@pytest.mark.parametrize("level", [0.5, 0.9])
+@pytest.mark.parametrize(("alpha", "min_noise_var"), [(0.0, None), (1.0, 4.0), (5.0, 60.0)])
+def test_every_record_says_the_same_of_a_setting(direction, strategy, level, alpha, min_noise_var):
+    opt = run(
+        {"direction": direction, "strategy": strategy, "min_noise_var": min_noise_var},
+        rahbo.MeanVariance(alpha),
+    )
+    best, front = opt.recommend(level=level), opt.frontier(level=level)
+    there = next(p for p in front.evaluated if p.params == best.params)
+    told = opt.predict(best.params, level=level)
+    of_many = opt.predict([p.params for p in front.evaluated], level=level)
+    fields = [name for name in vars(told) if name != "params"]
+    for record in (there, told, next(p for p in of_many if p.params == best.params)):
+        for name in fields:
+            assert getattr(record, name) == pytest.approx(getattr(best, name), rel=1e-8), name
+    for record in (best, *front.evaluated):
+        assert record.level == level
+        assert record.mean_interval.lower <= record.mean <= record.mean_interval.upper
+        assert (
+            record.noise_std_interval.lower <= record.noise_std <= record.noise_std_interval.upper
         )
-        assert record.mean == pytest.approx(mean)
-        assert record.mean_interval == pytest.approx((lower, upper))
-        quiet, centre, loud = (
-            units.scale**2 * max(float(model.noise.link(g[i] + z * spread[i])), floor)
-            for z in (-width, 0, width)
-        )
-        assert record.noise_std == pytest.approx(np.sqrt(centre))
-        assert record.noise_std_interval == pytest.approx((np.sqrt(quiet), np.sqrt(loud)))
-        assert record.risk == pytest.approx(formula(mean, centre))
-        if not (isinstance(risk, rahbo.MeanVariance) and quiet <= units.scale**2 * floor):
-            expected = (formula(lower, loud), formula(upper, quiet))
-            assert record.risk_interval == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
-@pytest.mark.parametrize("risk", [risk for risk, _ in RISKS.values()], ids=RISKS)
-def test_every_interval_holds_its_centre(preset, risk, rng):
-    opt = run(preset, risk)
-    for record in predict(opt.model, risk, rng.random((200, 2)), [{}] * 200):
-        for centre, (lower, upper) in [
-            (record.mean, record.mean_interval),
-            (record.noise_std, record.noise_std_interval),
-            (record.risk, record.risk_interval),
-        ]:
-            assert lower <= centre <= upper
-
-
-def test_in_the_paper_preset_the_optimistic_end_takes_the_noise_bound_unclipped(rng):
-    risk = rahbo.MeanVariance(0.3)
-    opt = run(PRESETS["paper"], risk)
-    b = opt.model.belief(X := rng.random((400, 2)))
-    negative = np.flatnonzero(b.noise_lower < 0.0)
-    assert len(negative) > 0
-    records = predict(opt.model, risk, X, [{}] * 400)
-    for i in negative[:5]:
-        assert records[i].risk_interval.upper == pytest.approx(
-            b.f_upper[i] - 0.3 * b.noise_lower[i]
-        )
-        assert records[i].noise_std_interval.lower >= 0.0
+        assert record.risk_interval.lower <= record.risk <= record.risk_interval.upper
+    # The frontier at the alpha that the strategy goes by names the recommended setting.
+    assert front.at(front.alpha).prediction.params == best.params
+    for other in (0.0, 0.1, 1.0, 20.0):
+        named = opt.recommend(risk=rahbo.MeanVariance(other)).params
+        assert front.at(other).prediction.params == named

@@ -15,7 +15,7 @@ from rahbo.arrays import Array
 from rahbo.experiments.records import Record, Store
 from rahbo.experiments.spec import Case, problem_named
 from rahbo.problems import Tabulated
-from rahbo.report.recommendation import Rule
+from rahbo.report.rules import Rule
 from rahbo.risk import MeanVariance, RiskMeasure
 
 

@@ -15,11 +15,13 @@ import numpy as np
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.experiments.records import Record, Store
 from rahbo.experiments.spec import METHODS, Case, problem_named
-from rahbo.ledger import Suggestion
+from rahbo.ledger import Suggestion, own_bounds
 from rahbo.loop import evaluation_seed
 from rahbo.optimizer import Optimizer
 from rahbo.problems import Problem, Tabulated
+from rahbo.report.rules import choices
 from rahbo.settings import paper_preset
+from rahbo.threads import one_blas_thread
 
 Progress = Callable[[Case], object]
 
@@ -89,8 +91,15 @@ def _values(case: Case, problem: Problem, suggestion: Suggestion) -> list[float]
 
 def _reported(problem: Problem, optimizer: Optimizer) -> Record:
     """The truth at the point that each rule would report now."""
-    found = optimizer.recommendations()
-    return {rule: _truth(problem, record.params) for rule, record in found.items()}
+    settings, observations = optimizer.settings, optimizer.observations
+    bound = settings.strategy.report_bound(optimizer.model, settings.risk)
+    legal = settings.space.is_valid(observations.X)
+    own = own_bounds(optimizer.trials, observations)
+    with one_blas_thread():
+        rows = choices(observations, bound, settings.risk, legal, own)
+    return {
+        rule: _truth(problem, settings.space.decode(observations.X[i])) for rule, i in rows.items()
+    }
 
 
 def _truth(problem: Problem, params: dict[str, Any]) -> Record:

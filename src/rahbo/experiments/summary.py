@@ -11,7 +11,7 @@ from typing import get_args
 from rahbo.experiments.metrics import Band, Runs
 from rahbo.experiments.records import Store
 from rahbo.experiments.spec import TITLES, Experiment
-from rahbo.report.recommendation import Rule
+from rahbo.report.rules import Rule
 from rahbo.risk import MeanVariance
 
 RULES: tuple[Rule, ...] = get_args(Rule)

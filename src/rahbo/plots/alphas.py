@@ -18,7 +18,7 @@ from rahbo.experiments.records import Store
 from rahbo.experiments.spec import TITLES, Experiment, problem_named
 from rahbo.plots.regret import LABELS, LINEAR, Curve, Kind, draw_kind
 from rahbo.plots.style import COLORS, DASHES, GREY, INK, legend_below, panels, styled
-from rahbo.report.recommendation import Rule
+from rahbo.report.rules import Rule
 from rahbo.risk import MeanVariance
 
 BINS, TICKS = 30, 3

@@ -30,7 +30,17 @@ from rahbo.plots.inputs import (
     predictions,
     shown_point,
 )
-from rahbo.plots.style import BELIEF, CHOSEN, DATA, REPORT, TRUTH, legend_below, panels, styled
+from rahbo.plots.style import (
+    BELIEF,
+    CHOSEN,
+    DATA,
+    REPORT,
+    TRUTH,
+    interval_label,
+    legend_below,
+    panels,
+    styled,
+)
 from rahbo.space import Candidates, Categorical
 
 Curve = Callable[[Array], Array]
@@ -51,10 +61,10 @@ class Fit1D:
         x: Where the posteriors are given, ``(m,)``; choices stand at 0, 1, 2 and so on.
         mean: Posterior mean of the objective, ``(m,)``; all posteriors are NaN where ``valid``
             forbids the point.
-        mean_lower: Lower end of its confidence interval, ``(m,)``.
+        mean_lower: Lower end of its credible interval, ``(m,)``.
         mean_upper: Upper end, ``(m,)``.
         noise_var: Centre of the noise variance, ``(m,)``.
-        noise_var_lower: Lower end of its confidence interval, ``(m,)``.
+        noise_var_lower: Lower end of its credible interval, ``(m,)``.
         noise_var_upper: Upper end, ``(m,)``.
         points: Distinct points evaluated, ``(n,)``.
         sample_var: Their sample variances, ``(n,)``; NaN where one repeat is all.
@@ -66,6 +76,7 @@ class Fit1D:
         reported: The point that the line goes through, by default the recommended one.
         reported_mean: The posterior mean there.
         reported_noise_var: The noise variance there.
+        level: The probability of each interval.
     """
 
     input: Input
@@ -86,6 +97,7 @@ class Fit1D:
     reported: float
     reported_mean: float
     reported_noise_var: float
+    level: float
 
 
 def fit_1d(optimizer: Optimizer, *, n: int = 301) -> Fit1D:
@@ -165,6 +177,7 @@ def fit_slice(optimizer: Optimizer, name: str, *, at: Params | None = None, n: i
         reported=float(axis.places([at])[0]),
         reported_mean=there.mean,
         reported_noise_var=there.noise_std**2,
+        level=there.level,
     )
 
 
@@ -281,16 +294,17 @@ def _draw_data(ax: Axes, x: Array, y: Array, near: Array, label: str, marker: st
 
 def _draw_belief(fit: Fit1D, ax: Axes, centre: Array, lower: Array, upper: Array) -> None:
     """A line in a band; of choices, between which there is nothing, bars."""
+    known = interval_label(fit.level)
     if fit.input.choices:
         ax.errorbar(
             fit.x, centre, (centre - lower, upper - centre), color=BELIEF, marker="o",
-            markersize=5, capsize=4, linestyle="none", zorder=3, label="posterior and its interval",
+            markersize=5, capsize=4, linestyle="none", zorder=3, label=f"posterior, {known}",
         )  # fmt: skip
         ax.set_xlim(-0.5, len(fit.x) - 0.5)
         return
     ax.fill_between(
         fit.x, lower, upper, color=BELIEF, alpha=0.25, linewidth=0, zorder=2,
-        label="confidence band",
+        label=known,
     )  # fmt: skip
     ax.plot(fit.x, centre, color=BELIEF, linewidth=1.8, zorder=3, label="posterior")
 

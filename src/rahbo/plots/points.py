@@ -18,7 +18,7 @@ from rahbo.errors import SettingsError
 from rahbo.ledger import outcomes_of
 from rahbo.optimizer import Optimizer
 from rahbo.plots.inputs import Params, shown_point
-from rahbo.plots.style import BELIEF, CHOSEN, DATA, INK, REPORT, fitting
+from rahbo.plots.style import BELIEF, CHOSEN, DATA, INK, REPORT, fitting, interval_label
 from rahbo.report.recommendation import Prediction, short
 
 # How much farther from the best than nine points of ten a mean may be and still be shown in place.
@@ -90,7 +90,7 @@ def draw_trade_off(record: TradeOff, ax: Axes) -> Axes:
     ax.errorbar(
         noise_std, mean, *bars, color=DATA, ecolor=(*(0.4,) * 3, 0.3), marker="o", markersize=3.5,
         linewidth=0.8, linestyle="none", markeredgewidth=0, zorder=1,
-        label="evaluated points",
+        label=f"evaluated points, {interval_label(record.points[0].level)}s",
     )  # fmt: skip
     ax.plot(
         noise_std[record.frontier], mean[record.frontier], "o-", color=BELIEF, markersize=5,
@@ -137,7 +137,7 @@ def _mark(ax: Axes, x: float, y: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The best evaluated points by their pessimistic risk value, best first.
+    """The best evaluated points by their pessimistic value, best first.
 
     Attributes:
         points: What is believed of each.
@@ -165,9 +165,8 @@ def ranking(optimizer: Optimizer, *, at: Params | None = None, most: int = 10) -
         raise SettingsError(f"ranking(most) needs a whole number >= 1, got {most!r}.")
     sign, space = optimizer.settings.sign, optimizer.settings.space
     points = optimizer.frontier().evaluated
-    # The pessimistic end is the lower one of what is maximised.
-    worst = [p.risk_interval.lower if sign > 0 else -p.risk_interval.upper for p in points]
-    best = np.argsort(-np.array(worst), kind="stable")[:most].tolist()
+    worst = sign * np.array([p.pessimistic for p in points])
+    best = np.argsort(-worst, kind="stable")[:most].tolist()
     told = optimizer.observations
     place = {x.tobytes(): i for i, x in enumerate(told.X)}
     repeats = [told.repeats(place[space.encode(points[i].params).tobytes()]) for i in best]
@@ -187,9 +186,10 @@ def draw_ranking(record: Ranking, ax: Axes) -> Axes:
             values, np.full(len(values), row), ".", color=DATA, alpha=0.55, markersize=5,
             markeredgewidth=0, zorder=1, label="single evaluations" if row == 0 else None,
         )  # fmt: skip
+    known = interval_label(record.points[0].level)
     for name, interval, shift, color, marker, label in (
-        ("mean", "mean_interval", -0.16, BELIEF, "o", "posterior and its interval"),
-        ("risk", "risk_interval", 0.16, CHOSEN, "s", "risk value and its interval"),
+        ("mean", "mean_interval", -0.16, BELIEF, "o", f"mean and its {known}"),
+        ("risk", "risk_interval", 0.16, CHOSEN, "s", f"risk value and its {known}"),
     ):
         centre = np.array([getattr(p, name) for p in record.points])
         ends = np.array([getattr(p, interval) for p in record.points]).T

@@ -21,9 +21,10 @@ from rahbo.experiments.metrics import Band
 from rahbo.optimizer import Optimizer
 from rahbo.plots.inputs import Params
 from rahbo.plots.regret import Curve, draw_log_curves
-from rahbo.plots.style import BELIEF, COLORS, DASHES, GREY
-from rahbo.policy.search import values
-from rahbo.report.recommendation import Prediction, choose, predict
+from rahbo.plots.style import BELIEF, COLORS, DASHES, GREY, interval_label
+from rahbo.report.posterior import LEVEL, pessimistic_values
+from rahbo.report.recommendation import Prediction, predict
+from rahbo.report.rules import choose
 from rahbo.threads import one_blas_thread
 
 
@@ -45,15 +46,13 @@ class Progress:
 
     @property
     def pessimistic(self) -> Array:
-        """The pessimistic risk value of the point reported then, ``(m,)``."""
-        ends = np.array([p.risk_interval for p in self.reported])
-        return np.asarray(ends[:, 1 if self.minimised else 0])
+        """The pessimistic value by which the point was reported then, ``(m,)``."""
+        return np.array([p.pessimistic for p in self.reported])
 
     @property
-    def optimistic(self) -> Array:
-        """Its optimistic risk value, ``(m,)``."""
-        ends = np.array([p.risk_interval for p in self.reported])
-        return np.asarray(ends[:, 0 if self.minimised else 1])
+    def ends(self) -> Array:
+        """Lower and upper ends of the interval of its risk value, ``(m, 2)``."""
+        return np.array([p.risk_interval for p in self.reported])
 
 
 def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
@@ -85,13 +84,13 @@ def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
             i = choose(
                 "pessimistic",
                 observations,
-                bound=values(bound, observations.X),
+                bound=pessimistic_values(bound, observations.X)[2],
                 own_bound=np.full(observations.n, np.nan),
                 risk=settings.risk,
                 legal=space.is_valid(observations.X),
             )
             x = observations.X[i]
-            (there,) = predict(model, settings.risk, x[None], [space.decode(x)])
+            (there,) = predict(bound, settings.risk, x[None], [space.decode(x)], LEVEL)
             found.append(there if settings.sign > 0 else there.negated())
     spent = np.cumsum([len(t.values) + len(t.failures) for t in trials])
     first = next((i for i, t in enumerate(trials) if t.source == "strategy"), None)
@@ -104,10 +103,10 @@ def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
 
 
 def draw_progress(record: Progress, ax: Axes) -> Axes:
-    """Draw the pessimistic risk value of what was reported, and how far up it may be."""
+    """Draw the pessimistic value of what was reported, and the interval of its risk value."""
     ax.fill_between(
-        record.evaluations, record.pessimistic, record.optimistic, color=BELIEF, alpha=0.25,
-        linewidth=0, label="confidence band",
+        record.evaluations, *record.ends.T, color=BELIEF, alpha=0.25, linewidth=0,
+        label=interval_label(record.reported[0].level),
     )  # fmt: skip
     ax.plot(
         record.evaluations, record.pessimistic, color=BELIEF, marker=".", label="pessimistic value"
@@ -126,7 +125,7 @@ def draw_progress(record: Progress, ax: Axes) -> Axes:
 def _look_past_the_design(record: Progress, ax: Axes) -> None:
     """Show what came after the design in full: the first few points may be far worse."""
     later = record.evaluations >= (record.design_end or 0)
-    shown = np.concatenate([record.pessimistic[later], record.optimistic[later]])
+    shown = np.append(record.pessimistic[later], record.ends[later])
     low, high = float(shown.min()), float(shown.max())
     room = 0.1 * (high - low) or 0.5
     ax.set_ylim(low - room, high + room)

@@ -62,6 +62,15 @@ def fitting(text: str, most: int = 24) -> str:
     return short.replace("$", r"\$")
 
 
+def interval_label(level: float) -> str:
+    """What a credible interval is called, in every figure alike.
+
+    >>> interval_label(0.9)
+    '90 % interval'
+    """
+    return f"{100 * level:g} % interval"
+
+
 def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None:
     """One legend for all panels, of what is shown in some of them, each label once."""
     shown: dict[str, Artist] = {}

@@ -20,9 +20,10 @@ from scipy.special import betaincinv, ndtr
 from rahbo.arrays import Array, Index, Mask
 from rahbo.model.joint import MeanNoiseModel
 from rahbo.observations import Observations
-from rahbo.policy.acquisition import central, optimistic, pessimistic
-from rahbo.report.posterior import draws
-from rahbo.report.recommendation import Interval, Prediction, choose, predict
+from rahbo.policy.acquisition import optimistic, pessimistic
+from rahbo.report.posterior import LEVEL, pessimistic_values, risk_draws
+from rahbo.report.recommendation import Interval, Prediction, predict
+from rahbo.report.rules import choose
 from rahbo.report.unevenness import LEVELS, Answer, Unevenness, unevenness
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.space import Space
@@ -30,8 +31,8 @@ from rahbo.space import Space
 Fit = Literal["calibrated", "too narrow", "too wide", "cannot tell"]
 
 SEED = 2111
-# Points at which the noise model is looked at, and posterior draws of two points.
-SAMPLES, DRAWS = 256, 4000
+# Points at which the noise model is looked at.
+SAMPLES = 256
 MAX_REPEATS = 100
 SURE = 0.95
 # The nominal band, the level of the interval of its coverage, and the points to speak of it.
@@ -302,7 +303,7 @@ def _decision(
         choose(
             "pessimistic",
             observations,
-            bound=pessimistic(model, measure).value(observations.X),
+            bound=pessimistic_values(pessimistic(model, measure), observations.X)[2],
             own_bound=np.full(observations.n, np.nan),
             risk=measure,
             legal=legal,
@@ -310,30 +311,23 @@ def _decision(
         for measure in (risk, MeanVariance(0.0))
     )
     X = observations.X[[averse, neutral]]
-    first, second = predict(model, risk, X, [space.decode(x) for x in X])
+    params = [space.decode(x) for x in X]
+    first, second = predict(pessimistic(model, risk), risk, X, params, LEVEL)
     if averse == neutral or not differ:
         same: Answer = "no" if differ and np.sum(legal) > 1 else "cannot tell"
         return RiskDecision(same, first, first, 0.0, Interval(0.0, 0.0), 0.0)
     gain = risk_gain(model, risk, X)
     probability = float(np.mean(gain > 0.0))
-    low, middle, high = (float(q) for q in np.quantile(gain, [0.05, 0.5, 0.95]))
+    tail = 0.5 * (1.0 - LEVEL)
+    low, middle, high = (float(q) for q in np.quantile(gain, [tail, 0.5, 1.0 - tail]))
     answer: Answer = "yes" if probability >= SURE else "cannot tell"
     return RiskDecision(answer, first, second, middle, Interval(low, high), probability)
 
 
 def risk_gain(model: MeanNoiseModel, risk: RiskMeasure, X: Array) -> Array:
     """Posterior draws of R at the first of ``X (2, d)`` less R at the second, in user units."""
-    rng = np.random.default_rng(SEED)
-    f = draws(model.mean, X, rng, DRAWS)
-    if model.noise.gp is None:
-        v = np.broadcast_to(model.noise.variance(X), f.shape)
-    else:
-        v = model.noise.link(draws(model.noise.gp, X, rng, DRAWS))
-    measure = central(model, risk).risk
-    if not measure.allows_negative_variance:
-        v = np.maximum(v, model.min_noise_var)
-    value = measure.value(f, v)
-    return np.asarray(model.learned.scale * (value[:, 0] - value[:, 1]))
+    value = risk_draws(model, risk, X, np.random.default_rng(SEED))
+    return np.asarray(value[:, 0] - value[:, 1])
 
 
 def _repeats(

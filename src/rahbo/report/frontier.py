@@ -1,7 +1,8 @@
 """Mean against noise: which evaluated point each alpha would report, with no new evaluation.
 
-Notation: for point i, ``l`` the lower bound of its mean, ``u`` the upper bound of its noise
-variance, each ``(n,)`` in user units and in the sense of maximisation.
+Notation: for point i, ``l`` the mean and ``u`` the noise variance by which the strategy reports,
+each ``(n,)`` in user units and in the sense of maximisation. They are the lower bound of the mean
+and the upper bound of the noise variance, or its centre under RAHBO-US.
 
 The pessimistic mean-variance of a point is a line in alpha,
     lcb_MV_i(alpha) = l_i - alpha u_i    (Corollary 1.1)
@@ -14,15 +15,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from rahbo.arrays import Array, Index
+from rahbo.arrays import Array
 from rahbo.errors import NotReadyError, SettingsError
-from rahbo.model.joint import MeanNoiseModel
+from rahbo.observations import Observations
+from rahbo.policy.acquisition import RiskBound
+from rahbo.report.posterior import pessimistic_values
 from rahbo.report.recommendation import Prediction, predict, short
-from rahbo.risk import RiskMeasure
+from rahbo.risk import MeanVariance, RiskMeasure
+from rahbo.space import Space
 
 __all__ = ["Choice", "Frontier", "envelope", "frontier"]
 
@@ -51,10 +54,15 @@ class Frontier:
     Attributes:
         choices: What each alpha would report, from alpha = 0 to infinity.
         evaluated: What is believed of every evaluated point, for a picture.
+        worst: The mean and the noise std of each of them that the choices go by.
+        alpha: The alpha that names the recommended point: that of the run's risk measure, 0 for a
+            strategy that reports by the mean alone, None for a measure that has no alpha.
     """
 
     choices: tuple[Choice, ...]
     evaluated: tuple[Prediction, ...]
+    worst: tuple[tuple[float, float], ...]
+    alpha: float | None
 
     def at(self, alpha: float) -> Choice:
         """What this alpha would report."""
@@ -64,8 +72,12 @@ class Frontier:
 
     def negated(self) -> Frontier:
         """The record of the negated objective."""
-        choices = (replace(c, prediction=c.prediction.negated()) for c in self.choices)
-        return Frontier(tuple(choices), tuple(p.negated() for p in self.evaluated))
+        return replace(
+            self,
+            choices=tuple(replace(c, prediction=c.prediction.negated()) for c in self.choices),
+            evaluated=tuple(p.negated() for p in self.evaluated),
+            worst=tuple((-mean, noise_std) for mean, noise_std in self.worst),
+        )
 
     def __str__(self) -> str:
         lines = [f"{'alpha':>21}{'mean':>12}{'noise std':>12}{'evaluated':>11}  params"]
@@ -76,35 +88,42 @@ class Frontier:
             lines.append(
                 f"{ends:>21}{p.mean:>12.5g}{p.noise_std:>12.4g}{choice.n_evaluations:>11}  {params}"
             )
+        if self.alpha is not None:
+            lines.append(f"This run reports by alpha = {self.alpha:.4g}.")
         return "\n".join(lines)
 
 
 def frontier(
-    model: MeanNoiseModel,
-    risk: RiskMeasure,
-    X: Array,
-    params: list[dict[str, Any]],
-    count: Index,
+    bound: RiskBound, risk: RiskMeasure, observations: Observations, space: Space, level: float
 ) -> Frontier:
-    """The trade-off among evaluated points ``X (n, d)``, in the sense of maximisation.
+    """The trade-off among evaluated points that satisfy ``valid``, in the sense of maximisation.
 
     Args:
-        model: What is believed.
-        risk: The risk measure of the predictions.
-        X: Points that were evaluated and may be reported.
-        params: The same in user units.
-        count: Values told at each, ``(n,)``.
+        bound: The strategy's lower bound, with the model.
+        risk: The run's risk measure, in user units.
+        observations: The data.
+        space: Decides which points may be reported.
+        level: The probability of the intervals.
     """
+    legal = space.is_valid(observations.X)
+    X, count = observations.X[legal], observations.count[legal]
     if len(X) == 0:
         raise NotReadyError("frontier() needs a point that was told and satisfies valid=.")
-    evaluated = predict(model, risk, X, params)
-    belief, units = model.belief(X), model.learned
-    lower = units.shift + units.scale * belief.f_lower
-    upper = units.scale**2 * np.maximum(belief.noise_upper, model.min_noise_var)
+    evaluated = predict(bound, risk, X, [space.decode(x) for x in X], level)
+    lower, noise_var, _ = pessimistic_values(bound, X)
     choices = (
-        Choice(start, end, evaluated[i], int(count[i])) for i, start, end in envelope(lower, upper)
+        Choice(start, end, evaluated[i], int(count[i]))
+        for i, start, end in envelope(lower, noise_var)
     )
-    return Frontier(tuple(choices), tuple(evaluated))
+    worst = zip(lower.tolist(), np.sqrt(noise_var).tolist(), strict=True)
+    return Frontier(tuple(choices), tuple(evaluated), tuple(worst), _own_alpha(bound, risk))
+
+
+def _own_alpha(bound: RiskBound, risk: RiskMeasure) -> float | None:
+    """The alpha by which the run reports, if it is one."""
+    if isinstance(bound.risk, MeanVariance) and bound.risk.alpha == 0.0:
+        return 0.0
+    return risk.alpha if isinstance(risk, MeanVariance) else None
 
 
 def envelope(lower: Array, noise_upper: Array) -> list[tuple[int, float, float]]:

@@ -1,98 +1,199 @@
-"""What mean, noise and risk may be at several points together: joint posterior draws.
+"""What mean, noise and risk may be: at each point by itself, and at several points together.
 
 Notation: ``n`` draws at ``m`` points; mu and cov the posteriors of the mean f and of the latent
-noise g (`model.joint`), v = link(g) the noise variance. A draw of f or g is that of a Student
-process with nu degrees of freedom,
+noise g (`model.joint`), v = link(g) the noise variance, never below ``min_noise_var``. A draw of f
+or g is that of a Student process with nu degrees of freedom,
     mu + sqrt(nu / c) a,  a ~ N(0, cov),  c ~ chi-squared with nu degrees of freedom
 with one c for all points, which leaves their correlations and their ranks nearly as they are.
+
+At one point by itself, draws are standard ones, the same for every point and every model, so that
+an interval depends on the model, the risk measure, the point and the level, and on nothing else.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
+from scipy.special import gammaincinv, stdtrit
 
-from rahbo.arrays import Array, Index
+from rahbo.arrays import Array
+from rahbo.checks import is_number
+from rahbo.errors import SettingsError
 from rahbo.model.gp import GP
 from rahbo.model.joint import MeanNoiseModel
-from rahbo.policy.acquisition import optimistic
-from rahbo.policy.search import values
+from rahbo.policy.acquisition import RiskBound
 from rahbo.risk import RiskMeasure
 
-DRAWS = 2000
-# Points drawn together at most: those of the best optimistic values.
-LEADING = 200
+# The probability of an interval where none is asked for.
+LEVEL = 0.9
+DRAWS = 640
+# Points drawn at once where each is drawn by itself, which bounds the memory.
+CHUNK = 256
 # The posterior takes its hyperparameters as known, and the reported point is the luckiest of many.
 # With tails this heavy, intervals hold the truth as often as they say (`bench/coverage.py`).
 DOF = 3
+# Joint deviations below this share of the largest are rounding errors, in variance.
+SINGULAR = 1e-12
+GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+
+
+def plausible(model: MeanNoiseModel) -> list[tuple[MeanNoiseModel, int]]:
+    """The models that the data leave open, each with the number of draws it deserves."""
+    return [(model, DRAWS)]
+
+
+def check_level(level: float) -> None:
+    """Refuse what is not the probability of an interval."""
+    if not (is_number(level) and 0.0 < level <= 0.99):
+        raise SettingsError(
+            f"level must be a probability of at most 0.99, such as 0.9, got {level!r}."
+        )
+
+
+# -- each point by itself ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class JointPosterior:
-    """Draws of mean, noise and risk at some points, in user units and the sense of maximisation.
+class Marginals:
+    """Lower end, centre and upper end at some points, each ``(m, 3)``, in user units.
+
+    The sense is that of maximisation. An interval always holds its centre.
 
     Attributes:
-        points: Indices of the points, ``(m,)``.
-        f: Means, ``(n, m)``.
-        noise_std: Standard deviations of a single evaluation, ``(n, m)``.
-        risk: Values of the risk measure, ``(n, m)``.
+        mean: The mean of the objective.
+        noise_std: The standard deviation of a single evaluation.
+        risk: The risk measure.
     """
 
-    points: Index
-    f: Array
+    mean: Array
     noise_std: Array
     risk: Array
 
-    @property
-    def p_best(self) -> Array:
-        """The probability that each point is the best of them, ``(m,)``."""
-        n, m = self.risk.shape
-        return np.asarray(np.bincount(np.argmax(self.risk, axis=1), minlength=m) / n)
 
-    def ends(self, column: int, level: float) -> Array:
-        """Credible intervals of f, noise std and risk at one point, ``(3, 2)``: equal tails."""
-        drawn = np.column_stack([a[:, column] for a in (self.f, self.noise_std, self.risk)])
-        tail = 0.5 * (1.0 - level)
-        return np.asarray(np.quantile(drawn, [tail, 1.0 - tail], axis=0).T)
+def marginals(model: MeanNoiseModel, risk: RiskMeasure, X: Array, level: float) -> Marginals:
+    """Credible intervals at ``X (m, d)``, with equal tails: each holds the truth with ``level``.
+
+    They do not depend on which other points are asked about.
+    """
+    pieces = np.array_split(X, max(1, -(-len(X) // CHUNK)))
+    found = [_marginals(model, risk, some, level) for some in pieces]
+    return Marginals(*(np.vstack(parts) for parts in zip(*found, strict=True)))
 
 
-def joint_posterior(
-    model: MeanNoiseModel, risk: RiskMeasure, X: Array, points: Index, seed: int
-) -> JointPosterior:
-    """Draws at the rows ``points`` of ``X (n, d)``; the same for the same seed."""
-    rng = np.random.default_rng([seed, 2])
-    at, units = X[points], model.learned
-    f = units.shift + units.scale * _student(model.mean, at, rng)
-    if model.noise.gp is None:
-        v = np.broadcast_to(model.noise.variance(at), f.shape)
-    else:
-        v = model.noise.link(_student(model.noise.gp, at, rng))
-    v = units.scale**2 * np.maximum(v, model.min_noise_var)
-    return JointPosterior(points, f, np.sqrt(v), risk.value(f, v))
+def _marginals(model: MeanNoiseModel, risk: RiskMeasure, X: Array, level: float) -> list[Array]:
+    f, v = centre(model, X)
+    drawn = [_alone(one, X, n) for one, n in plausible(model)]
+    F, V = (np.vstack(parts) for parts in zip(*drawn, strict=True))
+    return [
+        _with_ends(f, F, level),
+        _with_ends(np.sqrt(v), np.sqrt(V), level),
+        _with_ends(risk.value(f, v), risk.value(F, V), level),
+    ]
 
 
-def leading(model: MeanNoiseModel, risk: RiskMeasure, X: Array) -> Index:
-    """The rows of ``X (n, d)`` that may be the best: `LEADING` of them at most, in order."""
-    if len(X) <= LEADING:
-        return np.arange(len(X))
-    best = np.argsort(-values(optimistic(model, risk), X), kind="stable")
-    return np.sort(best[:LEADING])
+def centre(model: MeanNoiseModel, X: Array) -> tuple[Array, Array]:
+    """The mean and the noise variance in the middle of what is believed, each ``(m,)``."""
+    return _in_user_units(model, model.mean.predict_mean(X), model.noise.centre(X))
 
 
-def draws(gp: GP, X: Array, rng: np.random.Generator, n: int) -> Array:
-    """Joint posterior draws ``(n, m)`` at ``X (m, d)``."""
-    return np.asarray(gp.predict(X)[0] + _deviations(gp, X, rng, n))
+def pessimistic_values(bound: RiskBound, X: Array) -> tuple[Array, Array, Array]:
+    """The ends by which a strategy reports, and its pessimistic value there, each ``(m,)``.
+
+    The mean and the noise variance at ``X (m, d)`` that the bound combines, and its value, in
+    user units and the sense of maximisation. The noise variance is at least the smallest there is.
+    """
+    model, units = bound.model, bound.model.learned
+    mu, sigma = model.mean.predict(X)
+    f = mu + bound.z_f * sigma
+    v = np.maximum(model.noise.variance(X, bound.z_noise), model.min_noise_var)
+    value = units.shift + units.scale * bound.risk.value(f, v)
+    return units.shift + units.scale * f, units.scale**2 * v, value
 
 
-def _student(gp: GP, X: Array, rng: np.random.Generator) -> Array:
-    """Draws ``(DRAWS, m)`` with heavier tails."""
-    stretch = np.sqrt(DOF / rng.chisquare(DOF, (DRAWS, 1)))
-    return np.asarray(gp.predict(X)[0] + stretch * _deviations(gp, X, rng, DRAWS))
+def _alone(model: MeanNoiseModel, X: Array, n: int) -> tuple[Array, Array]:
+    """Draws of mean and noise variance at each point by itself, ``(n, m)``."""
+    z = _standard_draws(n)
+    mu, sigma = model.mean.predict(X)
+    g, spread = model.noise.latent(X)
+    return _in_user_units(model, mu + z[:, :1] * sigma, g + z[:, 1:] * spread)
 
 
-def _deviations(gp: GP, X: Array, rng: np.random.Generator, n: int) -> Array:
-    # By eigenvalues, as posterior covariances of close points are singular up to rounding.
-    eigenvalues, vectors = np.linalg.eigh(gp.covariance(X))
-    root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
-    return np.asarray(rng.standard_normal((n, len(X))) @ root.T)
+def _in_user_units(model: MeanNoiseModel, f: Array, g: Array) -> tuple[Array, Array]:
+    """Mean and noise variance of f and g, the variance at least the smallest there is."""
+    units = model.learned
+    v = np.maximum(model.noise.link(g), model.min_noise_var)
+    return units.shift + units.scale * f, units.scale**2 * v
+
+
+def _with_ends(middle: Array, drawn: Array, level: float) -> Array:
+    """Lower ends, centres and upper ends ``(m, 3)`` of ``drawn (n, m)``."""
+    tail = 0.5 * (1.0 - level)
+    # By Hazen's rule quantiles of the standard draws are exactly those that they stand for.
+    lower, upper = np.quantile(drawn, [tail, 1.0 - tail], axis=0, method="hazen")
+    ends = (np.minimum(lower, middle), middle, np.maximum(upper, middle))
+    return np.column_stack(ends)
+
+
+# -- several points together ---------------------------------------------------------------------
+
+
+def risk_draws(
+    model: MeanNoiseModel, risk: RiskMeasure, X: Array, rng: np.random.Generator
+) -> Array:
+    """Joint posterior draws of the risk value ``(n, m)`` at ``X (m, d)``, in user units."""
+    drawn = []
+    for one, n in plausible(model):
+        stretch = _stretches(n)
+        f = draws(one.mean, X, rng, n, stretch[:, :1])
+        if one.noise.gp is None:
+            g = np.broadcast_to(one.noise.latent(X)[0], f.shape)
+        else:
+            g = draws(one.noise.gp, X, rng, n, stretch[:, 1:])
+        drawn.append(risk.value(*_in_user_units(one, f, g)))
+    return np.vstack(drawn)
+
+
+def draws(
+    gp: GP, X: Array, rng: np.random.Generator, n: int, stretch: Array | float = 1.0
+) -> Array:
+    """Joint posterior draws ``(n, m)`` at ``X (m, d)``, deviations multiplied by ``stretch``."""
+    root = _root(gp.covariance(X))
+    deviations = rng.standard_normal((n, root.shape[1])) @ root.T
+    return np.asarray(gp.predict_mean(X) + stretch * deviations)
+
+
+def _root(covariance: Array) -> Array:
+    """A matrix ``(m, rank)`` whose product with its transpose is the covariance ``(m, m)``.
+
+    With pivots, as posterior covariances of close points are singular up to rounding.
+    """
+    largest = max(float(covariance.diagonal().max()), 0.0)
+    factor, pivots, rank, _ = dpstrf(covariance, tol=SINGULAR * largest, lower=1)
+    root = np.empty((len(covariance), rank))
+    root[pivots - 1] = np.tril(factor)[:, :rank]
+    return root
+
+
+# -- tails ---------------------------------------------------------------------------------------
+
+
+def _standard_draws(n: int) -> Array:
+    """Of mean and noise, each with centre 0 and unit scale, ``(n, 2)``."""
+    return np.asarray(stdtrit(DOF, _lattice(n)))
+
+
+def _stretches(n: int) -> Array:
+    """Factors of the joint deviations of mean and noise, ``(n, 2)``."""
+    return np.asarray(np.sqrt(0.5 * DOF / gammaincinv(0.5 * DOF, _lattice(n))))
+
+
+def _lattice(n: int) -> Array:
+    """Points ``(n, 2)`` that fill the unit square evenly, and each of its sides exactly."""
+    step = round(GOLDEN * n) or 1
+    while math.gcd(step, n) > 1:
+        step += 1
+    i = np.arange(n)
+    return (np.column_stack([i, i * step % n]) + 0.5) / n

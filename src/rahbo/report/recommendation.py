@@ -1,4 +1,4 @@
-"""What to tell the user: intervals at a point, which point to report, and how sure that is.
+"""What to tell the user: intervals at a setting, the recommended one, and what may be better.
 
 Records here are in the user's units; `negated` turns a record of a maximised quantity into that
 of the minimised one.
@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from rahbo.arrays import Array, Mask
-from rahbo.checks import is_number
-from rahbo.errors import NotReadyError, SettingsError
-from rahbo.model.joint import MeanNoiseModel
+from rahbo.arrays import Array
+from rahbo.model.joint import MeanNoiseModel, output_scale
+from rahbo.model.noise import CubeNoise
 from rahbo.observations import Observations
-from rahbo.policy.acquisition import central, optimistic, pessimistic
-from rahbo.report.posterior import JointPosterior, joint_posterior, leading
+from rahbo.policy.acquisition import RiskBound
+from rahbo.policy.repeats import CONFIRMED, NEGLIGIBLE
+from rahbo.policy.search import Domain
+from rahbo.report.gain import Gain, Prospects, is_listed, prospects
+from rahbo.report.posterior import centre, marginals, pessimistic_values
+from rahbo.report.rules import SCORES, Rule, best_scored, scores
 from rahbo.risk import RiskMeasure
-from rahbo.space import Space
 
 RUNNER_UPS = 3
-
-Rule = Literal["pessimistic", "own_round", "best_observed", "empirical"]
 
 
 class Interval(NamedTuple):
@@ -40,18 +40,22 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Prediction:
-    """What is believed of one point, in user units.
+    """What is believed of one setting, in user units.
 
-    The intervals are the confidence bounds that the strategy works with, mu +- beta * sigma.
+    Each interval is a credible interval: it holds the truth with probability ``level``. At one
+    setting it is the same wherever it is shown.
 
     Attributes:
-        params: The point.
+        params: The setting.
         mean: Posterior mean of the objective.
-        mean_interval: Its confidence interval.
+        mean_interval: Its interval.
         noise_std: Standard deviation of a single evaluation.
-        noise_std_interval: Its confidence interval.
+        noise_std_interval: Its interval.
         risk: The risk measure at the centres.
-        risk_interval: Its pessimistic and optimistic values.
+        risk_interval: Its interval.
+        level: The probability of each interval.
+        pessimistic: The value that the strategy reports by: the risk measure at the pessimistic
+            bounds of mean and noise, or the lower bound of the mean for one that ignores the noise.
     """
 
     params: dict[str, Any]
@@ -61,6 +65,8 @@ class Prediction:
     noise_std_interval: Interval
     risk: float
     risk_interval: Interval
+    level: float
+    pessimistic: float
 
     def negated(self) -> Self:
         """The record of the negated objective."""
@@ -70,6 +76,7 @@ class Prediction:
             mean_interval=self.mean_interval.negated(),
             risk=-self.risk,
             risk_interval=self.risk_interval.negated(),
+            pessimistic=-self.pessimistic,
         )
 
     def __str__(self) -> str:
@@ -78,263 +85,221 @@ class Prediction:
             ("noise std", self.noise_std, self.noise_std_interval),
             ("risk value", self.risk, self.risk_interval),
         ]
+        named = f"{100 * self.level:g} % interval"
         lines = [
-            f"{name:<11}{value:>12.5g}   [{interval.lower:.5g}, {interval.upper:.5g}]"
+            f"{name:<11}{value:>12.5g}   {named} [{interval.lower:.5g}, {interval.upper:.5g}]"
             for name, value, interval in rows
         ]
-        return "\n".join([_params(self.params), *lines])
+        return "\n".join([_params(self.params), *lines, f"pessimistic{self.pessimistic:>12.5g}"])
 
 
 @dataclass(frozen=True)
 class RunnerUp:
-    """Another evaluated point that may be the best.
+    """Another evaluated setting that could still be better.
 
     Attributes:
-        params: The point.
+        params: The setting.
         risk: The risk measure at the centres.
-        p_best: The probability that it is the best of the evaluated points.
+        score: What the rule goes by: never better than that of the recommended setting.
+        gain: By how much it may be better.
     """
 
     params: dict[str, Any]
     risk: float
-    p_best: float
+    score: float
+    gain: Gain
 
     def negated(self) -> RunnerUp:
         """The record of the negated objective."""
-        return replace(self, risk=-self.risk)
+        return replace(self, risk=-self.risk, score=-self.score)
 
     def __str__(self) -> str:
-        return f"{_params(self.params)}: risk value {self.risk:.5g}, P(best) {self.p_best:.2g}"
+        gain, level = self.gain, f"{100 * self.gain.level:g} %"
+        return (
+            f"{_params(self.params)}: risk value {self.risk:.5g}, expected gain "
+            f"{gain.expected:.2g}, with {level} probability at most {gain.bound:.2g}"
+        )
 
 
 @dataclass(frozen=True)
 class Recommendation(Prediction):
-    """The reported point.
-
-    Its intervals are not the bounds that the strategy works with, but credible intervals: each
-    holds the truth with probability ``level``, the selection of the point accounted for.
+    """The reported setting.
 
     Attributes:
-        level: The probability of each interval.
-        p_best: The probability that no other evaluated point has a better risk value.
-        runner_ups: The next points by that probability, three at most, none without a chance.
         rule: By which it was chosen.
-        n_evaluations: Values told at this point.
+        score: What the rule goes by; for the default rule, ``pessimistic``.
+        n_evaluations: Values told at this setting.
         sample_mean: Their mean.
         sample_std: Their standard deviation; None for a single value.
+        gain: What another setting might still gain, out of the whole space.
+        runner_ups: Evaluated settings that could still be better, in the order of their scores,
+            three at most.
+        p_best: The probability that no other setting of the list is better; None where the space
+            is not a list, nor finite and small.
+        confirm: How many more measurements of the setting are advised before someone relies on it.
     """
 
-    level: float
-    p_best: float
-    runner_ups: tuple[RunnerUp, ...]
     rule: Rule
+    score: float
     n_evaluations: int
     sample_mean: float
     sample_std: float | None
+    gain: Gain
+    runner_ups: tuple[RunnerUp, ...]
+    p_best: float | None
+    confirm: int
 
     def negated(self) -> Self:
         """The record of the negated objective."""
         return replace(
             super().negated(),
-            runner_ups=tuple(other.negated() for other in self.runner_ups),
+            score=-self.score,
             sample_mean=-self.sample_mean,
+            runner_ups=tuple(other.negated() for other in self.runner_ups),
         )
 
+    @property
+    def advice(self) -> str:
+        """What to do before relying on the setting; empty if nothing."""
+        if self.confirm == 0:
+            return ""
+        times = "once more" if self.confirm == 1 else f"{self.confirm} more times"
+        return f"Measure this setting {times} before you rely on it."
+
     def __str__(self) -> str:
-        lines = [
-            f"{super().__str__()}   at {100 * self.level:g} %",
-            f"P(best)    {self.p_best:>12.2g}   of the evaluated points",
-            f"evaluated  {self.n_evaluations:>12d} time{'s' * (self.n_evaluations > 1)}",
-            *(f"runner-up  {other}" for other in self.runner_ups),
-        ]
-        return "\n".join(lines)
+        times = "time" if self.n_evaluations == 1 else "times"
+        lines = [f"{super().__str__()}   decided"]
+        if self.rule != "pessimistic":
+            named = f"{SCORES[self.rule]}, decided"
+            lines = [super().__str__(), f"score      {self.score:>12.5g}   {named}"]
+        lines.append(f"measured   {self.n_evaluations:>12d}   {times}")
+        if self.p_best is not None:
+            lines.append(f"P(best)    {self.p_best:>12.2g}   of the settings of the list")
+        lines += [str(self.gain), *filter(None, [self.advice])]
+        return "\n".join([*lines, *(f"runner-up  {other}" for other in self.runner_ups)])
 
 
 def predict(
-    model: MeanNoiseModel, risk: RiskMeasure, X: Array, params: list[dict[str, Any]]
+    bound: RiskBound, risk: RiskMeasure, X: Array, params: list[dict[str, Any]], level: float
 ) -> list[Prediction]:
-    """Intervals of mean, noise and risk at ``X (m, d)``, in the sense of maximisation."""
-    shift, scale = model.learned.shift, model.learned.scale
-    b = model.belief(X)
-    floor = model.min_noise_var
-    std_lower, std_centre, std_upper = (
-        scale * np.sqrt(np.maximum(v, floor)) for v in (b.noise_lower, b.noise_var, b.noise_upper)
-    )
-    worst, centre, best = (
-        shift + scale * end(model, risk).value(X) for end in (pessimistic, central, optimistic)
-    )
+    """What is believed at ``X (m, d)``, in the sense of maximisation.
+
+    Args:
+        bound: The strategy's lower bound, with the model.
+        risk: The risk measure, in user units.
+        X: The settings.
+        params: The same in user units.
+        level: The probability of each interval.
+    """
+    found = marginals(bound.model, risk, X, level)
+    worst = pessimistic_values(bound, X)[2]
     return [
         Prediction(
             params[i],
-            mean=float(shift + scale * b.mu[i]),
-            mean_interval=_interval(shift + scale * b.f_lower[i], shift + scale * b.f_upper[i]),
-            noise_std=float(std_centre[i]),
-            noise_std_interval=_interval(std_lower[i], std_upper[i]),
-            risk=float(centre[i]),
-            risk_interval=_interval(worst[i], best[i]),
+            mean=float(found.mean[i, 1]),
+            mean_interval=_interval(found.mean[i]),
+            noise_std=float(found.noise_std[i, 1]),
+            noise_std_interval=_interval(found.noise_std[i]),
+            risk=float(found.risk[i, 1]),
+            risk_interval=_interval(found.risk[i]),
+            level=float(level),
+            pessimistic=float(worst[i]),
         )
         for i in range(len(X))
     ]
 
 
-def check_rule(rule: Rule, risk: RiskMeasure | None) -> None:
-    """Refuse an unknown rule, and another risk measure where the rule does not ask for one."""
-    if rule not in get_args(Rule):
-        raise SettingsError(f"rule must be one of {', '.join(get_args(Rule))}, got {rule!r}.")
-    if risk is not None and not isinstance(risk, RiskMeasure):
-        raise SettingsError(
-            f"risk must be a RiskMeasure such as MeanVariance(alpha=1.0), got {risk!r}."
-        )
-    if risk is not None and rule in ("own_round", "best_observed"):
-        raise SettingsError(
-            f"rule={rule!r} does not depend on a risk measure given afterwards. "
-            "Leave risk= out, or use rule='pessimistic'."
-        )
-
-
-def check_level(level: float) -> None:
-    """Refuse what is no probability of an interval."""
-    if not (is_number(level) and 0.0 < level <= 0.99):
-        raise SettingsError(
-            f"level must be a probability of at most 0.99, such as 0.9, got {level!r}."
-        )
-
-
-def recommendations(
-    rules: list[Rule],
-    observations: Observations,
-    model: MeanNoiseModel,
-    risk: RiskMeasure,
-    *,
-    space: Space,
-    bound: Array,
-    own_bound: Array,
-    level: float,
-    seed: int,
-) -> dict[Rule, Recommendation]:
-    """The point that each rule reports, and what is known of it, in the sense of maximisation.
-
-    Args:
-        rules: As for `choose`, and ``bound`` and ``own_bound`` too.
-        observations: The data, in the sense of maximisation.
-        model: What is believed given them.
-        risk: The risk measure, in user units.
-        space: Decides which points satisfy ``valid``, and their parameters.
-        bound: The strategy's lower bound at each point now, ``(n,)``.
-        own_bound: The same when the point was chosen, ``(n,)``.
-        level: The probability of each credible interval.
-        seed: Of the posterior draws.
-    """
-    X = observations.X
-    legal = space.is_valid(X)
-    at = {
-        rule: choose(rule, observations, bound=bound, own_bound=own_bound, risk=risk, legal=legal)
-        for rule in rules
-    }
-    rows = np.flatnonzero(legal)
-    likely = rows[leading(model, risk, X[rows])]
-    drawn: dict[bytes, JointPosterior] = {}
-    found = {}
-    for rule, i in at.items():
-        points = likely if i in likely else np.append(likely, i)
-        if points.tobytes() not in drawn:
-            drawn[points.tobytes()] = joint_posterior(model, risk, X, points, seed)
-        posterior = drawn[points.tobytes()]
-        found[rule] = recommendation(rule, observations, model, risk, space, i, posterior, level)
-    return found
-
-
-def choose(
-    rule: Rule,
-    observations: Observations,
-    *,
-    bound: Array,
-    own_bound: Array,
-    risk: RiskMeasure,
-    legal: Mask,
-) -> int:
-    """The index of the point to report.
-
-    Args:
-        rule: ``"pessimistic"``: the largest bound of the last round. ``"own_round"``: the largest
-            bound that a point had when it was chosen (Corollary 1.1). ``"best_observed"``: the
-            largest sample mean. ``"empirical"``: the largest risk measure of sample mean and
-            sample variance.
-        observations: The data, in the sense of maximisation.
-        bound: The strategy's lower bound at each point now, ``(n,)``.
-        own_bound: The same when the point was chosen, ``(n,)``; NaN where no strategy chose it.
-        risk: The risk measure, in user units.
-        legal: Which points satisfy ``valid``, ``(n,)``.
-    """
-    scores: dict[Rule, Array] = {
-        "pessimistic": bound,
-        "own_round": own_bound,
-        "best_observed": observations.mean,
-        "empirical": _empirical(observations, risk),
-    }
-    eligible = np.where(legal, scores[rule], np.nan)
-    if np.all(np.isnan(eligible)):
-        raise NotReadyError(
-            f"rule={rule!r} has no point to choose from: it needs one that was told, satisfies "
-            "valid=" + (", and was chosen by the strategy." if rule == "own_round" else ".")
-        )
-    return int(np.nanargmax(eligible))
-
-
-def _empirical(observations: Observations, risk: RiskMeasure) -> Array:
-    """The risk measure of sample mean and sample variance, ``(n,)``.
-
-    A single value says nothing of its variance: such points count only among themselves.
-    """
-    s2 = observations.sample_var
-    single = np.isnan(s2)
-    if single.all():
-        return observations.mean
-    return np.where(single, np.nan, risk.value(observations.mean, np.where(single, 0.0, s2)))
-
-
 def recommendation(
     rule: Rule,
     observations: Observations,
-    model: MeanNoiseModel,
+    bound: RiskBound,
     risk: RiskMeasure,
-    space: Space,
-    i: int,
-    posterior: JointPosterior,
+    *,
+    domain: Domain,
+    own_bound: Array,
     level: float,
+    seed: int,
+    revisit: bool,
 ) -> Recommendation:
-    """The record of point ``i``, with credible intervals from draws of it and its rivals."""
-    points, p_best = posterior.points, posterior.p_best
-    column = int(np.flatnonzero(points == i)[0])
-    rivals = [j for j in np.argsort(-p_best, kind="stable") if j != column and p_best[j] > 0.0]
-    rivals = rivals[:RUNNER_UPS]
-    X = observations.X[np.append(i, points[rivals])]
-    here, *others = predict(model, risk, X, [space.decode(x) for x in X])
-    mean, noise_std, value = (_interval(*ends) for ends in posterior.ends(column, level))
-    s2 = observations.sample_var[i]
+    """The point that a rule reports, and what is known of it, in the sense of maximisation.
+
+    Args:
+        rule: As for `choose`.
+        observations: The data, in the sense of maximisation.
+        bound: The strategy's lower bound, with the model.
+        risk: The risk measure, in user units.
+        domain: Where other settings may lie.
+        own_bound: The strategy's bound when a point was chosen, ``(n,)``.
+        level: The probability of each interval, and of the bound on the gain.
+        seed: Seeds the search for other settings and the posterior draws.
+        revisit: Whether the setting can be measured again.
+    """
+    X, space = observations.X, domain.space
+    score = scores(
+        rule,
+        observations,
+        bound=pessimistic_values(bound, X)[2],
+        own_bound=own_bound,
+        risk=risk,
+        legal=space.is_valid(X),
+    )
+    order = best_scored(score)
+    i = int(order[0])
+    found = prospects(bound.model, risk, domain, X[order], seed)
+    s2, shortfall = observations.sample_var[i], found.shortfall(X[i])
+    (here,) = predict(bound, risk, X[[i]], [space.decode(X[i])], level)
     return Recommendation(
-        here.params,
-        mean=here.mean,
-        mean_interval=mean,
-        noise_std=here.noise_std,
-        noise_std_interval=noise_std,
-        risk=here.risk,
-        risk_interval=value,
-        level=float(level),
-        p_best=float(p_best[column]),
-        runner_ups=tuple(
-            RunnerUp(other.params, other.risk, float(p_best[j]))
-            for other, j in zip(others, rivals, strict=True)
-        ),
+        **vars(here),
         rule=rule,
+        score=here.pessimistic if rule == "pessimistic" else float(score[i]),
         n_evaluations=int(observations.count[i]),
         sample_mean=float(observations.mean[i]),
         sample_std=None if math.isnan(s2) else float(np.sqrt(s2)),
+        gain=Gain.of(shortfall, level),
+        runner_ups=_runner_ups(bound, risk, domain, observations, score, i, found, level),
+        p_best=float(np.mean(shortfall <= 0.0)) if is_listed(space) else None,
+        confirm=_to_confirm(observations, i, bound.model, here.noise_std) if revisit else 0,
     )
 
 
-def _interval(lower: float, upper: float) -> Interval:
-    return Interval(float(lower), float(upper))
+def _runner_ups(
+    bound: RiskBound,
+    risk: RiskMeasure,
+    domain: Domain,
+    observations: Observations,
+    score: Array,
+    i: int,
+    found: Prospects,
+    level: float,
+) -> tuple[RunnerUp, ...]:
+    """The evaluated points that could still be better than point ``i``, by their scores."""
+    X, over = observations.X, found.over(observations.X[i])
+    column = {x.tobytes(): k for k, x in enumerate(found.X)}
+    drawn = {j: over[:, column[x.tobytes()]] for j, x in enumerate(X) if x.tobytes() in column}
+    open_still = [
+        j
+        for j in np.argsort(-score, kind="stable")
+        if j in drawn and not math.isnan(score[j]) and np.mean(drawn[j] > 0.0) > 1.0 - level
+    ]
+    rows = open_still[:RUNNER_UPS]
+    value = risk.value(*centre(bound.model, X[rows]))
+    return tuple(
+        RunnerUp(domain.space.decode(X[j]), float(v), float(score[j]), Gain.of(drawn[j], level))
+        for j, v in zip(rows, value, strict=True)
+    )
+
+
+def _to_confirm(observations: Observations, i: int, model: MeanNoiseModel, noise_std: float) -> int:
+    """Measurements that point ``i`` lacks; none where its noise is known or negligible."""
+    quiet = noise_std <= NEGLIGIBLE * output_scale(observations)
+    if quiet or isinstance(model.settings.noise, CubeNoise):
+        return 0
+    return max(0, CONFIRMED - int(observations.count[i]))
+
+
+def _interval(found: Array) -> Interval:
+    """The ends of a lower end, a centre and an upper end, ``(3,)``."""
+    return Interval(float(found[0]), float(found[2]))
 
 
 def _params(params: dict[str, Any]) -> str:

@@ -20,7 +20,8 @@ from rahbo.integrations.optuna.distributions import Kinds, merged, shared, space
 from rahbo.integrations.optuna.repeats import VALUES, is_measured, seed_of
 from rahbo.ledger import Trial
 from rahbo.optimizer import Optimizer
-from rahbo.report.recommendation import Recommendation, Rule
+from rahbo.report.recommendation import Recommendation
+from rahbo.report.rules import Rule
 from rahbo.space import Space
 
 # System attributes of a trial: what it was proposed for, and that its objective failed.
