@@ -33,8 +33,15 @@ def shown(report, optimizer, terminal):
 @pytest.mark.parametrize("terminal", [False, True])
 def test_reports_are_shown_and_nothing_steers_the_terminal(optimizer, terminal):
     wanted = {
-        "recommend": ("risk value", "P(best)", "evaluated"),
-        "frontier": ("alpha", "noise std", "inf"),
+        "recommend": (
+            "risk value",
+            "90 % interval",
+            "pessimistic",
+            "measured",
+            "The expected gain is",
+            "Measure this setting 3 more times before you rely on it.",
+        ),
+        "frontier": ("alpha", "noise std", "inf", "This run reports by alpha = 1."),
         "diagnose": ("Is the noise uneven?", "How many repeats pay?"),
     }
     for name, words in wanted.items():

@@ -51,7 +51,7 @@ def test_a_program_is_tuned_and_the_same_command_goes_on(script, tmp_path):
     program = ["--", *PYTHON, script, *ARGUMENTS]
     first = invoke(*command, "--evaluations", "17", *program)
     assert first.exit_code == 0, first.output
-    assert "P(best)" in first.stdout
+    assert "90 % interval" in first.stdout
     assert "17/17  lr=" in first.stderr
     settings, trials = journals.read(path)
     assert settings["risk"] == rahbo.MeanVariance(1.0)

@@ -4,18 +4,19 @@ import pytest
 from page_runs import run
 from rahbo.pages import history
 from rahbo.pages.history import history_of
+from rahbo.policy.strategies import GPUCB, TopTwo
 
 
-@pytest.mark.parametrize(("direction", "end"), [("maximize", 0), ("minimize", 1)])
-def test_it_ends_with_what_is_believed_now(direction, end):
-    optimizer = run(direction=direction)
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+@pytest.mark.parametrize("strategy", [TopTwo(), GPUCB()])
+def test_it_ends_with_what_is_believed_now(direction, strategy):
+    optimizer = run(direction=direction, strategy=strategy)
     optimizer.tell_failure({"lr": 0.01, "depth": 3, "kind": "a"}, "broke")
     found = history_of(optimizer, optimizer.settings.risk)
     assert (len(found.number), found.failed, found.n) == (36, [37], 37)
     assert found.value[:3] == pytest.approx(list(optimizer.trials[0].values.values()), rel=1e-5)
     assert found.best_at == list(range(3, 37, 3))
-    worst = [p.risk_interval[end] for p in optimizer.frontier().evaluated]
-    assert found.best[-1] == pytest.approx(max(worst) if end == 0 else min(worst))
+    assert found.best[-1] == pytest.approx(optimizer.recommend().pessimistic)
 
 
 def test_long_runs_are_thinned_with_both_ends_kept(monkeypatch):

@@ -57,15 +57,17 @@ def test_what_is_believed_is_what_the_optimizer_reports(path, direction):
     assert model["version"] == live.run()["model"] == 1
     shown = model["recommendation"]
     assert shown["known"][2] == ("risk value", found.risk, *found.risk_interval)
-    assert shown["p_best"] == found.p_best
+    assert (shown["pessimistic"], shown["level"]) == (found.pessimistic, 0.9)
+    assert shown["certainty"].startswith(str(found.gain))
+    assert [(r["score"], r["bound"]) for r in shown["runner_ups"]] == [
+        (r.score, r.gain.bound) for r in found.runner_ups
+    ]
     chosen = model["points"][model["chosen"]]
-    assert chosen[0] == pytest.approx(found.mean, rel=1e-5)
+    assert chosen[:3] == pytest.approx([found.mean, *found.mean_interval], rel=1e-5)
+    assert chosen[3:6] == pytest.approx([found.noise_std, *found.noise_std_interval], rel=1e-5)
     assert [point[6] for point in model["points"]] == [2, 2, 2, 2]
-    ends = [p.risk_interval for p in opt.frontier().evaluated]
-    worst = [lower if direction == "maximize" else upper for lower, upper in ends]
-    best = max(worst) if direction == "maximize" else min(worst)
     assert [number for number, _ in model["best"]] == [2, 4, 6, 8]
-    assert model["best"][-1][1] == pytest.approx(best)
+    assert model["best"][-1][1] == pytest.approx(found.pessimistic)
     opt.close()
 
 
@@ -79,7 +81,7 @@ def test_a_later_fit_is_the_one_of_all_data(path):
         opt.tell(suggestion, [suggestion.params["x"]] * 2)
     live.run()
     live.fit()
-    assert live.model()["recommendation"]["p_best"] == opt.recommend().p_best
+    assert live.model()["recommendation"]["certainty"].startswith(str(opt.recommend().gain))
     assert live.model()["n_evaluations"] == 14
     opt.close()
 

@@ -8,6 +8,7 @@ from rahbo import ExpectedShortfall, MeanStd, MeanVariance, Optimizer, Quantile
 from rahbo.errors import NotReadyError
 from rahbo.pages import record
 from rahbo.pages.record import record_of
+from rahbo.policy.strategies import GPUCB, RahboUS
 from rahbo.risk import RiskMeasure
 
 
@@ -35,6 +36,16 @@ def test_the_slider_begins_at_the_recommendation(direction, risk):
     chosen = next(c.point for c in trade.choices if trade.own <= c.end)
     assert chosen == points.recommended
     assert found.frontier.evaluated[chosen].params == optimizer.recommend().params
+
+
+@pytest.mark.parametrize("strategy", [RahboUS(), GPUCB()], ids=["RAHBO-US", "GP-UCB"])
+@pytest.mark.parametrize("risk", [MeanVariance(3.0), MeanStd(1.0)])
+def test_the_slider_begins_at_the_recommendation_of_every_strategy(strategy, risk):
+    found = report(run(risk=risk, strategy=strategy)).pictures
+    chosen = next(c.point for c in found.trade.choices if found.trade.own <= c.end)
+    assert chosen == found.points.recommended
+    neutral = isinstance(strategy, GPUCB)
+    assert found.trade.own == (0.0 if neutral else getattr(risk, "alpha", 1.0))
 
 
 def test_the_slider_reports_as_the_frontier_does():
@@ -65,9 +76,14 @@ def test_points_are_in_user_units_with_their_failures():
     assert points.sample_mean[0] == pytest.approx(np.mean(list(first.values.values())), rel=1e-5)
     assert points.mean_lower[0] < points.mean[0] < points.mean_upper[0]
     assert points.failures[0] == 2
+    there = optimizer.predict(first.params)
+    assert (points.mean_lower[0], points.mean_upper[0]) == pytest.approx(
+        there.mean_interval, rel=1e-5
+    )
+    assert found.pictures.level == there.level == 0.9
     assert found.failures == {"<b>broke</b>": 1, "no reason given": 1}
     assert points.pessimistic[0] == pytest.approx(
-        optimizer.predict(first.params).risk_interval.upper, rel=1e-5
+        optimizer.predict(first.params).pessimistic, rel=1e-5
     )
 
 

@@ -5,6 +5,7 @@ import pytest
 from page_runs import run
 from rahbo import ExpectedShortfall, MeanStd, MeanVariance, Quantile
 from rahbo.pages import words
+from rahbo.report.gain import Gain
 
 
 @pytest.mark.parametrize(
@@ -27,17 +28,23 @@ def test_the_recommendation_is_said_with_its_intervals():
     found = optimizer.recommend()
     said = " ".join(words.recommendation(found))
     for interval in (found.mean_interval, found.noise_std_interval, found.risk_interval):
-        assert f"{interval.lower:.4g} and {interval.upper:.4g}" in said
-    assert "evaluated 3 times" in said
+        assert f"90 % interval {interval.lower:.4g} to {interval.upper:.4g}" in said
+    assert f"Its pessimistic value, {found.pessimistic:.4g}, decided the choice." in said
+    assert "measured 3 times" in said
+    other = replace(found, rule="best_observed", score=0.25)
+    assert "Its sample mean, 0.25, decided the choice." in " ".join(words.recommendation(other))
     basis = words.basis(optimizer)
     assert basis.startswith("From 37 evaluations, 1 of which failed, at 12 points.")
     assert "largest value of the mean less 1 times the noise variance" in basis
 
 
-def test_certainty_follows_the_probability():
-    found = run().recommend()
-    said = {p: words.certainty(replace(found, p_best=p), 12) for p in (0.2, 0.6, 0.97)}
-    assert "may well be better" in said[0.2]
-    assert "more likely than not" in said[0.6]
-    assert "very likely" in said[0.97]
-    assert words.certainty(found, 1) == "It is the only point evaluated."
+def test_what_may_still_be_gained_is_said_with_what_to_do():
+    found = replace(run().recommend(), gain=Gain(0.0042, 0.0213, 0.9), p_best=None, confirm=0)
+    assert words.certainty(found) == (
+        "With 90 % probability no other setting is better by more than 0.021. "
+        "The expected gain is 0.0042."
+    )
+    listed = words.certainty(replace(found, p_best=0.625, confirm=2))
+    assert listed.startswith(words.certainty(found))
+    assert "The probability that it is the best of the list is 0.62." in listed
+    assert listed.endswith("Measure this setting 2 more times before you rely on it.")

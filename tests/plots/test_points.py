@@ -73,9 +73,9 @@ def test_the_ranking_is_by_the_pessimistic_value(run, request):
     assert len(record.points) == 4
     everything = opt.frontier().evaluated
     if opt.settings.direction == "maximize":
-        best = sorted(everything, key=lambda p: -p.risk_interval.lower)[:4]
+        best = sorted(everything, key=lambda p: -p.pessimistic)[:4]
     else:
-        best = sorted(everything, key=lambda p: p.risk_interval.upper)[:4]
+        best = sorted(everything, key=lambda p: p.pessimistic)[:4]
     assert [p.params for p in record.points] == [p.params for p in best]
     assert record.reported == 0
     for point, values in zip(record.points, record.repeats, strict=True):
@@ -137,3 +137,15 @@ def test_too_little_is_refused(flat):
             record(flat, at={"lr": 0.5, "x": 0.123})
     with pytest.raises(SettingsError, match="most"):
         ranking(flat, most=0)
+
+
+@pytest.mark.parametrize("run", ["flat", "listed"])
+def test_intervals_are_labelled_with_their_probability(run, request):
+    opt = request.getfixturevalue(run)
+    drawn = [
+        draw_ranking(ranking(opt), Figure().subplots()),
+        draw_trade_off(trade_off(opt), Figure().subplots()),
+    ]
+    for ax in drawn:
+        labels = ax.get_legend_handles_labels()[1]
+        assert any("90 % interval" in label for label in labels)

@@ -4,7 +4,17 @@ import matplotlib as mpl
 from matplotlib.colors import to_rgb
 
 from rahbo.experiments.spec import METHODS
-from rahbo.plots.style import COLORS, DASHES, STYLE, fitting, legend_below, panels, save, styled
+from rahbo.plots.style import (
+    COLORS,
+    DASHES,
+    STYLE,
+    fitting,
+    interval_label,
+    legend_below,
+    panels,
+    save,
+    styled,
+)
 
 
 def test_the_style_holds_inside_and_leaves_nothing_behind():
@@ -54,3 +64,8 @@ def test_names_are_shortened_and_never_mathematics():
     assert fitting("lr") == "lr"
     assert fitting("a" * 30) == "a" * 23 + "…"
     assert fitting("$x$", 3) == r"\$x\$"
+
+
+def test_an_interval_is_called_by_its_probability():
+    assert interval_label(0.9) == "90 % interval"
+    assert interval_label(0.975) == "97.5 % interval"

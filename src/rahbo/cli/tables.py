@@ -15,6 +15,7 @@ from rahbo.pages.escape import visible as visible
 from rahbo.report.diagnosis import Diagnosis
 from rahbo.report.frontier import Frontier
 from rahbo.report.recommendation import Recommendation, short
+from rahbo.report.rules import SCORES
 from rahbo.risk import RiskMeasure
 
 Report = Recommendation | Frontier | Diagnosis
@@ -57,7 +58,7 @@ def _table(report: Report) -> Group:
     if isinstance(report, Recommendation):
         return Group(*_recommendation(report))
     if isinstance(report, Frontier):
-        return Group(_frontier(report))
+        return Group(*_frontier(report))
     return Group(*_diagnosis(report))
 
 
@@ -71,30 +72,40 @@ def _grid(title: str, *headings: str) -> Table:
 LEFT = ("parameter", "params", "")
 
 
-def _recommendation(report: Recommendation) -> list[Table]:
+def _recommendation(report: Recommendation) -> list[Table | Text]:
     point = _grid("Recommended", "parameter", "value")
     for name, value in report.params.items():
         point.add_row(visible(name), visible(short(value)))
-    known = _grid(f"What is known of it, at {100 * report.level:g} %", "", "estimate", "from", "to")
+    level = f"{100 * report.level:g} %"
+    known = _grid("What is known of it", "", "estimate", f"{level} interval from", "to")
     for label, value, (lower, upper) in (
         ("mean", report.mean, report.mean_interval),
         ("noise std", report.noise_std, report.noise_std_interval),
         ("risk value", report.risk, report.risk_interval),
     ):
         known.add_row(label, f"{value:.5g}", f"{lower:.5g}", f"{upper:.5g}")
-    known.add_row("P(best)", f"{report.p_best:.2g}", "", "")
+    known.add_row("pessimistic value", f"{report.pessimistic:.5g}", "", "")
+    if report.rule != "pessimistic":
+        known.add_row(SCORES[report.rule], f"{report.score:.5g}", "", "")
+    if report.p_best is not None:
+        known.add_row("P(best)", f"{report.p_best:.2g}", "", "")
     known.add_row(
-        "evaluated", f"{report.n_evaluations} time{'s' * (report.n_evaluations > 1)}", "", ""
+        "measured", f"{report.n_evaluations} time{'s' * (report.n_evaluations > 1)}", "", ""
     )
-    if not report.runner_ups:
-        return [point, known]
-    others = _grid("Runner-ups", "params", "risk value", "P(best)")
-    for other in report.runner_ups:
-        others.add_row(listed(other.params), f"{other.risk:.5g}", f"{other.p_best:.2g}")
-    return [point, known, others]
+    said: list[Table | Text] = [point, known, Text(str(report.gain))]
+    if report.advice:
+        said.append(Text(report.advice))
+    if report.runner_ups:
+        heads = ("risk value", SCORES[report.rule], "expected gain", f"at most, with {level}")
+        others = _grid("Runner-ups", "params", *heads)
+        for other in report.runner_ups:
+            numbers = (other.risk, other.score, other.gain.expected, other.gain.bound)
+            others.add_row(listed(other.params), *(f"{number:.4g}" for number in numbers))
+        said.append(others)
+    return said
 
 
-def _frontier(report: Frontier) -> Table:
+def _frontier(report: Frontier) -> list[Table | Text]:
     table = _grid(
         "What each alpha would report", "alpha from", "to", "mean", "noise std", "evaluated",
         "params",
@@ -105,7 +116,7 @@ def _frontier(report: Frontier) -> Table:
             f"{choice.alpha_from:.4g}", f"{choice.alpha_to:.4g}", f"{p.mean:.5g}",
             f"{p.noise_std:.4g}", str(choice.n_evaluations), listed(p.params),
         )  # fmt: skip
-    return table
+    return [table, Text(report.own)] if report.own else [table]
 
 
 def _diagnosis(report: Diagnosis) -> list[Text]:

@@ -160,7 +160,8 @@ class RiskAverseSearchCV(BaseSearchCV):
             del self._table
         self.optimizer_ = optimizer
         succeeded = any(trial.values for trial in optimizer.trials)
-        self.recommendation_ = optimizer.recommend() if succeeded else None
+        # The same folds would give the same scores again: there is nothing to confirm with.
+        self.recommendation_ = replace(optimizer.recommend(), confirm=0) if succeeded else None
         self._add_columns(results, evaluation.metric)
 
     def _make_optimizer(self) -> _FixedFolds:
@@ -183,7 +184,7 @@ class RiskAverseSearchCV(BaseSearchCV):
         empirical, pessimistic = np.full((2, len(scores)), np.nan)
         empirical[rows] = optimizer.settings.risk.value(*moments(scores[rows]))
         told = optimizer.predict([results["params"][i] for i in rows])
-        pessimistic[rows] = [prediction.risk_interval.lower for prediction in told]
+        pessimistic[rows] = [prediction.pessimistic for prediction in told]
         results[f"risk_test_{metric}"] = empirical
         results[f"pessimistic_test_{metric}"] = pessimistic
 

@@ -9,8 +9,7 @@ import numpy as np
 from rahbo.belief import valued
 from rahbo.ledger import observations_of
 from rahbo.optimizer import Optimizer
-from rahbo.policy.acquisition import pessimistic
-from rahbo.policy.search import values
+from rahbo.report.posterior import pessimistic_values
 from rahbo.risk import RiskMeasure
 from rahbo.threads import one_blas_thread
 
@@ -29,7 +28,7 @@ class History:
         failed: The numbers of those that gave none.
         n: All evaluations; more than are listed where they are many.
         best_at: After so many evaluations
-        best: the largest pessimistic risk value of a point evaluated by then was this.
+        best: the best pessimistic value of a point evaluated by then was this.
     """
 
     number: list[int]
@@ -84,9 +83,10 @@ def _best(
             if not legal.any():
                 continue
             model = settings.model.condition(observations, learned)
-            bound = np.max(values(pessimistic(model, risk), observations.X)[legal])
+            bound = settings.strategy.report_bound(model, risk)
+            worst = pessimistic_values(bound, observations.X[legal])[2]
             at.append(spent[i])
-            best.append(float(settings.sign * (learned.shift + learned.scale * bound)))
+            best.append(float(settings.sign * np.max(worst)))
     return at, best
 
 

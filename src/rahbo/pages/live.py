@@ -21,6 +21,7 @@ from rahbo.ledger import Trial
 from rahbo.optimizer import Optimizer
 from rahbo.pages.follow import Arrival, Follower
 from rahbo.pages.history import history_of
+from rahbo.pages.words import certainty
 from rahbo.report.recommendation import Prediction, Recommendation, short
 from rahbo.risk import RiskMeasure
 
@@ -227,15 +228,17 @@ def _recommended(found: Recommendation) -> Json:
             ("noise std", found.noise_std, *found.noise_std_interval),
             ("risk value", found.risk, *found.risk_interval),
         ],
-        "p_best": found.p_best,
+        "pessimistic": found.pessimistic,
+        "certainty": certainty(found),
         "n_evaluations": found.n_evaluations,
         "sample_mean": found.sample_mean,
         "sample_std": found.sample_std,
         "runner_ups": [
-            {"params": _params(other.params), "risk": other.risk, "p_best": other.p_best}
+            {"params": _params(other.params), "risk": other.risk, "score": other.score,
+             "expected": other.gain.expected, "bound": other.gain.bound}
             for other in found.runner_ups
         ],
-    }
+    }  # fmt: skip
 
 
 def _point(p: Prediction, n: int) -> list[Any]:

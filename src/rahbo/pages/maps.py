@@ -13,6 +13,8 @@ from rahbo.arrays import Array
 from rahbo.candidates import Candidates
 from rahbo.optimizer import Optimizer
 from rahbo.pages.inputs import Input, inputs_of, places, value_at
+from rahbo.report.posterior import centre
+from rahbo.report.recommendation import Interval
 from rahbo.threads import one_blas_thread
 
 # Places along one input and along each of two, inputs that are mapped, and candidates shown.
@@ -25,10 +27,10 @@ class Field:
 
     Attributes:
         mean: Posterior means.
-        mean_lower: Lower ends of their confidence intervals.
+        mean_lower: Lower ends of their credible intervals.
         mean_upper: Upper ends.
         noise: Standard deviations of a single evaluation.
-        noise_lower: Lower ends of their confidence intervals.
+        noise_lower: Lower ends of their credible intervals.
         noise_upper: Upper ends.
     """
 
@@ -121,8 +123,7 @@ def maps_through(optimizer: Optimizer, at: Mapping[str, Any], shares: Sequence[f
     if isinstance(space.spec, Candidates):
         rows = space.spec.rows
         some = [rows[i] for i in np.unique(np.linspace(0, len(rows) - 1, LISTED).astype(int))]
-        found = _field(optimizer, some)
-        listed = Listed([_few(row) for row in places(space, some)], found.mean, found.noise)
+        listed = Listed([_few(row) for row in places(space, some)], *_centres(optimizer, some))
         return Maps(tuple(first), (), (), listed)
     fine, coarse = (dict(enumerate(inputs_of(space, n))) for n in (FINE, COARSE))
     slices = tuple(_slice(optimizer, at, i, fine[i]) for i in first)
@@ -146,26 +147,34 @@ def _map(
     points = [
         {**at, across: value_at(space, across, a), up: value_at(space, up, b)} for b in y for a in x
     ]
-    found = _field(optimizer, points)
-    return Map(*pair, tuple(_few(x)), tuple(_few(y)), found.mean, found.noise)
+    return Map(*pair, tuple(_few(x)), tuple(_few(y)), *_centres(optimizer, points))
 
 
 def _field(optimizer: Optimizer, points: Sequence[Mapping[str, Any]]) -> Field:
-    """`Optimizer.predict` without what a picture does not show, at a quarter of its cost."""
-    settings, model = optimizer.settings, optimizer.model
+    """What `Optimizer.predict` gives, where a point is allowed."""
+    space = optimizer.settings.space
+    there = optimizer.predict(points)
+    found = np.array([[*_row(p.mean, p.mean_interval), *_row(p.noise_std, p.noise_std_interval)]
+                      for p in there])  # fmt: skip
+    found[~space.is_valid(np.array([space.encode(point) for point in points]))] = np.nan
+    return Field(*(_shown(column) for column in found.T))
+
+
+def _row(middle: float, interval: Interval) -> tuple[float, float, float]:
+    return middle, interval.lower, interval.upper
+
+
+def _centres(
+    optimizer: Optimizer, points: Sequence[Mapping[str, Any]]
+) -> tuple[list[float | None], list[float | None]]:
+    """Means and noise stds without their intervals, at a fraction of the cost."""
+    settings = optimizer.settings
     X = np.array([settings.space.encode(point) for point in points])
-    units, floor = model.learned, model.min_noise_var
     with one_blas_thread():
-        b = model.belief(X)
-    means = [settings.sign * (units.shift + units.scale * f) for f in (b.mu, b.f_lower, b.f_upper)]
-    if settings.sign < 0:
-        means[1:] = means[:0:-1]
-    noise = (
-        units.scale * np.sqrt(np.maximum(v, floor))
-        for v in (b.noise_var, b.noise_lower, b.noise_upper)
-    )
+        f, v = centre(optimizer.model, X)
     legal = settings.space.is_valid(X)
-    return Field(*(_shown(np.where(legal, values, np.nan)) for values in (*means, *noise)))
+    mean, noise = (np.where(legal, a, np.nan) for a in (settings.sign * f, np.sqrt(v)))
+    return _shown(mean), _shown(noise)
 
 
 def _shown(values: Array) -> list[float | None]:

@@ -22,7 +22,7 @@ from rahbo.pages.maps import Maps, maps_through
 from rahbo.report.diagnosis import Diagnosis
 from rahbo.report.frontier import Frontier, envelope
 from rahbo.report.recommendation import Recommendation
-from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
+from rahbo.risk import ExpectedShortfall, MeanStd, Quantile, RiskMeasure
 from rahbo.settings import Settings
 from rahbo.space import Float, Space
 from rahbo.version import __version__
@@ -52,13 +52,13 @@ class Chosen:
 class Trade:
     """The trade of mean against noise that the slider is about.
 
-    A point is worth its worst mean, less a coefficient times its largest noise variance or noise
-    standard deviation, in the sense of maximisation.
+    A point is worth its mean less a coefficient times its noise variance or noise standard
+    deviation, each at the pessimistic bound of the strategy, in the sense of maximisation.
 
     Attributes:
         symbol: Of the coefficient.
         penalty: What it multiplies.
-        own: The coefficient of the run; None of a measure that has none.
+        own: The coefficient by which the run reports; None of a measure that has none.
         choices: What each coefficient would report, from 0 to infinity.
     """
 
@@ -75,16 +75,16 @@ class Points:
     Attributes:
         places: Of each point on each axis.
         mean: Posterior means.
-        mean_lower: Lower ends of their confidence intervals.
+        mean_lower: Lower ends of their credible intervals.
         mean_upper: Upper ends.
         noise: Standard deviations of a single evaluation.
-        noise_lower: Lower ends of their confidence intervals.
+        noise_lower: Lower ends of their credible intervals.
         noise_upper: Upper ends.
         count: Values told.
         failures: Evaluations without one.
         sample_mean: Of the values.
         sample_std: Of the values; None of a single one.
-        pessimistic: Worst values of the run's risk measure.
+        pessimistic: The values that the strategy reports by.
         recommended: The index of the recommended point.
         n: All evaluated points; more than are listed where they are many.
     """
@@ -111,7 +111,7 @@ class Pictures:
 
     Attributes:
         minimised: Whether smaller values are better.
-        strategy: The name of the run's.
+        level: The probability of every interval.
         trade: Mean against noise.
         inputs: The parameters.
         points: Those evaluated.
@@ -120,7 +120,7 @@ class Pictures:
     """
 
     minimised: bool
-    strategy: str
+    level: float
     trade: Trade
     inputs: tuple[Input, ...]
     points: Points
@@ -139,7 +139,7 @@ class Record:
         basis: What it rests on, in words.
         recommendation: The reported point.
         sentences: What is known of it, in words.
-        certainty: How sure it is, in words.
+        certainty: What another setting might still gain, in words.
         frontier: What each alpha would report.
         diagnosis: What the values say of their noise.
         failures: Reasons, and how often each was given.
@@ -184,12 +184,16 @@ def record_of(
     settings = optimizer.settings
     found, whole = optimizer.recommend(), optimizer.frontier()
     kept = _kept(whole, found, settings)
-    frontier = replace(whole, evaluated=tuple(whole.evaluated[i] for i in kept))
+    frontier = replace(
+        whole,
+        evaluated=tuple(whole.evaluated[i] for i in kept),
+        worst=tuple(whole.worst[i] for i in kept),
+    )
     diagnosis = optimizer.diagnose()
     shares = [one.share for one in diagnosis.inputs]
     pictures = Pictures(
         minimised=settings.sign < 0,
-        strategy=type(settings.strategy).__name__,
+        level=found.level,
         trade=trade_of(settings.risk, frontier, settings.sign < 0),
         inputs=inputs_of(settings.space, 2),
         points=_points(optimizer, frontier, found, kept),
@@ -199,22 +203,23 @@ def record_of(
     shown = _settings(settings)
     return Record(
         cut(source), made, digest, words.basis(optimizer), found, words.recommendation(found),
-        words.certainty(found, len(whole.evaluated)), frontier, diagnosis,
+        words.certainty(found), frontier, diagnosis,
         failures=_failures(optimizer), settings=shown, versions=versions(), pictures=pictures,
     )  # fmt: skip
 
 
 def trade_of(risk: RiskMeasure, frontier: Frontier, minimised: bool) -> Trade:
     """The slider of a risk measure; that of mean-variance for a measure of the user's own."""
-    ends = [p.mean_interval for p in frontier.evaluated]
-    worst = np.array([-e.upper if minimised else e.lower for e in ends])
-    noise_std = np.array([p.noise_std_interval.upper for p in frontier.evaluated])
+    mean, noise_std = np.array(frontier.worst).T
+    worst = -mean if minimised else mean
+    # A strategy that ignores the noise reports as a coefficient of zero does.
+    neutral = 0.0 if frontier.alpha == 0.0 else None
     if isinstance(risk, MeanStd | Quantile | ExpectedShortfall):
         choices = tuple(Chosen(*row) for row in envelope(worst, noise_std))
-        return Trade("κ", "noise standard deviation", risk.weight, choices)
+        own = risk.weight if neutral is None else neutral
+        return Trade("κ", "noise standard deviation", own, choices)
     choices = tuple(Chosen(*row) for row in envelope(worst, noise_std**2))
-    own = risk.alpha if isinstance(risk, MeanVariance) else None
-    return Trade("α", "noise variance", own, choices)
+    return Trade("α", "noise variance", frontier.alpha, choices)
 
 
 def versions() -> dict[str, str]:
@@ -233,7 +238,7 @@ def _kept(frontier: Frontier, found: Recommendation, settings: Settings) -> list
     most = CELLS // len(settings.space.names)
     if len(points) <= most:
         return list(range(len(points)))
-    worst = [settings.sign * p.risk_interval[1 if minimised else 0] for p in points]
+    worst = [settings.sign * p.pessimistic for p in points]
     best = np.argsort(-np.array(worst), kind="stable")[:most].tolist()
     chosen = [c.point for c in trade_of(settings.risk, frontier, minimised).choices]
     return sorted({*best, *chosen, _index(found.params, [p.params for p in points])})
@@ -261,7 +266,7 @@ def _points(
         failures=[failed[x.tobytes()] for x in data.X[legal]],
         sample_mean=[_few(sign * float(m)) for m in data.mean[legal]],
         sample_std=[None if math.isnan(v) else _few(math.sqrt(v)) for v in data.sample_var[legal]],
-        pessimistic=[_few(p.risk_interval[0 if sign > 0 else 1]) for p in believed],
+        pessimistic=[_few(p.pessimistic) for p in believed],
         recommended=_index(found.params, [p.params for p in believed]),
         n=len(allowed),
     )

@@ -4,6 +4,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const { points, inputs, trade, maps, history } = data;
 const get = (id) => document.getElementById(id);
 const FIRST_ROWS = 200;
+const LEVEL = `${Number((100 * data.level).toPrecision(4))} %`;
 const SLIDES = Number(get("slider").max);
 
 // -- text ------------------------------------------------------------------------------------
@@ -144,13 +145,11 @@ function showChoice() {
     ? `It is the choice of every ${trade.symbol}.`
     : `It is the choice of each ${trade.symbol} from ${number(choice.start)} to ${until}.`;
   const isOwn = weight === trade.own;
-  const other = isOwn && i !== points.recommended
-    ? ` The run's strategy, ${data.strategy}, reports by another bound: what it recommends is circled.` : "";
   get("choice").textContent =
     `${trade.symbol} = ${number(weight)}${isOwn ? ", as in this report" : ""}: use ${params(i).join(", ")}. ` +
     `Mean ${number(points.mean[i])} ${range(points.mean_lower[i], points.mean_upper[i])}, noise standard ` +
     `deviation ${number(points.noise[i])} ${range(points.noise_lower[i], points.noise_upper[i])}, ` +
-    `evaluated ${times(points.count[i])}. ${where}${other}`;
+    `evaluated ${times(points.count[i])}. In brackets are ${LEVEL} intervals. ${where}`;
   get("choice").dataset.point = i;
   get("slider").setAttribute("aria-valuetext", `${trade.symbol} = ${number(weight)}`);
 }
@@ -179,7 +178,7 @@ function startFrontier() {
   get("own").addEventListener("click", () => choose(trade.own, "own"));
   showChoice();
   get("frontier-caption").textContent =
-    "Grey: evaluated points. Blue: those that some value of the slider would report, with their confidence " +
+    `Grey: evaluated points. Blue: those that some value of the slider would report, with their ${LEVEL} ` +
     "intervals. Circle: the recommendation of this report. Star: what the slider chooses.";
 }
 
@@ -212,7 +211,7 @@ function startMaps() {
     ? ` Shown are the ${maps.inputs.length} of ${inputs.length} inputs over which the noise varies most.` : "";
   get("map-caption").textContent =
     (maps.listed ? "Each mark is a candidate. " : "Small marks are evaluated points, wherever their other inputs were. ") +
-    "The star is the recommended point." + some;
+    "The star is the recommended point. " + (maps.listed ? "" : `Along one input, the band is the ${LEVEL} interval.`) + some;
 }
 
 const heat = (c, values, quantity) => ({
@@ -294,7 +293,7 @@ function drawHistory() {
   const c = colours(), floor = history.value.reduce((low, v) => Math.min(low, v), Infinity);
   const traces = [
     { x: history.number, y: history.value, mode: "markers", name: "values", marker: { color: c.faint, opacity: 0.6, size: 5 } },
-    { x: history.best_at, y: history.best, mode: "lines+markers", name: "best pessimistic risk value",
+    { x: history.best_at, y: history.best, mode: "lines+markers", name: "best pessimistic value",
       line: { color: c.blue, shape: "hv", width: 2 }, marker: { color: c.blue, size: 5 } },
   ];
   if (history.failed.length) {
@@ -309,7 +308,7 @@ function startHistory() {
     ? ` Of ${history.n} evaluations, ${history.number.length + history.failed.length} are shown.` : "";
   get("history-caption").textContent =
     "Grey: every value, in the order of the run. Blue: how good, at worst, the point was that could have been " +
-    "reported by then: the best pessimistic risk value, by the data up to then." + some;
+    "reported by then: the best pessimistic value, by the data up to then." + some;
 }
 
 // -- the table ---------------------------------------------------------------------------------
@@ -325,7 +324,7 @@ const columns = [
   { name: "mean", key: (i) => points.mean[i], text: interval("mean"), number: true },
   { name: "noise std", key: (i) => points.noise[i], text: interval("noise"), number: true },
   ...["pessimistic", "count", "failures", "sample_mean", "sample_std"].map((name) => ({
-    name: { pessimistic: "worst risk value", count: "values", failures: "failed" }[name] || name.replace("_", " "),
+    name: { pessimistic: "pessimistic value", count: "values", failures: "failed" }[name] || name.replace("_", " "),
     key: (i) => points[name][i], text: plainNumber(name), number: true,
   })),
 ];
@@ -384,7 +383,7 @@ function fillTable() {
 
 function captionTable() {
   const n = points.mean.length, caption = get("points-caption");
-  caption.textContent = "In brackets are the bounds that the run works with, narrower than the intervals above. The recommended point is bold. A heading sorts. " +
+  caption.textContent = `In brackets are ${LEVEL} intervals. The recommended point is bold. Click a heading to sort. ` +
     (points.n > n ? `Of ${points.n} points, the ${n} best and all that may be chosen are here. ` : `There are ${n} points. `);
   if (rows >= n) return;
   const more = document.createElement("button");

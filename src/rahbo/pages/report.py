@@ -12,6 +12,7 @@ from rahbo.pages.escape import embedded, shown
 from rahbo.pages.record import Record
 from rahbo.pages.words import listed
 from rahbo.report.recommendation import Interval, Recommendation, short
+from rahbo.report.rules import SCORES
 
 # The part of plotly.js, 4.1.1, that draws in two dimensions: `plotly.js-cartesian-dist-min` of npm.
 # All of it would be three times as large, and open in twice the time.
@@ -95,19 +96,23 @@ def _known(found: Recommendation) -> str:
         f'<tr><th scope="row">{name}</th>{_number(value)}{_ends(ends)}</tr>'
         for name, value, ends in rows
     )
-    head = f"<tr><td></td>{_heads('value', 'from', 'to')}</tr>"
-    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+    decided = f'<tr><th scope="row">pessimistic value</th>{_number(found.pessimistic)}</tr>'
+    level = f"{100 * found.level:g} % interval"
+    head = f"<tr><td></td>{_heads('value', f'{level} from', 'to')}</tr>"
+    return f"<table><thead>{head}</thead><tbody>{body}{decided}</tbody></table>"
 
 
 def _runner_ups(found: Recommendation) -> str:
+    level = f"{100 * found.level:g} %"
     if not found.runner_ups:
-        return "<p>No other evaluated point has a chance to be the best.</p>"
+        return f"<p>Every other evaluated setting is worse with at least {level} probability.</p>"
     body = "".join(
-        f"<tr><td>{shown(listed(other.params))}</td>{_number(other.risk)}"
-        f"{_number(other.p_best, 2)}</tr>"
+        f"<tr><td>{shown(listed(other.params))}</td>{_number(other.risk)}{_number(other.score)}"
+        f"{_number(other.gain.expected, 2)}{_number(other.gain.bound, 2)}</tr>"
         for other in found.runner_ups
     )
-    head = f'<tr><th scope="col">runner-up</th>{_heads("risk value", "P(best)")}</tr>'
+    heads = _heads("risk value", SCORES[found.rule], "expected gain", f"at most, with {level}")
+    head = f'<tr><th scope="col">runner-up</th>{heads}</tr>'
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 

@@ -198,14 +198,18 @@ function showModel(model) {
     say("measured", "");
     return;
   }
-  say("sure", `Best of the evaluated points with probability ${number(found.p_best, 2)}.`);
+  const level = `${number(100 * found.level)} %`;
+  say("sure", found.certainty);
   table("params", ["parameter", "value"], found.params);
-  table("known", [`known at ${number(100 * found.level)} %`, [""], ["from"], ["to"]], found.known.map(
-    ([label, ...numbers]) => [label, ...numbers.map((value) => [number(value, 4)])]));
+  table("known", ["", [""], [`${level} interval from`], ["to"]], found.known.map(
+    ([label, ...numbers]) => [label, ...numbers.map((value) => [number(value, 4)])])
+    .concat([["pessimistic value", [number(found.pessimistic, 4)], [""], [""]]]));
+  say("intervals", `Each evaluated point with its ${level} intervals; the recommended one is filled.`);
   const spread = found.sample_std === null ? "" : `, standard deviation ${number(found.sample_std, 4)}`;
   say("measured", `Measured there: ${count(found.n_evaluations, "value", "values")}, mean ${number(found.sample_mean, 4)}${spread}.`);
-  table("runner-ups", ["parameters", ["risk value"], ["P(best)"]], found.runner_ups.map(
-    (r) => [r.params, [number(r.risk)], [number(r.p_best, 2)]]));
+  const heads = ["risk value", "pessimistic value", "expected gain", `at most, with ${level}`];
+  table("runner-ups", ["parameters", ...heads.map((head) => [head])], found.runner_ups.map(
+    (r) => [r.params, [number(r.risk)], [number(r.score)], [number(r.expected, 2)], [number(r.bound, 2)]]));
 }
 
 function sayLearned() {

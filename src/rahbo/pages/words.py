@@ -1,4 +1,4 @@
-"""Sentences of a report: what is wanted, what is recommended, and how sure that is."""
+"""Sentences of a report: what is wanted, what is recommended, and what may still be better."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 from rahbo.codec import describe
 from rahbo.optimizer import Optimizer
 from rahbo.report.recommendation import Interval, Recommendation, short
+from rahbo.report.rules import SCORES
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
-
-SURE, LIKELY = 0.95, 0.5
 
 
 def listed(params: Mapping[str, Any]) -> str:
@@ -58,40 +57,38 @@ def basis(optimizer: Optimizer) -> str:
 
 
 def recommendation(found: Recommendation) -> list[str]:
-    """What is known of the recommended point, a sentence each."""
-    sure = f"with a probability of {found.level:g}"
+    """What is known of the recommended setting, a sentence each."""
+    level = f"{100 * found.level:g} % interval"
     told = f"The value was {found.sample_mean:.4g}"
     if found.sample_std is not None:
         told = (
             f"The mean of these values is {found.sample_mean:.4g}, their standard deviation "
             f"{found.sample_std:.3g}"
         )
+    if found.rule == "pessimistic":
+        decided = f"Its pessimistic value, {found.pessimistic:.4g}, decided the choice."
+    else:
+        decided = f"Its {SCORES[found.rule]}, {found.score:.4g}, decided the choice."
     return [
-        f"Its mean is {found.mean:.4g}, and between {_ends(found.mean_interval)} {sure}.",
-        f"Single evaluations vary around it with a standard deviation of {found.noise_std:.3g}, "
-        f"which is between {_ends(found.noise_std_interval)} {sure}.",
-        f"Its risk value is {found.risk:.4g}, and between {_ends(found.risk_interval)} {sure}.",
-        f"It was evaluated {_times(found.n_evaluations, 'time')}. {told}.",
+        f"Its mean is {found.mean:.4g} ({level} {_ends(found.mean_interval)}).",
+        f"Single evaluations vary around it with a standard deviation of {found.noise_std:.3g} "
+        f"({level} {_ends(found.noise_std_interval)}).",
+        f"Its risk value is {found.risk:.4g} ({level} {_ends(found.risk_interval)}).",
+        decided,
+        f"It was measured {_times(found.n_evaluations, 'time')}. {told}.",
     ]
 
 
-def certainty(found: Recommendation, n_points: int) -> str:
-    """How sure it is that the recommended point is the best of those evaluated."""
-    if n_points == 1:
-        return "It is the only point evaluated."
-    chance = f"P(best) = {found.p_best:.2g}"
-    if found.p_best >= SURE:
-        return f"It is very likely the best of the {n_points} evaluated points: {chance}."
-    if found.p_best >= LIKELY:
-        return f"It is more likely than not the best of the {n_points} evaluated points: {chance}."
-    return (
-        f"It is the safest choice so far, but another of the {n_points} evaluated points may well "
-        f"be better: {chance}. More evaluations would tell."
-    )
+def certainty(found: Recommendation) -> str:
+    """What another setting might still gain, and what to do before relying on this one."""
+    said = [str(found.gain)]
+    if found.p_best is not None:
+        said.append(f"The probability that it is the best of the list is {found.p_best:.2g}.")
+    return " ".join([*said, *filter(None, [found.advice])])
 
 
 def _ends(interval: Interval) -> str:
-    return f"{interval.lower:.4g} and {interval.upper:.4g}"
+    return f"{interval.lower:.4g} to {interval.upper:.4g}"
 
 
 def _times(n: int, what: str) -> str:

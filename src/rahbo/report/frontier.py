@@ -70,6 +70,11 @@ class Frontier:
             raise SettingsError(f"alpha must be a number >= 0, got {alpha!r}.")
         return next(choice for choice in self.choices if alpha <= choice.alpha_to)
 
+    @property
+    def own(self) -> str:
+        """Which alpha the run reports by, in words; empty for a measure that has none."""
+        return "" if self.alpha is None else f"This run reports by alpha = {self.alpha:.4g}."
+
     def negated(self) -> Frontier:
         """The record of the negated objective."""
         return replace(
@@ -88,9 +93,7 @@ class Frontier:
             lines.append(
                 f"{ends:>21}{p.mean:>12.5g}{p.noise_std:>12.4g}{choice.n_evaluations:>11}  {params}"
             )
-        if self.alpha is not None:
-            lines.append(f"This run reports by alpha = {self.alpha:.4g}.")
-        return "\n".join(lines)
+        return "\n".join([*lines, *filter(None, [self.own])])
 
 
 def frontier(

@@ -38,19 +38,21 @@ def publish(study: Study, **settings: Any) -> None:
 
 
 def noise_figure(optimizer: Optimizer, found: Recommendation) -> go.Figure:
-    """Mean against noise of the evaluated points with the strategy's intervals."""
+    """Mean against noise of the evaluated points with their credible intervals."""
     frontier = optimizer.frontier()
     best_first = sorted(
         frontier.evaluated, key=lambda p: optimizer.settings.sign * p.risk, reverse=True
     )
     chosen = next(p for p in best_first if p.params == found.params)
+    level = f"{100 * found.level:g} %"
     traces = [
         _points("evaluated", best_first[:MOST_POINTS], BLUE, 7),
         _points("what some alpha would choose", [c.prediction for c in frontier.choices], BLUE, 12),
         _points("recommended", [chosen], RED, 15),
     ]
     traces[1].marker.symbol, traces[1].error_x, traces[1].error_y = "circle-open", None, None
-    return _figure(traces, "Mean against noise (rahbo)", "noise standard deviation", "mean")
+    title = f"Mean against noise, with {level} intervals (rahbo)"
+    return _figure(traces, title, "noise standard deviation", "mean")
 
 
 def history_figure(optimizer: Optimizer) -> go.Figure:
@@ -63,7 +65,7 @@ def history_figure(optimizer: Optimizer) -> go.Figure:
     )  # fmt: skip
     best = go.Scatter(
         x=history.best_at, y=_few(history.best), mode="lines+markers",
-        name="best pessimistic risk value", line={"color": RED},
+        name="best pessimistic value", line={"color": RED},
     )  # fmt: skip
     return _figure([told, best], "Values and what is sure of them (rahbo)", "evaluation", "value")
 
@@ -119,8 +121,8 @@ def _described(optimizer: Optimizer, found: Recommendation) -> str:
     fence = "```"
     while fence in text:
         fence += "`"
-    sure = certainty(found, optimizer.observations.n)
-    return f"{BEGIN}\n\n{sure}\n\n{fence}\n{text}\n{fence}\n\n{shown(basis(optimizer))}\n\n{END}"
+    parts = (BEGIN, certainty(found), f"{fence}\n{text}\n{fence}", shown(basis(optimizer)), END)
+    return "\n\n".join(parts)
 
 
 def _with(note: str, ours: str) -> str:
