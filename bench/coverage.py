@@ -6,8 +6,8 @@
 
 A run spends a budget of single evaluations with the defaults of `Optimizer`; then the intervals at
 the point that it reports are compared with the true mean, noise and mean-variance there. Beside
-them stands how often the reported point truly is the best of the evaluated ones, and how probable
-the runs thought that to be.
+them stands how often what the best setting of the space truly gains is within the bound of the
+run, and the true and the expected gain, each on average.
 """
 
 import argparse
@@ -32,13 +32,15 @@ class Outcome:
 
     Attributes:
         place: Of the true risk value, mean and noise std: -1 below its interval, 0 in it, 1 above.
-        p_best: What the run thought of its point.
-        is_best: Whether the point is the best of the evaluated ones.
+        gain: What the best setting of the space truly gains over the reported one.
+        expected: What the run expected of that.
+        bound: Its bound of that.
     """
 
     place: tuple[int, int, int]
-    p_best: float
-    is_best: bool
+    gain: float
+    expected: float
+    bound: float
 
 
 def run(name, repeats, evaluations, seed):
@@ -58,25 +60,25 @@ def run(name, repeats, evaluations, seed):
 def outcome(optimizer, problem, risk, level):
     """What a run reports beside the truth."""
     best = optimizer.recommend(level=level)
-    told = [trial.params for trial in optimizer.trials if trial.values]
-    rows = np.array([problem.params_to_row(params) for params in [best.params, *told]])
-    f, noise_var = problem.f(rows), problem.noise_var(rows)
+    row = problem.params_to_row(best.params)[None]
+    f, noise_var = problem.f(row), problem.noise_var(row)
     value = risk.value(f, noise_var)
     said = (best.risk_interval, best.mean_interval, best.noise_std_interval)
     true = (value[0], f[0], np.sqrt(noise_var[0]))
     place = tuple(
         int(t > upper) - int(t < lower) for (lower, upper), t in zip(said, true, strict=True)
     )
-    return Outcome(place, best.p_best, bool(value[0] >= value.max()))
+    gain = problem.regret(best.params, risk)
+    return Outcome(place, gain, best.gain.expected, best.gain.bound)
 
 
 def line(title, outcomes):
     """A row of the table."""
     place = np.array([outcome.place for outcome in outcomes])
     cells = [f"{np.mean(p == 0):.1%} ({np.mean(p < 0):.1%}, {np.mean(p > 0):.1%})" for p in place.T]
-    truly = np.mean([outcome.is_best for outcome in outcomes])
-    thought = np.mean([outcome.p_best for outcome in outcomes])
-    return f"| {title} | {len(place)} | {' | '.join(cells)} | {truly:.2f} | {thought:.2f} |"
+    gain, expected, bound = np.array([(o.gain, o.expected, o.bound) for o in outcomes]).T
+    cells += [f"{np.mean(gain <= bound):.1%}", *(f"{np.mean(a):.3g}" for a in (gain, expected))]
+    return f"| {title} | {len(place)} | {' | '.join(cells)} | {np.mean(bound):.3g} |"
 
 
 def tables(repeats, args):
@@ -99,8 +101,8 @@ def tables(repeats, args):
             f"{args.evaluations} evaluations, repeats {how}: share of runs whose interval holds "
             "the truth (truth below it, above it)\n"
         )
-        print(f"| problem | runs | {' | '.join(QUANTITIES)} | truly best | P(best) |")
-        print("|---|---|---|---|---|---|---|")
+        print(f"| problem | runs | {' | '.join(QUANTITIES)} | gain | true | expected | bound |")
+        print("|---|---|---|---|---|---|---|---|---|")
         print("\n".join(line(name, some) for name, some in found.items()))
         print(line("all", [one for some in found.values() for one in some]), flush=True)
 

@@ -85,7 +85,9 @@ def test_the_printed_record():
     assert lines[4].split() == ["pessimistic", "0.25"]
     printed = str(RECOMMENDATION).splitlines()
     assert printed[:5] == lines
-    assert " ".join(printed[5].split()) == "score 1.5 risk value of its own measurements, decided"
+    assert " ".join(printed[5].split()) == (
+        "score 1.5 risk value of its own measurements, decided the choice"
+    )
     assert printed[6].split() == ["measured", "3", "times"]
     assert printed[7].split() == ["P(best)", "0.62", "of", "the", "settings", "of", "the", "list"]
     assert printed[8] == (
@@ -103,7 +105,7 @@ def test_the_printed_record():
 def test_what_does_not_apply_is_not_printed():
     usual = replace(RECOMMENDATION, rule="pessimistic", p_best=None, confirm=0, runner_ups=())
     printed = str(usual).splitlines()
-    assert printed[4].split() == ["pessimistic", "0.25", "decided"]
+    assert printed[4].split() == ["pessimistic", "0.25", "decided", "the", "choice"]
     assert printed[5].split() == ["measured", "3", "times"]
     assert len(printed) == 7
     assert usual.advice == ""

@@ -168,9 +168,9 @@ class Recommendation(Prediction):
 
     def __str__(self) -> str:
         times = "time" if self.n_evaluations == 1 else "times"
-        lines = [f"{super().__str__()}   decided"]
+        lines = [f"{super().__str__()}   decided the choice"]
         if self.rule != "pessimistic":
-            named = f"{SCORES[self.rule]}, decided"
+            named = f"{SCORES[self.rule]}, decided the choice"
             lines = [super().__str__(), f"score      {self.score:>12.5g}   {named}"]
         lines.append(f"measured   {self.n_evaluations:>12d}   {times}")
         if self.p_best is not None:
