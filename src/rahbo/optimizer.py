@@ -40,7 +40,7 @@ from rahbo.observations import Observations
 from rahbo.policy.acquisition import RiskBound
 from rahbo.policy.confirmation import Contest
 from rahbo.policy.repeats import CONFIRMED, Adaptive, Repeats
-from rahbo.policy.search import Domain, values
+from rahbo.policy.search import Domain
 from rahbo.policy.strategies import Strategy, TopTwo
 from rahbo.proposal import Proposal, contest_between, propose, propose_design, with_pending
 from rahbo.report import recommendation as report
