@@ -101,6 +101,11 @@ def test_points_that_are_not_legal_do_not_count():
     data = [({"x": 1.0}, [9.0, 9.1]), ({"x": 2.0}, [1.0, 1.1])]
     opt = told(ROWS, data, valid=lambda p: p["x"] == 2.0)
     assert PBest(0.99).is_met(opt)
+    # The best of them is not legal, and it does not settle which of the others is the better one.
+    rivals = [({"x": float(x)}, [m, m + 0.5, m - 0.5]) for x, m in ((1, 9.0), (2, 1.0), (3, 1.0))]
+    equal = told(ROWS, rivals, valid=lambda p: p["x"] in (2.0, 3.0))
+    assert not PBest(0.9).is_met(equal)
+    assert not Gap(0.01).is_met(equal)
     none = told(ROWS, data, valid=lambda p: p["x"] == 3.0)
     assert not PBest(0.01).is_met(none)
     assert not Gap(100.0).is_met(none)

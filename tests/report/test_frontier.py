@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rahbo
-from rahbo.errors import SettingsError
+from rahbo.errors import NotReadyError, SettingsError
 from rahbo.policy.strategies import GPUCB, Rahbo, RahboUS
 from rahbo.report.frontier import Choice, Frontier, envelope
 from rahbo.report.recommendation import Interval, Prediction
@@ -119,6 +119,16 @@ def test_a_strategy_that_ignores_the_noise_reports_as_alpha_zero_does():
     careful = run(risk=rahbo.MeanVariance(3.0)).recommend().params
     assert found.at(3.0).prediction.params == careful
     assert found.at(3.0).prediction.params != best.params
+
+
+def test_points_that_are_not_legal_are_left_out():
+    opt = run(valid=lambda p: p["x"] > 0.5)
+    found = opt.frontier()
+    x = [p.params["x"] for p in found.evaluated]
+    assert 0 < len(x) == len(found.worst) < opt.observations.n
+    assert min(x) > 0.5
+    with pytest.raises(NotReadyError, match="satisfies valid="):
+        run(valid=lambda p: False).frontier()
 
 
 def test_another_measure_has_no_alpha():
