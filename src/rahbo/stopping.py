@@ -24,8 +24,9 @@ from rahbo.threads import one_blas_thread
 
 __all__ = ["Gap", "PBest", "Stop", "shortfalls"]
 
-# How far a probability from the draws of the evaluated points alone may be off by chance.
-SLACK = 0.03
+# Evaluated points that are looked at before a search, and how far a probability from their draws
+# alone may be off by chance.
+TRIED, SLACK = 64, 0.03
 
 
 class Stop(ABC):
@@ -114,7 +115,8 @@ def shortfalls(optimizer: Optimizer) -> Iterator[tuple[Array, float]]:
         return
     first = observations.X[best_scored(np.where(legal, worst, np.nan))]
     with one_blas_thread():
-        tried = among(model, settings.risk, first, observations.X[legal], settings.seed)
+        others = observations.X[legal]
+        tried = among(model, settings.risk, first[:1], others, settings.seed, TRIED)
     yield tried.shortfall(first[0]), SLACK
     with one_blas_thread():
         domain = whole_domain(optimizer.trials, observations, settings)

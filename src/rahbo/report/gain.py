@@ -96,13 +96,22 @@ def is_listed(space: Space) -> bool:
 
 
 def among(
-    model: MeanNoiseModel, risk: RiskMeasure, points: Array, others: Array, seed: int
+    model: MeanNoiseModel,
+    risk: RiskMeasure,
+    points: Array,
+    others: Array,
+    seed: int,
+    most: int | None = None,
 ) -> Prospects:
-    """All of ``points (k, d)``, which are distinct, and those of the others that reach farthest."""
+    """All of ``points (k, d)``, which are distinct, and those of the others that reach farthest.
+
+    They are ``most`` settings in all, or `MOST`.
+    """
+    most = MOST if most is None else most
     reach = values(_reach(model, risk, REACH), others)
     # Corners of a small space come more than once.
-    farthest = np.argsort(-reach, kind="stable")[: 2 * MOST]
-    X = np.vstack([points, _without(others[farthest], points)])[: max(MOST, len(points))]
+    farthest = np.argsort(-reach, kind="stable")[: 2 * most]
+    X = np.vstack([points, _without(others[farthest], points)])[: max(most, len(points))]
     return Prospects(X, risk_draws(model, risk, X, np.random.default_rng([seed, 2])))
 
 
