@@ -44,9 +44,8 @@ def pair(name, seed, rate, evaluations):
         rng = np.random.default_rng(seed)
         value = problem.sample(params, rng)
         if rate and goes_wrong(params) and rng.random() < rate:
-            value -= OUTLIER * float(
-                np.sqrt(problem.noise_var(problem.params_to_row(params)[None]))
-            )
+            noise_var = problem.noise_var(problem.params_to_row(params)[None])[0]
+            value -= OUTLIER * float(np.sqrt(noise_var))
         return value
 
     settings = {"risk": risk_of(name), "seed": seed}
