@@ -1,124 +1,120 @@
-"""How often the intervals of a recommendation hold the truth.
+"""How often the intervals of a recommendation hold the truth, and its bound on what may be gained.
 
-    python bench/coverage.py                      70 runs a problem, repeats as by default
-    python bench/coverage.py --runs 10 --repeats 1 2 5 --problems sine fel
-    python bench/coverage.py --dof 3 1000000      the same runs by Gaussian draws as well
+    python bench/coverage.py --json coverage.jsonl --jobs 2            40 runs a problem and budget
+    python bench/coverage.py --runs 10 --evaluations 100 --problems sine fel
+    python bench/coverage.py --runs 10 --evaluations 100 --repeats 5   five repeats a point
 
-A run spends a budget of single evaluations with the defaults of `Optimizer`; then the intervals at
-the point that it reports are compared with the true mean, noise and mean-variance there. Beside
-them stands how often what the best setting of the space truly gains is within the bound of the
-run, and the true and the expected gain, each on average.
+A run is ``rahbo.maximize`` with its defaults and a budget of single evaluations. The intervals at
+the setting that it recommends are compared with the true mean, noise and mean-variance there, and
+its bound on what another setting might still gain with what the best setting of the space truly
+gains.
+
+A run that the file of records holds is not made again, whatever the code has become since: start a
+new file for new code.
 """
 
 import argparse
-import sys
-import time
-from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from contest.problems import Evaluations, problem_of, risk_of
-from rahbo import Adaptive, Optimizer
-from rahbo.report import posterior
+import rahbo
+from contest.problems import landmarks, problem_of, risk_of
+from records import Job, Record, all_records, commits, markdown
 
 PROBLEMS = ("sine", "branin", "fel", "euxfel", "newsvendor", "hartmann6", "ridge10")
-QUANTITIES = ("risk value", "mean", "noise std")
+HEAD = [
+    "problem",
+    "runs",
+    "risk value",
+    "mean",
+    "noise std",
+    "gain",
+    "true gain",
+    "expected",
+    "bound",
+]
+LEVEL = 0.9
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What one run said, and what is true.
+def run(job: Job) -> Record:
+    """Return what a run says of its recommendation, and what is true of it."""
+    name = job["problem"]
+    problem, risk = problem_of(name), risk_of(name)
 
-    Attributes:
-        place: Of the true risk value, mean and noise std: -1 below its interval, 0 in it, 1 above.
-        gain: What the best setting of the space truly gains over the reported one.
-        expected: What the run expected of that.
-        bound: Its bound of that.
-    """
+    def objective(seed: int, **params: float) -> float:
+        return problem.sample(params, np.random.default_rng(seed))
 
-    place: tuple[int, int, int]
-    gain: float
-    expected: float
-    bound: float
-
-
-def run(name, repeats, evaluations, seed):
-    """One run, its budget spent."""
-    problem = problem_of(name)
-    repeats = repeats or Adaptive()
-    optimizer = Optimizer(problem.space, risk=risk_of(name), repeats=repeats, seed=seed)
-    evaluate = Evaluations(problem, seed)
-    while (left := evaluations - optimizer.n_evaluations) > 0:
-        suggestion = optimizer.ask()
-        optimizer.tell(suggestion, evaluate(suggestion.params, suggestion.repeats)[0][:left])
-        if suggestion.repeats > left:
-            optimizer.cancel(suggestion)
-    return optimizer
-
-
-def outcome(optimizer, problem, risk, level):
-    """What a run reports beside the truth."""
-    best = optimizer.recommend(level=level)
+    repeats = rahbo.Adaptive() if job["repeats"] is None else job["repeats"]
+    best = rahbo.maximize(
+        objective, problem.space, risk=risk, repeats=repeats,
+        evaluations=job["evaluations"], seed=job["seed"],
+    ).optimizer.recommend(level=LEVEL)  # fmt: skip
     row = problem.params_to_row(best.params)[None]
     f, noise_var = problem.f(row), problem.noise_var(row)
-    value = risk.value(f, noise_var)
-    said = (best.risk_interval, best.mean_interval, best.noise_std_interval)
-    true = (value[0], f[0], np.sqrt(noise_var[0]))
-    place = tuple(
-        int(t > upper) - int(t < lower) for (lower, upper), t in zip(said, true, strict=True)
+    said = {
+        "risk": best.risk_interval,
+        "mean": best.mean_interval,
+        "noise": best.noise_std_interval,
+    }
+    true = {"risk": risk.value(f, noise_var), "mean": f, "noise": np.sqrt(noise_var)}
+    return {
+        "place": {
+            key: int(true[key][0] > upper) - int(true[key][0] < lower)
+            for key, (lower, upper) in said.items()
+        },
+        "gain": problem.regret(best.params, risk),
+        "expected": best.gain.expected,
+        "bound": best.gain.bound,
+        "n_evaluations": best.n_evaluations,
+    }
+
+
+def held(place: list[int]) -> str:
+    p = np.array(place)
+    return f"{np.mean(p == 0):.1%} ({np.mean(p < 0):.1%}, {np.mean(p > 0):.1%})"
+
+
+def line(title: str, records: list[Record]) -> list[str]:
+    """Return a row of the table; gains are in units of the normalised regret."""
+    scale = [np.subtract(*landmarks(r["job"]["problem"])) for r in records]
+    gain, expected, bound = (
+        np.array([r[key] for r in records]) / scale for key in ("gain", "expected", "bound")
     )
-    gain = problem.regret(best.params, risk)
-    return Outcome(place, gain, best.gain.expected, best.gain.bound)
+    places = [held([r["place"][key] for r in records]) for key in ("risk", "mean", "noise")]
+    numbers = [f"{np.mean(a):.3g}" for a in (gain, expected, bound)]
+    return [title, f"{len(records)}", *places, f"{np.mean(gain <= bound):.1%}", *numbers]
 
 
-def line(title, outcomes):
-    """A row of the table."""
-    place = np.array([outcome.place for outcome in outcomes])
-    cells = [f"{np.mean(p == 0):.1%} ({np.mean(p < 0):.1%}, {np.mean(p > 0):.1%})" for p in place.T]
-    gain, expected, bound = np.array([(o.gain, o.expected, o.bound) for o in outcomes]).T
-    cells += [f"{np.mean(gain <= bound):.1%}", *(f"{np.mean(a):.3g}" for a in (gain, expected))]
-    return f"| {title} | {len(place)} | {' | '.join(cells)} | {np.mean(bound):.3g} |"
-
-
-def tables(repeats, args):
-    """All problems at one number of repeats, a table for each number of degrees of freedom."""
-    start, outcomes = time.perf_counter(), {dof: {} for dof in args.dof}
-    for name in args.problems:
-        for seed in range(args.runs):
-            optimizer = run(name, repeats, args.evaluations, seed)
-            for dof, found in outcomes.items():
-                posterior.DOF = dof
-                one = outcome(optimizer, problem_of(name), risk_of(name), args.level)
-                found.setdefault(name, []).append(one)
-            spent = time.perf_counter() - start
-            print(f"\r{name} {seed + 1}/{args.runs}, {spent:.0f} s ", end="", file=sys.stderr)
-    print(file=sys.stderr)
-    how = "by default" if repeats is None else f"{repeats}"
-    for dof, found in outcomes.items():
-        print(
-            f"\nIntervals at {args.level:.0%} by draws with {dof:g} degrees of freedom, "
-            f"{args.evaluations} evaluations, repeats {how}: share of runs whose interval holds "
-            "the truth (truth below it, above it)\n"
-        )
-        print(f"| problem | runs | {' | '.join(QUANTITIES)} | gain | true | expected | bound |")
-        print("|---|---|---|---|---|---|---|---|---|")
-        print("\n".join(line(name, some) for name, some in found.items()))
-        print(line("all", [one for some in found.values() for one in some]), flush=True)
-
-
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=70, help="seeds a problem")
-    parser.add_argument("--repeats", type=int, nargs="*", help="tables for each of them")
-    parser.add_argument("--evaluations", type=int, default=100, help="single ones a run")
-    parser.add_argument("--level", type=float, default=0.9)
-    parser.add_argument("--dof", type=float, nargs="+", default=[posterior.DOF])
+    parser.add_argument("--runs", type=int, default=40, help="seeds a problem and budget (40)")
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--evaluations", type=int, nargs="+", default=[50, 100, 400])
+    parser.add_argument("--repeats", type=int, help="at every point; by default adaptive")
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=PROBLEMS)
+    parser.add_argument("--jobs", type=int, default=1, help="runs at the same time")
+    parser.add_argument("--json", type=Path, help="file of records, one line a run")
     args = parser.parse_args()
-    with threadpool_limits(1):
-        for repeats in args.repeats or [None]:
-            tables(repeats, args)
+    seeds = range(args.first_seed, args.first_seed + args.runs)
+    jobs = [
+        {"problem": name, "evaluations": n, "repeats": args.repeats, "seed": seed}
+        for n in args.evaluations
+        for seed in seeds
+        for name in args.problems
+    ]
+    records, notes = all_records(run, jobs, args.jobs, args.json)
+    print(f"commits {commits(records)}; seeds {seeds.start} to {seeds.stop - 1}; level {LEVEL:.0%}")
+    print("Share of runs whose interval holds the truth (truth below it, above it)")
+    for n in args.evaluations:
+        some = [r for r in records if r["job"]["evaluations"] == n]
+        rows = [
+            line(name, [r for r in some if r["job"]["problem"] == name]) for name in args.problems
+        ]
+        often = np.mean([r["n_evaluations"] for r in some])
+        print(f"\nAfter {n} evaluations (the setting was measured {often:.1f} times on average):\n")
+        print(markdown(HEAD, [*rows, line("all", some)]), flush=True)
+    print("\n".join(notes))
 
 
 if __name__ == "__main__":
