@@ -24,6 +24,7 @@ from rahbo.checks import is_number
 from rahbo.errors import SettingsError
 from rahbo.model.gp import GP
 from rahbo.model.joint import MeanNoiseModel
+from rahbo.model.plausible import alternatives
 from rahbo.policy.acquisition import RiskBound
 from rahbo.risk import RiskMeasure
 
@@ -32,8 +33,9 @@ LEVEL = 0.9
 DRAWS = 640
 # Points drawn at once where each is drawn by itself, which bounds the memory.
 CHUNK = 256
-# The posterior takes its hyperparameters as known, and the reported point is the luckiest of many.
-# With tails this heavy, intervals hold the truth as often as they say (`bench/coverage.py`).
+# The posterior takes all hyperparameters but the noise level as known, and the reported point is the
+# luckiest of many. With tails this heavy, intervals hold the truth as often as they say
+# (`bench/coverage.py`, `bench/tables.py`).
 DOF = 3
 # Joint deviations below this share of the largest are rounding errors, in variance.
 SINGULAR = 1e-12
@@ -42,7 +44,8 @@ GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 def plausible(model: MeanNoiseModel) -> list[tuple[MeanNoiseModel, int]]:
     """The models that the data leave open, each with the number of draws it deserves."""
-    return [(model, DRAWS)]
+    found = [(one.model, round(one.share * DRAWS)) for one in alternatives(model)]
+    return [(one, n) for one, n in found if n > 0]
 
 
 def check_level(level: float) -> None:
