@@ -29,7 +29,8 @@ class Observations:
         rounds: The point of each round, ``(t,)``.
         count: Repeats per point, ``(n,)``.
         mean: Sample means (eq. 12), ``(n,)``.
-        sample_var: Unbiased sample variances (eq. 12), ``(n,)``; NaN where one repeat is all.
+        sample_var: Sample variances (eq. 12), ``(n,)``; NaN where one repeat is all. They are
+            unbiased where the values did not decide how often a point was repeated.
     """
 
     X: Array

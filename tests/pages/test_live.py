@@ -92,7 +92,7 @@ def test_another_measure_of_risk(path):
     live.run()
     live.fit()
     found, usual = opt.recommend(risk=risk), opt.recommend()
-    assert found.params != usual.params
+    assert found.risk != usual.risk
     assert live.model()["recommendation"]["known"][2][1] == found.risk
     opt.close()
 

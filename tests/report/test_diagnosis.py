@@ -163,9 +163,11 @@ def test_a_choice_is_one_input():
 
 @pytest.mark.parametrize("preset", [{}, rahbo.paper_preset(alpha=0.4)], ids=["default", "paper"])
 def test_gains_have_the_moments_of_both_posteriors(preset, monkeypatch):
-    # This test depends on how draws get their tails: so many degrees of freedom are Gaussian ones.
+    # This test depends on how draws get their tails: so many degrees of freedom are Gaussian ones,
+    # and no other noise level is looked at.
     monkeypatch.setattr(posterior, "DOF", 1e6)
-    monkeypatch.setattr(posterior, "DRAWS", n_draws := 4000)
+    monkeypatch.setattr(posterior, "plausible", lambda model: [(model, n_draws)])
+    n_draws = 4000
     opt = optimizer(
         20, 5, noise_std=lambda p: 0.3 + p["x"], **{**preset, "risk": rahbo.MeanVariance(0.4)}
     )

@@ -10,6 +10,7 @@ from scipy import stats
 import rahbo
 from rahbo.errors import SettingsError
 from rahbo.model.noise import DirectNoise, KnownNoise
+from rahbo.model.plausible import alternatives
 from rahbo.policy.acquisition import pessimistic
 from rahbo.policy.strategies import GPUCB, RahboUS, TopTwo
 from rahbo.report import posterior
@@ -67,6 +68,13 @@ def test_intervals_do_not_depend_on_what_else_is_asked(rng):
     assert whole.mean.shape == (len(X), 3)
 
 
+@pytest.fixture
+def one_level(monkeypatch):
+    """No other noise level but the likeliest."""
+    monkeypatch.setattr(posterior, "plausible", lambda model: [(model, posterior.DRAWS)])
+
+
+@pytest.mark.usefixtures("one_level")
 def test_intervals_are_symmetric_where_the_posterior_is():
     opt = optimizer()
     for ends in standardised(opt, opt.observations.X, 0.9):
@@ -141,13 +149,22 @@ def test_other_plausible_models_widen_the_intervals(monkeypatch):
     opt, other = optimizer(), optimizer(9)
     X = np.array([[0.2], [0.9]])
     one = marginals(opt.model, RISK, X, 0.9)
-    assert plausible(opt.model) == [(opt.model, posterior.DRAWS)]
     pairs = [(opt.model, 300), (other.model, 100)]
     monkeypatch.setattr(posterior, "plausible", lambda model: pairs)
     both = marginals(opt.model, RISK, X, 0.9)
     np.testing.assert_array_equal(both.mean[:, 1], one.mean[:, 1])
     assert (both.mean[:, 0] != one.mean[:, 0]).all()
     assert risk_draws(opt.model, RISK, X, np.random.default_rng(0)).shape == (400, 2)
+
+
+def test_a_noise_level_gets_draws_by_its_share():
+    # Five single values leave the level open.
+    data = [({"x": x}, x) for x in (0.0, 0.3, 0.5, 0.7, 1.0)]
+    model = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, data=data).model
+    pairs = plausible(model)
+    assert len(pairs) > 2
+    assert [n for _, n in pairs] == [round(a.share * posterior.DRAWS) for a in alternatives(model)]
+    assert sum(n for _, n in pairs) == pytest.approx(posterior.DRAWS, abs=len(pairs))
 
 
 # -- what a strategy reports by ------------------------------------------------------------------
@@ -239,6 +256,7 @@ def test_close_points_move_together():
 # -- tails: what changes with the way that draws get them ----------------------------------------
 
 
+@pytest.mark.usefixtures("one_level")
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.98])
 def test_intervals_are_those_of_a_student_distribution(level):
     opt = optimizer()

@@ -224,7 +224,7 @@ def test_the_record_depends_on_the_seed_alone():
 
 def test_choices_are_those_of_each_rule():
     opt = run(PRESETS["default"], rahbo.MeanVariance(0.3))
-    observations, space = opt.observations, opt.settings.space
+    observations, space = opt.observations, opt.space
     own = np.full(observations.n, np.nan)
     arguments = (pessimistic(opt.model, opt.settings.risk), opt.settings.risk)
     legal = space.is_valid(observations.X)

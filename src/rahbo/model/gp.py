@@ -356,7 +356,7 @@ def _search_box(evidence: Evidence) -> tuple[Array, Array, Array]:
     """Starts ``(m, p)`` and the bounds ``(p,)`` of theta; equal where nothing is learned."""
     prior, d = evidence.prior, evidence.X.shape[1]
     centre = np.append(np.full(d, prior.log_lengthscale), float(prior.log_variance))
-    lower = np.append(np.full(d, math.log(0.01)), centre[d] - math.log(1e4))
+    lower = np.append(np.full(d, math.log(prior.shortest)), centre[d] - math.log(1e4))
     upper = np.append(np.full(d, math.log(prior.longest)), centre[d] + math.log(1e4))
     if isinstance(evidence.kernel, Kernel):
         centre = lower = upper = evidence.kernel.log_parameters

@@ -27,7 +27,8 @@ class Hyperprior:
         log_noise: Centre, also the middle of the range in which a learned noise scale is sought.
         log_noise_std: Standard deviation.
         log_noise_reach: Half the width of that range.
-        longest: The largest lengthscale sought, in widths of the cube.
+        shortest: The smallest lengthscale sought, in widths of the cube.
+        longest: The largest one.
     """
 
     log_lengthscale: float
@@ -39,6 +40,7 @@ class Hyperprior:
     log_noise: float = math.log(0.1)
     log_noise_std: float = math.inf
     log_noise_reach: float = math.log(1e5)
+    shortest: float = 0.01
     longest: float = 100.0
 
     @classmethod

@@ -61,6 +61,8 @@ HALVINGS = 20
 LEVEL_VAR = NOISE_STD**2
 # Curvature is taken within these shares of its expectation dof / 2.
 LEAST, MOST = 0.1, 10.0
+# The shortest lengthscale, as a share of the typical one.
+SHORTEST = 0.6
 # Beyond this variance of g its mode says little, and exp(g) nothing.
 WIDEST = 2.0
 
@@ -149,12 +151,15 @@ class LogNoise(NoiseModel):
 
         Few data tell of the noise, and what seems to be detail in them is mostly chance. The level
         is believed to be about a tenth of the variance of the outputs, as where it is learned by
-        the mean GP, whatever a few repeats show.
+        the mean GP, whatever a few repeats show. Much shorter lengthscales are ruled out: an
+        outlier would then be the noise of its own point, and its neighbours would look quiet.
         """
         prior = Hyperprior.weak(d)
+        centre = prior.log_lengthscale + math.log(3.0)
         return replace(
             prior,
-            log_lengthscale=prior.log_lengthscale + math.log(3.0),
+            log_lengthscale=centre,
+            shortest=SHORTEST * math.exp(centre),
             log_lengthscale_std=1.0,
             mean=prior.log_noise + math.log(typical),
             mean_var=prior.log_noise_std**2,

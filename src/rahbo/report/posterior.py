@@ -33,8 +33,8 @@ LEVEL = 0.9
 DRAWS = 640
 # Points drawn at once where each is drawn by itself, which bounds the memory.
 CHUNK = 256
-# The posterior takes all hyperparameters but the noise level as known, and the reported point is the
-# luckiest of many. With tails this heavy, intervals hold the truth as often as they say
+# The posterior takes all hyperparameters but the noise level as known, and the reported point is
+# the luckiest of many. With tails this heavy, intervals hold the truth as often as they say
 # (`bench/coverage.py`, `bench/tables.py`).
 DOF = 3
 # Joint deviations below this share of the largest are rounding errors, in variance.
