@@ -62,7 +62,7 @@ LEVEL_VAR = NOISE_STD**2
 # Curvature is taken within these shares of its expectation dof / 2.
 LEAST, MOST = 0.1, 10.0
 # The shortest lengthscale, as a share of the typical one.
-SHORTEST = 0.6
+SHORTEST = 0.5
 # Beyond this variance of g its mode says little, and exp(g) nothing.
 WIDEST = 2.0
 
