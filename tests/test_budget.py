@@ -50,11 +50,14 @@ def test_nothing_is_kept_where_points_may_not_be_measured_again():
     assert Budget(evaluations=100).kept(opt) == 0
 
 
-def test_nothing_is_kept_without_noise_or_before_a_value():
+def test_nothing_is_kept_without_noise():
     assert Budget(evaluations=100).kept(told(8, noise=0.0)) == 0
     assert Budget(evaluations=100).kept(told(8, noise=1e-4)) == 0
-    assert Budget(evaluations=100).kept(told(0)) == 0
-    assert Budget(evaluations=100, confirm=7).kept(told(0)) == 0
+
+
+def test_a_part_is_kept_from_the_start():
+    assert Budget(evaluations=100).kept(told(0)) == 10
+    assert Budget(evaluations=100, confirm=7).kept(told(0)) == 7
 
 
 def test_a_number_is_kept_whatever_the_rule_says():
@@ -64,12 +67,14 @@ def test_a_number_is_kept_whatever_the_rule_says():
 
 
 def test_what_is_half_told_does_not_count_yet():
+    # Two equal values at each of four points show that there is no noise, once all are told.
     opt = rahbo.Optimizer(SPACE, seed=0)
-    first = opt.ask()
-    opt.tell(first, 0.5, repeat=0)
-    assert Budget(evaluations=100).kept(opt) == 0
-    opt.tell(first, 0.6, repeat=1)
+    suggestions = opt.ask(4)
+    for k, suggestion in enumerate(suggestions):
+        opt.tell(suggestion, [float(k)] * (2 if k < 3 else 1))
     assert Budget(evaluations=100).kept(opt) == 10
+    opt.tell(suggestions[3], 3.0)
+    assert Budget(evaluations=100).kept(opt) == 0
 
 
 # -- what is left --------------------------------------------------------------------------------

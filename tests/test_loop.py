@@ -426,3 +426,17 @@ def test_a_longer_budget_searches_on_and_confirms_again():
 def test_bad_numbers_to_confirm_are_named(confirm):
     with pytest.raises(SettingsError, match="confirm must be"):
         rahbo.maximize(noisy, SPACE, evaluations=40, confirm=confirm, **NOISY)
+
+
+def test_what_is_kept_for_confirmation_goes_to_the_search_while_nothing_has_a_value():
+    calls = []
+
+    def objective(x):
+        calls.append(x)
+        if len(calls) <= 8:
+            raise ValueError("beam trip")
+        return x
+
+    result = rahbo.maximize(objective, {"x": (0.0, 1.0)}, evaluations=12, confirm=6, seed=0)
+    assert result.n_evaluations == 12
+    assert len(set(calls[:8])) > 1

@@ -1145,3 +1145,29 @@ def test_a_list_without_revisits_gives_each_row_its_repeats_and_no_more():
             noise = np.random.default_rng(s.id).standard_normal(s.repeats)
             opt.tell(s, list(s.params["x"] + noise))
         assert list(opt.observations.count) == [most] * 8
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_recommended_point_is_the_one_confirmed(seed):
+    # A smallest noise variance above what is learned makes bounds equal that would differ.
+    rng = np.random.default_rng(seed)
+    data = [({"x": float(x)}, x + 0.1 * rng.standard_normal(2)) for x in rng.random(15)]
+    opt = rahbo.Optimizer(
+        {"x": (0.0, 1.0)}, risk=rahbo.MeanVariance(5.0), min_noise_var=0.04, data=data, seed=0
+    )
+    assert opt.confirm(1)[0].params == opt.recommend().params
+
+
+def test_a_largest_noise_variance_bounds_the_intervals():
+    rng = np.random.default_rng(1)
+    data = [({"x": float(x)}, float(np.sin(6 * x) + 0.1 * rng.standard_normal()))
+            for x in rng.random(20)]  # fmt: skip
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, max_noise_var=0.0101, data=data, seed=0)
+    best = opt.recommend()
+    assert best.noise_std <= best.noise_std_interval.upper <= 0.0101**0.5 * (1 + 1e-9)
+
+
+def test_nothing_is_unconfirmed_where_points_may_not_be_measured_again():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, repeats=rahbo.Folds(3), seed=0)
+    opt.tell(opt.ask(), [1.0, 2.0, 3.0])
+    assert opt.unconfirmed == 0

@@ -11,6 +11,7 @@ import threading
 import time
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
+from random import Random
 
 import pytest
 
@@ -731,3 +732,15 @@ def test_a_second_interrupt_ends_the_program(tmp_path):
         _, err = program.communicate(timeout=30.0)
     assert program.returncode == -signal.SIGINT
     assert "KeyboardInterrupt" in err
+
+
+def test_a_run_with_as_many_workers_as_evaluations_confirms():
+    def objective(x, seed):
+        return x + 0.3 * Random(seed).gauss(0.0, 1.0)
+
+    with ThreadPoolExecutor(40) as executor:
+        result = rahbo.maximize(
+            objective, {"x": (0.0, 1.0)}, evaluations=40, confirm=10, executor=executor, seed=0
+        )
+    asked = [t for t in result.optimizer.trials if t.source == "confirm"]
+    assert sum(len(t.values) for t in asked) == 10

@@ -83,21 +83,19 @@ class Budget:
 
     def kept(self, optimizer: Optimizer) -> int:
         """Evaluations of this budget that are for confirmation."""
-        # What is half told counts once it is told, or a run that died there would go on otherwise.
-        told = [trial for trial in optimizer.trials if trial.values and not trial.missing]
-        if all(trial.source == "user" for trial in told):
-            return 0
+        settings = optimizer.settings
         if self.confirm is not None:
             return self.confirm
-        settings = optimizer.settings
         if not isinstance(settings.repeats, Adaptive) or not settings.revisit:
             return 0
         whole = self.evaluations
         if whole is None:
             searched = (t for t in optimizer.trials if t.source in ("design", "strategy"))
             whole = sum(map(_made, searched))
-        share = share_of(whole)
-        return 0 if share and is_quiet(observations_of(told, settings.sign)) else share
+        # What is half told counts once it is told: else a run killed there would go on differently.
+        told = [trial for trial in optimizer.trials if trial.values and not trial.missing]
+        quiet = bool(told) and is_quiet(observations_of(told, settings.sign))
+        return 0 if quiet else share_of(whole)
 
 
 def confirmations(trials: Iterable[Trial], asked: Container[int] = ()) -> int:

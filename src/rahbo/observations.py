@@ -79,10 +79,10 @@ class Observations:
 
     @property
     def resolution(self) -> float:
-        """The step of which all values are multiples, as rounding leaves them; 0 if there is none.
+        """Return the rounding step of the values, 0 if they are not rounded.
 
-        It is sought as Euclid sought a common measure. Values without one leave ever smaller
-        remainders.
+        Found with Euclid's algorithm: differences of values without a common step leave ever
+        smaller remainders.
         """
         spread, largest = float(np.ptp(self.values)), float(np.max(np.abs(self.values)))
         nothing = 1e-9 * spread + 1e-14 * largest

@@ -80,7 +80,7 @@ class Optimizer:
         min_noise_var: A lower bound of the noise variance, if known.
         max_noise_var: An upper bound of the noise variance, if known (eq. 16).
         refit: When hyperparameters are learned again.
-        seed: Of every random choice; drawn if None, and kept in ``settings.seed``.
+        seed: Seeds every random choice; drawn if None, and kept in ``settings.seed``.
         data: Past results, pairs of parameters and values.
         trials: The trials of an earlier run with the same settings and seed: this run goes on
             exactly where that one stopped. They hold its past results too, so ``data`` is then
@@ -202,8 +202,11 @@ class Optimizer:
 
     @property
     def unconfirmed(self) -> int:
-        """How many more times to measure the recommended point, so that it was five times."""
-        return self._contest()[1].unconfirmed
+        """How many more times to measure the recommended point, so that it was five times.
+
+        0 where points may not be measured again.
+        """
+        return self._contest()[1].unconfirmed if self.settings.revisit else 0
 
     def _contest(self) -> tuple[Array, Contest]:
         with one_blas_thread():

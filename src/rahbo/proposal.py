@@ -16,8 +16,9 @@ from rahbo.observations import Observations
 from rahbo.policy.confirmation import Contest
 from rahbo.policy.design import next_design_point
 from rahbo.policy.feasibility import Success
-from rahbo.policy.search import Domain, random_point, values
+from rahbo.policy.search import Domain, random_point
 from rahbo.policy.strategies import Situation
+from rahbo.report.posterior import pessimistic_values
 from rahbo.settings import Settings
 
 
@@ -117,5 +118,5 @@ def contest_between(
     X = observations.X[settings.space.is_valid(observations.X)]
     if len(X) == 0:
         raise NotReadyError("No point can be confirmed: none that was told satisfies valid=.")
-    reported = values(settings.strategy.report_bound(model, settings.risk), X)
+    reported = pessimistic_values(settings.strategy.report_bound(model, settings.risk), X)[2]
     return X, Contest(reported, *attempts_at(X, trials))

@@ -142,6 +142,11 @@ class Run:
         None if what is under way has to be told first. The arguments are those of `is_spent`.
         """
         optimizer, room = self.optimizer, self._budget.for_search(self.optimizer, under_way, asked)
+        if room <= 0 and not any(trial.values for trial in optimizer.trials):
+            # There is nothing to confirm: what is kept for it is for the search too.
+            room = 0 if under_way else self._budget.for_all(optimizer, under_way, asked)
+            if room <= 0:
+                return None
         self.confirming = self._criterion_met or room <= 0
         if not self.confirming:
             suggestion: Suggestion | None = optimizer.ask()

@@ -232,12 +232,13 @@ class ModelSettings:
     def sample_variances(
         self, observations: Observations, floor: float, scale: float
     ) -> SampleVariances:
-        """Of the points with at least two repeats."""
+        """Return the sample variances of points with at least two repeats."""
         use = observations.count > 1
         count = observations.count[use]
         dof = (count - 1.0) / np.maximum(self.unseen(count), CERTAIN)
         s2 = observations.sample_var[use] / scale**2
-        # The last digits of values out of a finite number are theirs, not rounding's.
+        # Noise of a seventh of a rounding step leaves five of six pairs equal. The last digits of
+        # values out of a finite number are theirs, not rounding's.
         step = 0.0 if self.population else observations.resolution / scale
         return SampleVariances(
             observations.X[use],
@@ -246,7 +247,7 @@ class ModelSettings:
             floor,
             unit=scale**2,
             typical=(output_scale(observations) / scale) ** 2,
-            rounding=step**2 / 12.0,
+            rounding=step**2 / 48.0,
         )
 
     def unseen(self, count: Index) -> Array:
@@ -358,6 +359,13 @@ class MeanNoiseModel:
     def min_noise_var(self) -> float:
         """The lower bound of the noise variance, in the model's units."""
         return max(self.learned.floor, (self.settings.min_noise_var or 0.0) / self.data.unit)
+
+    @property
+    def max_noise_var(self) -> float:
+        """The upper bound of the noise variance, in the model's units, or infinity."""
+        if self.settings.max_noise_var is None:
+            return math.inf
+        return max(self.settings.max_noise_var / self.data.unit, self.min_noise_var)
 
     def belief(self, X: Array) -> Belief:
         """Confidence intervals at ``X (m, d)``."""

@@ -48,6 +48,7 @@ __all__ = [
     "NoisePosterior",
     "SampleVariances",
     "level_posterior",
+    "log_density",
     "sample_variance_var",
 ]
 
@@ -147,9 +148,9 @@ class LogNoise(NoiseModel):
         return found
 
     def hyperprior(self, d: int, typical: float) -> Hyperprior:
-        """Of the hyperparameters: lengthscales about three times those of the outputs.
+        """Return the hyperprior: lengthscales are about three times those of the outputs.
 
-        Few data tell of the noise, and what seems to be detail in them is mostly chance. The level
+        Few data say much about the noise, and apparent detail is mostly chance. The level
         is believed to be about a tenth of the variance of the outputs, as where it is learned by
         the mean GP, whatever a few repeats show. Much shorter lengthscales are ruled out: an
         outlier would then be the noise of its own point, and its neighbours would look quiet.
@@ -216,7 +217,7 @@ class LogNoise(NoiseModel):
             for _ in range(HALVINGS):
                 a = last + share * step
                 g = m + dsymv(1.0, K.T, a, lower=1)
-                height = _log_density(g, data) - 0.5 * self.lam * float(a @ (g - m))
+                height = log_density(g, data) - 0.5 * self.lam * float(a @ (g - m))
                 if height >= before:
                     break
                 share *= 0.5
@@ -247,9 +248,9 @@ def _targets(g: Array, data: SampleVariances) -> tuple[Array, Array]:
     return g + (e - 1.0) / curvature, 2.0 / (data.dof * curvature)
 
 
-def _log_density(g: Array, data: SampleVariances) -> float:
-    """Log p(s^2 | g), up to a constant."""
-    e = data.s2 * np.exp(np.clip(-g, -650.0, 650.0))
+def log_density(g: Array, data: SampleVariances) -> float:
+    """Return log p(s^2 | g), up to a constant; no s^2 counts as less than can be told from none."""
+    e = _floored(data).s2 * np.exp(np.clip(-g, -650.0, 650.0))
     return -0.5 * float(data.dof @ (g + e))
 
 

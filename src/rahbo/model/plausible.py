@@ -4,8 +4,8 @@ Few values do not tell a rough mean from a noisy one. The answer moves the mean,
 width of every interval together, so that intervals about the likeliest answer alone are too narrow.
 With the shape of the noise as it is believed, ``v (n,)``, the level is a factor e^t of all of it:
     p(t | data) ~ p(t) p(s^2 | e^t v) max over theta of p(y | theta, e^t v) p(theta) / sqrt(det H)
-with theta the hyperparameters of the mean GP and H the curvature there. It is looked at in steps up
-and down from t = 0 until what is left hardly counts.
+with theta the hyperparameters of the mean GP and H the curvature there. Levels are evaluated in
+steps up and down from t = 0 until the remaining probability is negligible.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ from rahbo.errors import NumericalError
 from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
 from rahbo.model.hyperprior import NOISE_STD
 from rahbo.model.joint import MeanNoiseModel
-from rahbo.model.noise import LogPosterior
+from rahbo.model.kernels import Kernel
+from rahbo.model.noise import LogPosterior, log_density
 
 # Nats between levels, and how many of them to each side at most.
 STEP, MOST_STEPS = 0.7, 8
-# Levels of a smaller share are left out. What other hyperparameters of the mean may still gain, in
-# nats, where theirs is guessed from those of the level before.
+# Levels of a smaller share are left out. Refitting the mean GP may raise the log posterior of a
+# level by up to this many nats.
 LEAST_SHARE, MAY_GAIN = 0.01, 3.0
-
+# More points than this determine the level so well that H at its neighbours does not matter.
+MANY, DIFFERENCE = 256, 1e-3
 
 # Those of models still in use: intervals at one point after the other share them.
 _found: WeakKeyDictionary[MeanNoiseModel, tuple[Alternative, ...]] = WeakKeyDictionary()
@@ -48,60 +50,90 @@ class Alternative:
 
 
 def alternatives(model: MeanNoiseModel) -> tuple[Alternative, ...]:
-    """Models at the noise levels that count, likeliest first; one where the noise is known.
+    """Return the models at the noise levels that count, likeliest first.
 
-    A model of the paper's, linear in rho^2, is left as it is.
+    There is one where the noise is known, where it is the paper's model, which has a width of its
+    own, and where every point has all its values.
     """
+    if not isinstance(model.noise, LogPosterior) or not model.settings.noise.takes_residuals:
+        return (Alternative(1.0, model),)
+    if not np.any(model.settings.unseen(model.observations.count)):
+        return (Alternative(1.0, model),)
     known = _found.get(model)
     if known is None:
-        known = _found[model] = _search(model)
+        known = _found[model] = _search(model, model.noise)
     return known
 
 
-def _search(model: MeanNoiseModel) -> tuple[Alternative, ...]:
-    noise = model.noise
-    if not isinstance(noise, LogPosterior):
+def _search(model: MeanNoiseModel, noise: LogPosterior) -> tuple[Alternative, ...]:
+    centre = _at_level(model, noise, 0.0, model.learned.mean, -math.inf)
+    if centre is None:
         return (Alternative(1.0, model),)
-    found = [*_climb(model, noise, STEP), *list(_climb(model, noise, -STEP))[1:]]
-    log_p = np.array([p for p, _ in found])
+    found = [centre, *_climb(model, noise, STEP, centre), *_climb(model, noise, -STEP, centre)]
+    log_p = np.array([one.log_p for one in found])
     share = np.exp(log_p - log_p.max())
     share[share < LEAST_SHARE] = 0.0
     share /= share.sum()
     order = np.argsort(-share, kind="stable")
-    return tuple(Alternative(float(share[i]), found[i][1]) for i in order if share[i] > 0.0)
+    return tuple(Alternative(float(share[i]), found[i].model) for i in order if share[i] > 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """A model at one level, the log of its probability, and its mean GP's hyperparameters."""
+
+    log_p: float
+    model: MeanNoiseModel
+    theta: Hyperparameters
+    half_log_det: float
 
 
 def _climb(
-    model: MeanNoiseModel, noise: LogPosterior, step: float
-) -> Iterator[tuple[float, MeanNoiseModel]]:
-    """Log probabilities and models at levels 0, step, 2 step and so on, while they count."""
+    model: MeanNoiseModel, noise: LogPosterior, step: float, start: _Level
+) -> Iterator[_Level]:
+    """Levels step, 2 step and so on, as long as they count."""
+    last, best = start, start.log_p
+    for i in range(1, MOST_STEPS + 1):
+        least = best + math.log(LEAST_SHARE) + last.half_log_det
+        found = _at_level(model, noise, i * step, last.theta, least)
+        if found is None:
+            return
+        yield found
+        last, best = found, max(best, found.log_p)
+
+
+def _at_level(
+    model: MeanNoiseModel, noise: LogPosterior, t: float, start: Hyperparameters, least: float
+) -> _Level | None:
+    """The model at level t; None if its log probability cannot reach ``least``."""
     settings, units, told = model.settings, model.learned, model.observations
     y = (told.mean - units.shift) / units.scale
     prior = settings.outputs.hyperprior(told.X.shape[1], y)
     data = settings.sample_variances(told, units.floor, units.scale)
-    typical_level = math.log(0.1 * data.typical)
-    g, repeated = noise.centre(told.X), told.count > 1
-    theta, best = units.mean, -math.inf
-    for i in range(MOST_STEPS + 1):
-        v = np.exp(g + i * step)
-        evidence = Evidence(
-            settings.kernel, told.X, y, settings.noise_of_means(v, told.count, data), None,
-            settings.lam, prior,
-        )  # fmt: skip
-        log_p = -0.5 * float(data.dof @ (np.log(v[repeated]) + data.s2 / v[repeated]))
-        log_p -= 0.5 * ((float(np.mean(g)) + i * step - typical_level) / NOISE_STD) ** 2
-        least = best + math.log(LEAST_SHARE) + 0.5 * _log_det(theta.hessian)
-        if log_p + _log_posterior(evidence, theta) + MAY_GAIN < least:
-            return
-        theta = fit(evidence, theta)
-        log_p += theta.log_posterior - 0.5 * _log_det(theta.hessian)
-        best = max(best, log_p)
-        mean = GP.condition(
-            theta.kernel, told.X, y, evidence.noise_var, lam=settings.lam,
-            prior_mean=theta.prior_mean,
-        )  # fmt: skip
-        shifted = replace(noise.gp, prior_mean=noise.gp.prior_mean + i * step)
-        yield log_p, replace(model, mean=mean, noise=replace(noise, gp=shifted))
+    g = noise.centre(told.X) + t
+    v = np.exp(g)
+    if (
+        t > 0.0
+        and settings.max_noise_var is not None
+        and v.min() > settings.max_noise_var / data.unit
+    ):
+        return None
+    noise_var = settings.noise_of_means(v, told.count, data)
+    evidence = Evidence(settings.kernel, told.X, y, noise_var, None, settings.lam, prior)
+    of_level = -0.5 * ((float(np.mean(g)) - prior.log_noise) / NOISE_STD) ** 2
+    of_level += log_density(g[told.count > 1], data)
+    if of_level + _log_posterior(evidence, start) + MAY_GAIN < least:
+        return None
+    theta = fit(evidence, start)
+    if not math.isfinite(theta.log_posterior):
+        return None
+    half_log_det = 0.5 * _log_det(evidence, theta)
+    mean = GP.condition(
+        theta.kernel, told.X, y, noise_var, lam=settings.lam, prior_mean=theta.prior_mean
+    )
+    shifted = replace(noise.gp, prior_mean=noise.gp.prior_mean + t)
+    there = replace(model, mean=mean, noise=replace(noise, gp=shifted))
+    return _Level(of_level + theta.log_posterior - half_log_det, there, theta, half_log_det)
 
 
 def _log_posterior(evidence: Evidence, at: Hyperparameters) -> float:
@@ -112,5 +144,18 @@ def _log_posterior(evidence: Evidence, at: Hyperparameters) -> float:
         return -math.inf
 
 
-def _log_det(hessian: np.ndarray) -> float:
-    return float(np.linalg.slogdet(hessian)[1])
+def _log_det(evidence: Evidence, at: Hyperparameters) -> float:
+    """The log determinant of the curvature at a maximum, by differences of the gradient.
+
+    Nothing is learned of a kernel that is given, and directions that are flat or held at a bound
+    have the curvature of nothing: each counts as one.
+    """
+    if isinstance(evidence.kernel, Kernel) or len(evidence.y) > MANY:
+        return 0.0
+    theta = at.kernel.log_parameters
+    here = evidence(theta)[1]
+    H = np.empty((len(theta), len(theta)))
+    for j, step in enumerate(DIFFERENCE * np.eye(len(theta))):
+        H[j] = (here - evidence(theta + step)[1]) / DIFFERENCE
+    curvature = np.linalg.eigvalsh(0.5 * (H + H.T))
+    return float(np.log(np.where(curvature > 1e-3, curvature, 1.0)).sum())

@@ -32,8 +32,8 @@ class SampleVariances:
         floor: The smallest noise variance told apart from none.
         unit: User variance per unit of ``s2``, the square of the output scale.
         typical: The variance of the outputs, by which a noise level is large or small.
-        rounding: The variance that rounding adds to values; repeats that agree say no more than
-            that noise is not larger.
+        rounding: Repeats that agree show only that the noise variance is not much above this,
+            because values are rounded.
     """
 
     X: Array

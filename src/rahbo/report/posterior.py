@@ -36,7 +36,7 @@ CHUNK = 256
 # The posterior takes all hyperparameters but the noise level as known, and the reported point is
 # the luckiest of many. With tails this heavy, intervals hold the truth as often as they say
 # (`bench/coverage.py`, `bench/tables.py`).
-DOF = 3
+DOF = 4
 # Joint deviations below this share of the largest are rounding errors, in variance.
 SINGULAR = 1e-12
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
@@ -127,7 +127,7 @@ def _alone(model: MeanNoiseModel, X: Array, n: int) -> tuple[Array, Array]:
 def _in_user_units(model: MeanNoiseModel, f: Array, g: Array) -> tuple[Array, Array]:
     """Mean and noise variance of f and g, the variance at least the smallest there is."""
     units = model.learned
-    v = np.maximum(model.noise.link(g), model.min_noise_var)
+    v = np.clip(model.noise.link(g), model.min_noise_var, model.max_noise_var)
     return units.shift + units.scale * f, units.scale**2 * v
 
 
