@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import rahbo
+from rahbo.model.noise import KnownNoise, LogNoise
 from random_tables import KINDS, Table, make_table, position, why_absent
 from records import Job, Record, all_records, commits, log, markdown
 
@@ -35,8 +36,13 @@ def judge(job: Job) -> Record:
     """Return what rahbo says of a table beside the truth."""
     table = make_table(job["kind"], job["seed"])
     truth = table.truth
+    noise = LogNoise()
+    if job.get("knows_noise"):
+        noise = KnownNoise(
+            lambda row: float(truth.moments(position(truth.space, row)[None])[1][0] ** 2)
+        )
     optimizer = rahbo.Optimizer(
-        truth.space, risk=rahbo.MeanVariance(truth.alpha), direction=truth.direction,
+        truth.space, risk=rahbo.MeanVariance(truth.alpha), direction=truth.direction, noise=noise,
         data=list(zip(table.rows, table.values.tolist(), strict=True)), seed=job["seed"],
     )  # fmt: skip
     best = optimizer.recommend(level=LEVEL)
@@ -172,11 +178,17 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=0, help="seed of the first table (0)")
     parser.add_argument("--jobs", type=int, default=1, help="tables at the same time (1)")
     parser.add_argument("--json", type=Path, help="file of records, one line a table")
+    parser.add_argument(
+        "--knows-noise", action="store_true",
+        help="tell the model the true noise: what no noise model can beat",
+    )  # fmt: skip
     args = parser.parse_args()
     absent = {name: why for name in args.kinds if (why := why_absent(name))}
     names = [name for name in args.kinds if name not in absent]
     seeds = range(args.first_seed, args.first_seed + args.tables)
     jobs = [{"kind": name, "seed": seed} for name in names for seed in seeds]
+    if args.knows_noise:
+        jobs = [{**job, "knows_noise": True} for job in jobs]
     records, notes = all_records(judge, jobs, args.jobs, args.json)
     notes += [f"Left out: {name}, because {why}." for name, why in absent.items()]
     for note in notes:

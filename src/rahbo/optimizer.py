@@ -192,7 +192,7 @@ class Optimizer:
         """Suggest points to measure again before one of them is used, ``n`` evaluations in all.
 
         The point to recommend comes first, until it has been measured five times. The next in
-        line follow, as a bad surprise would put them in the lead. Best tell the values of a few
+        line follow, as a bad surprise would put them in the lead. Tell the values of a few
         before you ask for more.
         """
         X, contest = self._contest()

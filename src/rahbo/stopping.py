@@ -103,7 +103,7 @@ def shortfalls(optimizer: Optimizer) -> Iterator[tuple[Array, float]]:
     """Draws of how far the recommended setting is below the best, ``(n,)``, in user units.
 
     First below the best of the evaluated settings, then, after a search, below the best of the
-    whole space. Beside each stands by how much its probabilities may be off. None before a point
+    whole space. Each comes with its sampling error. None before a point
     that satisfies ``valid`` is told.
     """
     settings, observations, model = optimizer.settings, optimizer.observations, optimizer.model

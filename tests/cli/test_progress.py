@@ -64,7 +64,7 @@ def test_confirmation_is_announced_once():
         look.evaluated(Done({"x": 0.75}, 2.5))
     assert out.getvalue().splitlines() == [
         "10/12  x=0.5: 1",
-        "The leading points are measured again.",
+        "Confirming: measuring the leading points again.",
         "11/12  x=0.75: 2",
         "12/12  x=0.75: 2.5",
     ]

@@ -338,7 +338,7 @@ def test_the_last_runs_measure_the_leading_points_again(options, n, tmp_path):
     assert sources.count("confirm") == n
     said = done.stderr.splitlines()
     if n:
-        assert said[30 - n] == "The leading points are measured again."
+        assert said[30 - n] == "Confirming: measuring the leading points again."
     assert len(said) == 30 + (n > 0)
 
 

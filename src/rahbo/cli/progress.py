@@ -53,7 +53,7 @@ def watch(
             made += 1
             if not announced and confirming():
                 announced = True
-                out.print("The leading points are measured again.")
+                out.print("Confirming: measuring the leading points again.")
             out.print(f"{made}/{total}  {_described(done)}", soft_wrap=True)
 
     if not out.is_terminal:

@@ -252,14 +252,14 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
 )  # fmt: skip
 @click.option(
     "--stop-p-best", type=float, metavar="P",
-    help="End once no other setting is better, with this probability.",
+    help="Stop when no other setting is better, with this probability.",
 )  # fmt: skip
 @click.option("--within", type=float, metavar="D", help="Differences that do not matter for that.")
 @click.option(
     "--stop-gap",
     type=float,
     metavar="D",
-    help="End once, with 90 % probability, no setting is better by more than D.",
+    help="Stop when no setting is better by more than D (90 % probability).",
 )
 @click.pass_context
 def command(

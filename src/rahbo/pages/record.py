@@ -58,7 +58,7 @@ class Trade:
     Attributes:
         symbol: Of the coefficient.
         penalty: What it multiplies.
-        own: The coefficient by which the run reports; None of a measure that has none.
+        own: The coefficient by which the run reports; None if the measure has none.
         choices: What each coefficient would report, from 0 to infinity.
     """
 
@@ -83,7 +83,7 @@ class Points:
         count: Values told.
         failures: Evaluations without one.
         sample_mean: Of the values.
-        sample_std: Of the values; None of a single one.
+        sample_std: Of the values; None for a single one.
         pessimistic: The values that the strategy reports by.
         recommended: The index of the recommended point.
         n: All evaluated points; more than are listed where they are many.

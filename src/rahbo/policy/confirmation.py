@@ -41,7 +41,8 @@ class Contest:
 
     Attributes:
         reported: The lower bound by which the strategy reports.
-        tried: Values told at each point, and failures: what fails is not asked for ever.
+        tried: Values told at each point, and failures, so that a failing point is not retried
+            forever.
         under_way: Evaluations asked for and not told yet.
     """
 

@@ -4,7 +4,8 @@ Notation: R the risk value, x* the recommended setting. What is known of the bes
     shortfall = max over the space of R(x) - R(x*)
 which is never negative. It is drawn from the joint posterior at settings that may be the best: the
 evaluated ones that lead, what a search for optimistic values finds, random ones and others close to
-the leaders. Of a list or a finite space they are all in it, or those that may reach farthest.
+the leaders. Of a list or a finite space all settings are drawn, or the most promising ones if there
+are too many.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ REACH, SEARCHED = 4.0, 2.0
 SAMPLES, AROUND, CENTRES = 256, 32, 3
 # A setting less likely to succeed than this share of the likeliest is not a rival.
 HOPE = 0.75
-# Larger gains than those up to this probability count as much: tails have no expectation.
+# Gains are capped at this quantile, because the tails have no expectation.
 FARTHEST = 0.99
 
 
@@ -40,8 +41,8 @@ class Gain:
     """How much better than the recommended setting another one may be, in user units.
 
     Attributes:
-        expected: The expected gain. A loss counts as none, and what has a probability below 1 %
-            as much as what has 1 %.
+        expected: The expected gain. A loss counts as none, and gains are capped at their 99 %
+            quantile.
         bound: The gain is at most this with probability ``level``. Below zero for a single setting
             that is worse with that probability.
         level: The probability.

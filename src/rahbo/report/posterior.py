@@ -134,7 +134,7 @@ def _in_user_units(model: MeanNoiseModel, f: Array, g: Array) -> tuple[Array, Ar
 def _with_ends(middle: Array, drawn: Array, level: float) -> Array:
     """Lower ends, centres and upper ends ``(m, 3)`` of ``drawn (n, m)``."""
     tail = 0.5 * (1.0 - level)
-    # By Hazen's rule quantiles of the standard draws are exactly those that they stand for.
+    # By Hazen's rule quantiles of the standard draws of one model are exactly those they stand for.
     lower, upper = np.quantile(drawn, [tail, 1.0 - tail], axis=0, method="hazen")
     ends = (np.minimum(lower, middle), middle, np.maximum(upper, middle))
     return np.column_stack(ends)
@@ -184,7 +184,7 @@ def _root(covariance: Array) -> Array:
 
 
 def _standard_draws(n: int) -> Array:
-    """Of mean and noise, each with centre 0 and unit scale, ``(n, 2)``."""
+    """Return standard draws for mean and noise, ``(n, 2)``: centre 0, unit scale."""
     return np.asarray(stdtrit(DOF, _lattice(n)))
 
 

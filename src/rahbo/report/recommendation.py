@@ -87,10 +87,12 @@ class Prediction:
         ]
         named = f"{100 * self.level:g} % interval"
         lines = [
-            f"{name:<11}{value:>12.5g}   {named} [{interval.lower:.5g}, {interval.upper:.5g}]"
+            f"{name:<11}{with_digits(value, interval):>12}   {named} "
+            f"[{', '.join(with_digits(end, interval) for end in interval)}]"
             for name, value, interval in rows
         ]
-        return "\n".join([_params(self.params), *lines, f"pessimistic{self.pessimistic:>12.5g}"])
+        decided = f"pessimistic{with_digits(self.pessimistic, self.risk_interval):>12}"
+        return "\n".join([_params(self.params), *lines, decided])
 
 
 @dataclass(frozen=True)
@@ -304,6 +306,17 @@ def _interval(found: Array) -> Interval:
 
 def _params(params: dict[str, Any]) -> str:
     return ", ".join(f"{name}={short(value)}" for name, value in params.items())
+
+
+def with_digits(value: float, interval: Interval) -> str:
+    """Return a number in five digits, or in as many more as show where in its interval it lies.
+
+    >>> with_digits(1.0, Interval(0.9, 1.1)), with_digits(1e6 + 1.0, Interval(1e6, 1e6 + 2.0))
+    ('1', '1000001')
+    """
+    width, size = interval.upper - interval.lower, max(abs(end) for end in interval)
+    digits = 5 if width <= 0.0 else max(5, 2 + math.ceil(math.log10(max(size / width, 1.0))))
+    return f"{value:.{min(digits, 15)}g}"
 
 
 def short(value: object) -> str:

@@ -40,6 +40,8 @@ Source = Literal["repeats", "residuals", "nothing"]
 # variance ratio would be seen.
 LEVELS = {"repeats": 0.05, "residuals": 0.01}
 LARGEST_RESIDUAL_RATIO = 64.0
+# A larger one that would be seen is not worth telling: no noise varies so much.
+LARGEST_TOLD_RATIO = 1000.0
 # Where a larger variance ratio could go unseen, the silence of the test says nothing.
 LARGEST_UNSEEN_RATIO = 16.0
 PERMUTATIONS = 999
@@ -99,6 +101,8 @@ class Unevenness:
                 f"{self.variance_ratio:.3g}.{mean}"
             )
         seen = f"ratio that would mostly be seen: {self.detectable_ratio:.2g}"
+        if self.detectable_ratio > LARGEST_TOLD_RATIO:
+            seen = f"ratios below {LARGEST_TOLD_RATIO:g} would mostly go unseen"
         if self.answer == "no":
             return f"No sign of it ({tested}; variance {seen}). Noise std about {high:.3g}."
         return f"Cannot tell yet ({tested}; variance {seen}). Repeat more points."
