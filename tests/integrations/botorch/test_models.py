@@ -348,12 +348,20 @@ def changed(t, value):
         (lambda X, Y: (X - 0.5, Y), "unit cube"),
         (lambda X, Y: (X[:1].repeat(5, 1), Y[:5]), "two distinct points"),
         (lambda X, Y: (X[:1], Y[:1]), "two distinct points"),
-        (lambda X, Y: (X[:5], Y[:5]), "nothing about the noise"),
     ],
 )
 def test_bad_data_are_refused(change, message):
     with pytest.raises(DataError, match=message):
         HeteroscedasticSingleTaskGP(*change(*data()))
+
+
+def test_single_values_leave_the_noise_open_and_the_papers_model_refuses_them():
+    X, Y = (t[:5] for t in data())
+    model = HeteroscedasticSingleTaskGP(X, Y)
+    noise = model.noise_model.posterior(X)
+    assert (noise.variance > 0.1).all()
+    with pytest.raises(DataError, match="nothing about the noise"):
+        HeteroscedasticSingleTaskGP(X, Y, settings=ModelSettings(noise=DirectNoise()))
 
 
 class Custom(Matern52):

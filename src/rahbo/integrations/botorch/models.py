@@ -155,7 +155,8 @@ class HeteroscedasticSingleTaskGP(_CoreGP):
         noise_model: The model of the log noise variance at X, a `NoiseGP`.
 
     Raises:
-        DataError: The data are malformed, are all at one point, or say nothing about the noise.
+        DataError: The data are malformed, are all at one point, or, for `DirectNoise`, say
+            nothing about the noise.
         SettingsError: The settings are not those of a model that can be learned from data.
     """
 
@@ -356,11 +357,10 @@ def _learned(observations: Observations, settings: ModelSettings) -> MeanNoiseMo
             f"The noise must be learned, LogNoise() or DirectNoise(), got {settings.noise!r}. For "
             "known noise, use SingleTaskGP with train_Yvar."
         )
-    with one_blas_thread():
-        core = settings.condition(observations, settings.learn(observations))
-    if core.noise.gp is None:
+    if not settings.noise.takes_residuals and observations.count.max() < 2:
         raise DataError(
             f"The {observations.n} points say nothing about the noise: none has two values or "
-            "more. Evaluate some of them again, best all of them."
+            "more. Evaluate some of them again, best all of them, or use LogNoise()."
         )
-    return core
+    with one_blas_thread():
+        return settings.condition(observations, settings.learn(observations))
