@@ -122,7 +122,7 @@ def test_a_run_of_a_thousand_evaluations_at_ten_values_a_second(browser, tmp_pat
         for page in pages:
             page.wait_until("document.querySelector('#noise .chosen')")
             assert "1,000 evaluations" in page.text()
-            assert "Best of the evaluated points with probability" in page.text()
+            assert "probability no other setting is better" in page.text()
             assert page.evaluate("document.querySelector('#values .marks').getTotalLength()") == 0
             assert_sound(page, url)
         suggestion = opt.ask()
