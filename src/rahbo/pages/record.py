@@ -83,7 +83,7 @@ class Points:
         count: Values told.
         failures: Evaluations without one.
         sample_mean: Of the values.
-        sample_std: Of the values; None for a single one.
+        sample_std: The standard deviation of the values; None for a single one.
         pessimistic: The values that the strategy reports by.
         recommended: The index of the recommended point.
         n: All evaluated points; more than are listed where they are many.
