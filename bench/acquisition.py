@@ -37,10 +37,8 @@ from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
 from rahbo import Optimizer
-from rahbo.model.gp import GP
-from rahbo.model.joint import MeanNoiseModel
-from rahbo.policy.acquisition import optimistic
-from rahbo.policy.search import Domain, maximise
+from rahbo.model import GP, MeanNoiseModel
+from rahbo.policy import Domain, maximise, optimistic
 from rahbo.risk import MeanVariance
 
 T = TypeVar("T")

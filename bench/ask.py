@@ -43,8 +43,8 @@ from acquisition import (
 )
 from provenance import commit
 from rahbo import Optimizer
+from rahbo.model import Refit
 from rahbo.risk import MeanVariance
-from rahbo.settings import Refit
 
 # What must hold: times as fast as the other, at a number of points.
 NEED_REFIT = {30: 5.0, 100: 5.0, 300: 5.0, 1000: 5.0}

@@ -16,7 +16,7 @@ import numpy as np
 from contest.measures import LOWEST_TARGET, evaluations_to_target, geometric_mean
 from contest.problems import normalised_regret, problem_of, risk_of
 from rahbo import Adaptive, Optimizer
-from rahbo.loop import evaluation_seed
+from rahbo.numerics import evaluation_seed
 
 PROBLEMS = ("sine", "branin", "hartmann6", "fel")
 NEED = 1.3

@@ -15,12 +15,10 @@ import argparse
 import numpy as np
 from scipy.stats import qmc
 
-from rahbo import MeanVariance
-from rahbo.model.joint import ModelSettings
-from rahbo.observations import Observations
-from rahbo.report.diagnosis import diagnose
-from rahbo.report.unevenness import repeat_scatter, uneven_test
-from rahbo.space import Space
+from rahbo import MeanVariance, Optimizer
+from rahbo.analysis import Snapshot, diagnose, repeat_scatter, uneven_test
+from rahbo.model import ModelSettings, condition, learn
+from rahbo.trials import Observations
 
 NOISES = {
     "Gaussian": lambda rng, size: rng.standard_normal(size),
@@ -98,13 +96,13 @@ def branin(X):
 def on_models(sets, seed, f, n, counts, shape, ratio, noise_std):
     """Shares of each answer, and of wrong ones among the claims that risk matters."""
     rng = np.random.default_rng(seed)
-    space = Space.of({"x1": (0.0, 1.0), "x2": (0.0, 1.0)})
     risk, settings = MeanVariance(1.0), ModelSettings()
+    policy = Optimizer({"x1": (0.0, 1.0), "x2": (0.0, 1.0)}, risk=risk, seed=0).settings.policy
     answers, wrong = [], 0
     for _ in range(sets):
         observations, _ = table(rng, n, 2, shape, "Gaussian", counts, ratio, f, noise_std)
-        model = settings.condition(observations, settings.learn(observations))
-        page = diagnose(observations, model, risk, space)
+        model = condition(settings, observations, learn(settings, observations))
+        page = diagnose(Snapshot.of(policy, (), model))
         at = (page.decision.risk_averse.params, page.decision.risk_neutral.params)
         X = np.array([list(params.values()) for params in at])
         averse, neutral = risk.value(f(X), noise_std**2 * ratio ** SHAPES[shape](X))

@@ -22,8 +22,8 @@ import numpy as np
 
 from contest.problems import problem_of
 from rahbo import Adaptive, Candidates, Categorical, Float, Int, MeanVariance, Optimizer
-from rahbo.loop import evaluation_seed
-from rahbo.policy.design import initial_design
+from rahbo.numerics import evaluation_seed
+from rahbo.policy import initial_design
 from rahbo.space import Space
 
 SHARE, NEED = 0.2, 0.1

@@ -16,22 +16,26 @@ import numpy as np
 
 from provenance import commit
 from rahbo import problems
-from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
-from rahbo.model.hyperprior import Hyperprior
-from rahbo.model.joint import ModelSettings
-from rahbo.model.noise import (
+from rahbo.model import (
+    GP,
     DirectNoise,
+    Evidence,
+    Hyperparameters,
+    Hyperprior,
     LogNoise,
     LogPosterior,
+    ModelSettings,
     NoiseModel,
     NoisePosterior,
     SampleVariances,
-    _expected_error_var,
-    _gaussian_targets,
+    condition,
+    fit,
+    learn,
 )
-from rahbo.observations import Observations
-from rahbo.policy.design import initial_design
+from rahbo.model.noise import expected_error_var, gaussian_targets
+from rahbo.policy import initial_design
 from rahbo.space import Space
+from rahbo.trials import Observations
 
 PROBLEMS = {
     "sine": (problems.sine, 20),
@@ -56,7 +60,7 @@ class GaussianLog(LogNoise):
     def learn(
         self, data: SampleVariances, previous: Hyperparameters | None = None
     ) -> Hyperparameters:
-        z, error_var = _gaussian_targets(data)
+        z, error_var = gaussian_targets(data)
         prior = self.hyperprior(data.X.shape[1], float(np.average(z, weights=1.0 / error_var)))
         return fit(Evidence(self.kernel, data.X, z, error_var, None, self.lam, prior), previous)
 
@@ -64,11 +68,11 @@ class GaussianLog(LogNoise):
         self, data: SampleVariances, hyperparameters: Hyperparameters | None
     ) -> NoisePosterior:
         assert hyperparameters is not None
-        z, error_var = _gaussian_targets(data)
+        z, error_var = gaussian_targets(data)
         gp = GP.condition(
             hyperparameters.kernel, data.X, z, error_var, prior_mean=hyperparameters.prior_mean
         )
-        return LogPosterior(gp, _expected_error_var)
+        return LogPosterior(gp, expected_error_var)
 
 
 class ShortLog(LogNoise):
@@ -95,7 +99,7 @@ def loss(problem: problems.Problem, n: int, k: int, shape: str, model: str, seed
     noise = np.sqrt(problem.noise_var(rows))[:, None] * SHAPES[shape](rng, (n, k))
     data = Observations.from_rounds(list(X), (problem.f(rows)[:, None] + noise).tolist())
     settings = ModelSettings(noise=MODELS[model])
-    learned = settings.condition(data, settings.learn(data))
+    learned = condition(settings, data, learn(settings, data))
     fresh = space.from_uniform(rng.random((FRESH, space.n_uniform)))
     v = problem.noise_var(np.array([problem.params_to_row(space.decode(x)) for x in fresh]))
     guess = learned.noise.variance(fresh) * learned.learned.scale**2

@@ -15,8 +15,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from browser import open_browser
 from page_runs import run
-from rahbo.pages.record import record_of
-from rahbo.pages.report import report_page
+from rahbo.pages import record_of, report_page
 
 WIDTHS = (1280, 390)
 

@@ -12,9 +12,9 @@ import argparse
 import numpy as np
 
 import rahbo
-from rahbo.policy.strategies import GPUCB, Rahbo, RahboUS
+from rahbo.model import Refit
+from rahbo.policy import GPUCB, Rahbo, RahboUS
 from rahbo.problems import branin, sine
-from rahbo.settings import Refit
 
 RISK = rahbo.MeanVariance(1.0)
 METHODS = {"RAHBO": Rahbo(), "GP-UCB": GPUCB(), "RAHBO-US": RahboUS(10)}

@@ -15,7 +15,7 @@ import numpy as np
 
 from contest.problems import TASKS, normalised_regret, problem_of, risk_of
 from rahbo import Adaptive, Optimizer
-from rahbo.loop import evaluation_seed
+from rahbo.numerics import evaluation_seed
 
 PROBLEMS = ("sine", "branin", "fel", "hartmann6", "list0", "list1")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import rahbo
-from rahbo.model.noise import KnownNoise, LogNoise
+from rahbo.model import KnownNoise, LogNoise
 from random_tables import KINDS, Table, make_table, position, why_absent
 from records import Job, Record, all_records, commits, log, markdown
 

@@ -41,8 +41,8 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.special import digamma
 
-from rahbo.arrays import Array, Mask
 from rahbo.errors import DataError, RahboError
+from rahbo.numerics import Array, Mask
 from rahbo.problems.fel import Surrogate
 
 KNOWN = {"y", "y_std", "nreadings", "run", "duplicate_of_other_file", "kind", "step", "dim", "time"}

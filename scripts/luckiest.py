@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import rahbo
-from rahbo.arrays import Array
+from rahbo.numerics import Array
 from rahbo.plots.style import COLORS, GREY, INK, legend_below, styled
 from rahbo.problems import sine
 

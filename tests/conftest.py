@@ -10,7 +10,8 @@ import pytest
 
 from forests import write_smooth_table
 from rahbo.experiments import spec
-from rahbo.problems.forest import Forest, forest
+from rahbo.problems import forest
+from rahbo.problems.forest import Forest
 
 # Set before anything imports matplotlib: no test may need a display.
 os.environ.setdefault("MPLBACKEND", "Agg")

@@ -16,7 +16,7 @@ from random import Random
 import numpy as np
 
 import rahbo
-from rahbo.policy.strategies import RandomSearch
+from rahbo.policy import RandomSearch
 
 SPACE = {"x": (0.0, 2.0), "kind": ["a", "b"]}
 RANDOM = {"strategy": RandomSearch(), "repeats": 2, "n_initial": 5, "evaluations": 13}

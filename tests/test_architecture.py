@@ -15,39 +15,22 @@ import pytest
 TESTS = Path(__file__).parent
 SRC = TESTS.parent / "src" / "rahbo"
 
-# Top-level modules and folders. ROOT is rahbo/__init__.py: it may import all the core, and only
-# the adapters after it may import from it.
+# Top-level modules and rooms. ROOT is rahbo/__init__.py: it may import all the core, and only the
+# adapters after it may import from it.
 ROOT = ""
 ORDER = (
-    "version",
     "errors",
-    "files",
-    "arrays",
-    "checks",
-    "threads",
-    "quasinewton",
-    "parameters",
-    "candidates",
-    "space",
-    "observations",
+    "numerics",
     "risk",
+    "space",
+    "trials",
     "model",
     "policy",
-    "report",
-    "ledger",
+    "analysis",
     "settings",
-    "codec",
-    "events",
     "journal",
-    "belief",
-    "proposal",
     "optimizer",
-    "stopping",
-    "budget",
-    "run",
-    "executors",
-    "parallel",
-    "loop",
+    "running",
     "theory",
     "problems",
     "experiments",
@@ -58,8 +41,11 @@ ORDER = (
     "cli",
     "__main__",
 )
-# The order inside a folder; a folder not named here has none.
+# The order inside a room; a room not named here has none.
 INNER_ORDER = {
+    "numerics": ("arrays", "checks", "quasinewton", "streams", "threads"),
+    "space": ("parameters", "candidates", "space"),
+    "trials": ("observations", "trial"),
     "model": (
         "kernels",
         "hyperprior",
@@ -67,7 +53,10 @@ INNER_ORDER = {
         "confidence",
         "variance",
         "noise",
+        "units",
         "joint",
+        "learning",
+        "fitting",
         "plausible",
     ),
     "policy": (
@@ -79,9 +68,11 @@ INNER_ORDER = {
         "confirmation",
         "doubt",
         "strategies",
+        "proposal",
     ),
-    "report": (
+    "analysis": (
         "posterior",
+        "snapshot",
         "gain",
         "rules",
         "recommendation",
@@ -89,19 +80,20 @@ INNER_ORDER = {
         "unevenness",
         "diagnosis",
     ),
+    "journal": ("files", "codec", "events", "journal"),
+    "running": ("stopping", "budget", "run", "pool", "parallel", "loop"),
 }
-SEES_ONLY = {
-    "problems": {
-        "errors",
-        "arrays",
-        "checks",
-        "parameters",
-        "candidates",
-        "space",
-        "risk",
-        "problems",
-    }
-}
+# Rooms whose modules others import from the room itself. The modules of an integration load its
+# library and those of the command line load a command: they are imported one by one.
+CLOSED_ROOMS = tuple(
+    room
+    for room in ORDER
+    if room not in (ROOT, "integrations", "cli", "__main__", "plots", "pages")
+)
+SEES_ONLY = {"problems": {"errors", "numerics", "risk", "space", "problems"}}
+MAX_ENTRIES = 20
+# Private names that are also those of a library, which its adapter cannot do without.
+FOREIGN = {"_storage"}
 
 CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
 ADAPTER_LIBRARIES = {
@@ -126,20 +118,25 @@ MAX_FUNCTION_LINES = 60
 
 @dataclass(frozen=True)
 class Import:
-    """One imported module; `eager` if it is loaded when the importing module is."""
+    """One imported module; `eager` if it is loaded when the importing module is.
+
+    `names` are those taken from it, and `via` is what stands after the word `from`.
+    """
 
     target: str
     line: int
     eager: bool
+    via: str = ""
+    name: str = ""
 
 
 def imports_of(module: str, tree: ast.Module, is_package: bool = False) -> list[Import]:
     """All imports of a module, at any depth, by absolute name."""
     package = module if is_package else module.rpartition(".")[0]
     return [
-        Import(target, node.lineno, eager)
+        Import(target, node.lineno, eager, via, name)
         for node, eager in _import_nodes(tree, eager=True)
-        for target in _targets(node, package)
+        for target, via, name in _targets(node, package)
     ]
 
 
@@ -156,14 +153,14 @@ def _import_nodes(node: ast.AST, eager: bool) -> Iterator[tuple[ast.Import | ast
         yield from _import_nodes(child, eager and not deferred and not typing_only)
 
 
-def _targets(node: ast.Import | ast.ImportFrom, package: str) -> list[str]:
+def _targets(node: ast.Import | ast.ImportFrom, package: str) -> list[tuple[str, str, str]]:
     if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
+        return [(alias.name, alias.name, "") for alias in node.names]
     base = node.module or ""
     if node.level:
         anchor = package.rsplit(".", node.level - 1)[0]
         base = f"{anchor}.{base}".rstrip(".")
-    return [_member(base, alias.name) for alias in node.names]
+    return [(_member(base, alias.name), base, alias.name) for alias in node.names]
 
 
 def _member(base: str, name: str) -> str:
@@ -196,12 +193,60 @@ def direction_violations(module: str, imports: list[Import]) -> list[str]:
     for item in imports:
         if item.target.split(".")[0] != "rahbo":
             continue
+        if item.via == "rahbo" and item.name == "__version__":
+            # Set before anything is imported, so that every module may read it.
+            continue
         target_layer = layer_of(item.target)
         in_unordered_folder = target_layer == layer and layer not in INNER_ORDER
         before = rank(item.target) < rank(module) or in_unordered_folder
         if not before or target_layer not in SEES_ONLY.get(layer, ORDER):
             found.append(f"{module}:{item.line} must not import {item.target}")
     return found
+
+
+def border_violations(module: str, imports: list[Import]) -> list[str]:
+    """Imports that reach past a room into one of its modules."""
+    return [
+        f"{module}:{item.line} must import from rahbo.{layer_of(item.via)}, not from {item.via}"
+        for item in imports
+        if item.via.startswith("rahbo.")
+        and layer_of(item.via) in CLOSED_ROOMS
+        and layer_of(item.via) != layer_of(module)
+        and "." in item.via.removeprefix("rahbo.")
+    ]
+
+
+def private_violations(module: str, tree: ast.Module, imports: list[Import]) -> list[str]:
+    """Uses of a private name that belongs to another module of the package."""
+    found = [
+        f"{module}:{item.line} must not import {item.name} of {item.via}"
+        for item in imports
+        if item.via.split(".")[0] == "rahbo" and _is_private(item.name)
+    ]
+    own = _own_private(tree) | FOREIGN
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr in PRIVATE:
+            owner = ast.unparse(node.value)
+            if owner not in ("self", "cls", "super()") and node.attr not in own:
+                found.append(f"{module}:{node.lineno} must not use {ast.unparse(node)}")
+    return found
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def _own_private(tree: ast.AST) -> set[str]:
+    """Private names that a syntax tree defines: functions, classes, fields and attributes."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
+            found.add(node.attr)
+    return {name for name in found if _is_private(name)}
 
 
 def library_violations(module: str, imports: list[Import]) -> list[str]:
@@ -232,12 +277,17 @@ def size_violations(module: str, source: str) -> list[str]:
 
 def violations(module: str, source: str, is_package: bool = False) -> list[str]:
     """Everything that one module does against the rules."""
-    imports = imports_of(module, ast.parse(source), is_package)
+    tree = ast.parse(source)
+    imports = imports_of(module, tree, is_package)
     try:
         wrong_way = direction_violations(module, imports)
     except LookupError as error:
         return [str(error)]
-    return wrong_way + library_violations(module, imports) + size_violations(module, source)
+    return (wrong_way or border_violations(module, imports)) + [
+        *private_violations(module, tree, imports),
+        *library_violations(module, imports),
+        *size_violations(module, source),
+    ]
 
 
 def module_name(path: Path) -> str:
@@ -259,11 +309,19 @@ def needs_mirror(module: str, source: str) -> bool:
 
 
 SOURCES = sorted(SRC.rglob("*.py"))
+# Private names of the package. Those of other libraries are their adapters' business.
+PRIVATE = set().union(*(_own_private(ast.parse(path.read_text("utf-8"))) for path in SOURCES))
 MIRRORED = [
     path
     for path in SOURCES
     if path.name != "__init__.py" and needs_mirror(module_name(path), path.read_text("utf-8"))
 ]
+
+
+def test_few_things_stand_at_the_top() -> None:
+    entries = {path.name for path in SRC.iterdir()} - {"__pycache__", "__init__.py", "py.typed"}
+    assert len(entries) <= MAX_ENTRIES
+    assert {name.removesuffix(".py") for name in entries} <= set(ORDER)
 
 
 def test_there_are_sources_to_check() -> None:
@@ -289,31 +347,36 @@ def test_command_line_has_tests() -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("rahbo.space", "from rahbo.risk import MeanVariance"),
-        ("rahbo.space", "from rahbo import risk"),
-        ("rahbo.space", "from . import risk"),
-        ("rahbo.space", "from .risk import MeanVariance"),
-        ("rahbo.space", "import rahbo.optimizer as o"),
-        ("rahbo.space", "def f():\n    from rahbo.model.gp import GP"),
-        ("rahbo.space", "import typing\nif typing.TYPE_CHECKING:\n    import rahbo.model.gp"),
+        ("rahbo.space.space", "from rahbo.model import MeanNoiseModel"),
+        ("rahbo.space.space", "from rahbo import model"),
+        ("rahbo.settings", "from . import optimizer"),
+        ("rahbo.settings", "from .optimizer import Optimizer"),
+        ("rahbo.settings", "import rahbo.optimizer as o"),
+        ("rahbo.risk", "def f():\n    from rahbo.model import GP"),
+        ("rahbo.risk", "import typing\nif typing.TYPE_CHECKING:\n    import rahbo.model"),
         ("rahbo.optimizer", "from rahbo import Optimizer"),
         ("rahbo.optimizer", "import rahbo"),
         ("rahbo.model.kernels", "from rahbo.model.gp import GP"),
         ("rahbo.model.kernels", "from .gp import GP"),
         ("rahbo.model.kernels", "from . import gp"),
         ("rahbo.model.gp", "from rahbo.model import RBF"),
-        ("rahbo.model.gp", "from ..policy.search import search"),
+        ("rahbo.model.gp", "from ..policy import maximise"),
         ("rahbo.policy.search", "from rahbo.policy.strategies import Rahbo"),
-        ("rahbo.problems.sine", "from rahbo.model.gp import GP"),
-        ("rahbo.problems.sine", "from rahbo.observations import Observations"),
+        ("rahbo.policy.search", "from rahbo.model.gp import GP"),
+        ("rahbo.policy.search", "import rahbo.model.gp"),
+        ("rahbo.policy.search", "from rahbo.model import _private"),
+        ("rahbo.policy.search", "from rahbo.policy.design import _complete"),
+        ("rahbo.cli.main", "def f(optimizer):\n    return optimizer._fits"),
+        ("rahbo.problems.sine", "from rahbo.model import GP"),
+        ("rahbo.problems.sine", "from rahbo.trials import Observations"),
         ("rahbo.experiments.runner", "from rahbo.plots import draw"),
-        ("rahbo.loop", "import rahbo.cli.main"),
+        ("rahbo.running.loop", "import rahbo.cli.main"),
         ("rahbo", "import rahbo.plots"),
         ("rahbo.newcomer", "import rahbo.errors"),
         ("rahbo.model.newcomer", "import rahbo.errors"),
-        ("rahbo.loop", "import rahbo.newcomer"),
-        ("rahbo.space", "import pandas"),
-        ("rahbo.space", "def f():\n    import torch"),
+        ("rahbo.running.loop", "import rahbo.newcomer"),
+        ("rahbo.risk", "import pandas"),
+        ("rahbo.risk", "def f():\n    import torch"),
         ("rahbo.plots.draw", "import torch"),
         ("rahbo.cli.main", "import matplotlib.pyplot as plt"),
         ("rahbo.integrations.optuna", "import click"),
@@ -334,8 +397,11 @@ def test_checker_refuses(module: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("rahbo.space", "import math, numpy as np\nfrom rahbo.errors import SpaceError"),
-        ("rahbo.space", "from . import errors\nfrom .errors import SpaceError"),
+        ("rahbo.risk", "import math, numpy as np\nfrom rahbo.errors import SpaceError"),
+        ("rahbo.risk", "from . import errors\nfrom .errors import SpaceError"),
+        ("rahbo.journal.journal", "from rahbo import __version__"),
+        ("rahbo.policy.search", "class A:\n  def _f(self, other): return other._f(self)"),
+        ("rahbo.integrations.optuna", "def f(study):\n    return study._storage"),
         ("rahbo.model.joint", "from rahbo.model import gp\nfrom .noise import LogNoise"),
         ("rahbo.policy.search", "from rahbo.model import MeanNoiseModel"),
         ("rahbo.problems.sine", "from rahbo.risk import R\nfrom rahbo.problems.base import P"),
@@ -369,7 +435,7 @@ def test_folders_may_be_imported_from_the_package_itself() -> None:
 def test_only_modules_that_define_something_need_a_mirror() -> None:
     assert needs_mirror("rahbo.risk", "class Quantile: ...")
     assert needs_mirror("rahbo.risk", "if True:\n    def f(): ...")
-    assert not needs_mirror("rahbo.arrays", "Array = NDArray[np.float64]")
+    assert not needs_mirror("rahbo.numerics.arrays", "Array = NDArray[np.float64]")
     assert not needs_mirror("rahbo.cli.demo", "def main(): ...")
 
 

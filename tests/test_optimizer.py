@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import rahbo
 import rahbo.model.noise
+from rahbo.analysis import diagnose
 from rahbo.errors import (
     DataError,
     ExhaustedError,
@@ -21,14 +22,9 @@ from rahbo.errors import (
     SettingsError,
     SpaceError,
 )
-from rahbo.ledger import Suggestion
-from rahbo.model.joint import Raw
-from rahbo.model.kernels import Linear, Matern52
-from rahbo.model.noise import DirectNoise, KnownNoise
-from rahbo.policy.acquisition import optimistic
-from rahbo.policy.strategies import GPUCB, Rahbo, RahboUS, RandomSearch
-from rahbo.report.diagnosis import diagnose
-from rahbo.settings import Refit
+from rahbo.model import DirectNoise, KnownNoise, Linear, Matern52, Raw, Refit
+from rahbo.policy import GPUCB, Rahbo, RahboUS, RandomSearch, optimistic
+from rahbo.trials import Suggestion
 
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
@@ -576,7 +572,7 @@ def test_own_bound_is_the_pessimistic_bound_before_the_answer():
     before = opt.model
     s = opt.ask()
     b = before.belief(opt.settings.space.encode(s.params)[None])
-    scale, shift = before.learned.scale, before.learned.shift
+    scale, shift = before.learned.units.scale, before.learned.units.shift
     expected = shift + scale * b.f_lower[0] - scale**2 * b.noise_upper[0]
     assert opt.trials[-1].own_bound == pytest.approx(expected, rel=1e-9)
 
@@ -584,7 +580,7 @@ def test_own_bound_is_the_pessimistic_bound_before_the_answer():
 def test_the_pessimistic_recommendation_maximises_the_bound_over_evaluated_points():
     opt = run(20)
     X = opt.observations.X
-    b, units = opt.model.belief(X), opt.model.learned
+    b, units = opt.model.belief(X), opt.model.units
     bound = units.shift + units.scale * b.f_lower - units.scale**2 * b.noise_upper
     best = opt.recommend()
     assert best.params == opt.space.decode(X[np.argmax(bound)])
@@ -619,7 +615,7 @@ def test_prediction_in_user_units_agrees_with_the_model():
     assert several[0].mean == pytest.approx(one.mean, rel=1e-12)
     assert len(several) == 2
     mu, sigma = opt.model.mean.predict(np.array([[0.4, 0.7]]))
-    units = opt.model.learned
+    units = opt.model.units
     assert one.mean == pytest.approx(units.shift + units.scale * mu[0])
     width = one.mean_interval.upper - one.mean_interval.lower
     assert one.level == 0.9
@@ -639,7 +635,7 @@ def test_each_strategy_reports_by_its_own_bound():
         (GPUCB(), lambda b, s: b.f_lower),
     ]:
         opt = rahbo.Optimizer(SQUARE, seed=0, data=data, strategy=strategy)
-        values = bound(opt.model.belief(opt.observations.X), opt.model.learned.scale)
+        values = bound(opt.model.belief(opt.observations.X), opt.model.units.scale)
         expected = opt.space.decode(opt.observations.X[np.argmax(values)])
         assert opt.recommend().params == expected
 
@@ -798,7 +794,7 @@ def test_a_table_of_past_results_is_diagnosed_in_user_units(direction, k):
     table = data_of(25, k=k, scale=100.0 * sign, shift=300.0 * sign)
     opt = rahbo.Optimizer(SQUARE, data=table, direction=direction, seed=0)
     found = opt.diagnose()
-    upwards = diagnose(opt.observations, opt.model, opt.settings.risk, opt.space)
+    upwards = diagnose(opt.snapshot())
     assert found == (upwards if sign > 0 else upwards.negated())
     assert found.decision.risk_averse.mean == pytest.approx(opt.recommend().mean)
     assert found.unevenness.source == ("repeats" if k > 1 else "residuals")

@@ -9,26 +9,52 @@ import pytest
 
 import rahbo
 from rahbo.errors import SettingsError
-from rahbo.model.confidence import ConstantBeta
-from rahbo.model.joint import Raw, Standardized
-from rahbo.model.kernels import RBF, Matern52
-from rahbo.model.noise import CubeNoise, DirectNoise, KnownNoise, LogNoise
-from rahbo.policy.repeats import Fixed
-from rahbo.policy.strategies import Rahbo, TopTwo
-from rahbo.settings import Refit, make_settings, paper_preset
+from rahbo.model import (
+    RBF,
+    ConstantBeta,
+    CubeNoise,
+    DirectNoise,
+    KnownNoise,
+    LogNoise,
+    Matern52,
+    Raw,
+    Refit,
+    Standardized,
+)
+from rahbo.policy import Fixed, Rahbo, TopTwo
+from rahbo.settings import Keywords, Settings, paper_preset
 
 LINE = {"x": (0.0, 1.0)}
 
 
-def defaults():
-    """What `Optimizer` passes on when nothing is set."""
-    own = {"self", "space", "data", "trials", "journal"}
-    signature = inspect.signature(rahbo.Optimizer.__init__).parameters
-    return {name: p.default for name, p in signature.items() if name not in own}
-
-
 def made(space=LINE, **settings):
-    return make_settings(space, **{**defaults(), **settings})
+    return Settings.of(space, settings)
+
+
+# -- spelled once --------------------------------------------------------------------------------
+
+
+def test_what_may_be_given_is_what_a_run_has():
+    fields = [field.name for field in dataclasses.fields(Settings)]
+    assert ["space", *(name for name in Keywords.__annotations__ if name != "valid")] == fields
+
+
+@pytest.mark.parametrize("function", [rahbo.Optimizer, rahbo.maximize, rahbo.minimize])
+def test_signatures_show_every_setting_with_its_default(function):
+    shown = inspect.signature(function).parameters
+    assert all(p.kind is not p.VAR_KEYWORD for p in shown.values())
+    told = {name: shown[name].default for name in Keywords.__annotations__ if name != "seed"}
+    by_hand, by_default = made(seed=0, **told), made(seed=0)
+    for field in dataclasses.fields(Settings):
+        assert getattr(by_hand, field.name) == getattr(by_default, field.name)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("kernl", r" Did you mean kernel=\?$"), ("temperature", r"Optimizer\.$")]
+)
+def test_an_unknown_setting_is_named(name, hint):
+    with pytest.raises(TypeError, match=f"^{name}= is not a setting of .*{hint}"):
+        rahbo.Optimizer(LINE, **{name: 1})
 
 
 # -- Refit ---------------------------------------------------------------------------------------
@@ -122,7 +148,7 @@ def test_the_preset_keeps_the_hyperparameters_of_the_initial_design():
         opt.tell(s, list(np.sin(6 * s.params["x"]) + 0.1 * rng.standard_normal(2)))
         learned.append(opt.model.learned)
     assert len({id(fit) for fit in learned[3:]}) == 1
-    assert (learned[-1].shift, learned[-1].scale) == (0.0, 1.0)
+    assert (learned[-1].units.shift, learned[-1].units.scale) == (0.0, 1.0)
     assert learned[-1].mean.prior_mean == 0.0
 
 

@@ -11,9 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rahbo.model.kernels import Matern52
-from rahbo.problems import Problem
-from rahbo.problems.base import Optimum
+from rahbo.model import Matern52
+from rahbo.problems import Optimum, Problem
 from rahbo.risk import RiskMeasure
 from rahbo.space import Candidates
 

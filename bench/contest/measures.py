@@ -12,7 +12,7 @@ import numpy as np
 from contest.methods import is_peer
 from contest.problems import TASKS, risk_of
 from contest.runs import Record, regret_curve
-from rahbo.experiments.metrics import Band
+from rahbo.experiments import Band
 
 OURS, PAPER, CARELESS = "rahbo", "paper", "gpucb1"
 # What must hold.

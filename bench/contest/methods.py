@@ -16,10 +16,9 @@ import numpy as np
 
 from contest.problems import TASKS, problem_of, risk_of
 from rahbo import Adaptive, Folds, Optimizer, paper_preset
-from rahbo.model.noise import DirectNoise
-from rahbo.policy import strategies as rahbo_strategies
-from rahbo.policy.design import initial_design
-from rahbo.policy.repeats import Fixed, Repeats
+from rahbo.model import DirectNoise
+from rahbo.policy import GPUCB, Fixed, Repeats, initial_design
+from rahbo.policy import Rahbo as Algorithm1
 from rahbo.problems import Tabulated
 from rahbo.space import Space
 
@@ -40,9 +39,9 @@ VARIANTS: Mapping[str, dict[str, Any]] = {
     # What the defaults were chosen by: each changes one of them.
     "min1": {"repeats": Adaptive(min=1)},
     "wide": {"beta": 2.0, "beta_noise": 2.0},
-    "algorithm1": {"strategy": rahbo_strategies.Rahbo()},
+    "algorithm1": {"strategy": Algorithm1()},
     "direct": {"noise": DirectNoise()},
-    "gpucb1": {"strategy": rahbo_strategies.GPUCB(), "repeats": 1},
+    "gpucb1": {"strategy": GPUCB(), "repeats": 1},
 }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from contest.lists import SHAPES, design_list
 from rahbo import problems
 from rahbo.errors import NotReadyError
-from rahbo.loop import evaluation_seed
+from rahbo.numerics import evaluation_seed
 from rahbo.problems import Problem, Tabulated
 from rahbo.risk import MeanVariance
 from rahbo.space import Space

@@ -225,8 +225,9 @@ def cost_table(contest: Contest) -> str:
 
 def draw(contest: Contest, path: Path) -> None:
     """One panel a problem: mean regret with bands of two standard errors."""
+    from rahbo.plots import styled
     from rahbo.plots.regret import Curve, draw_log_curves
-    from rahbo.plots.style import legend_below, panels, styled
+    from rahbo.plots.style import legend_below, panels
 
     looks = dict(zip(contest.methods, _looks(), strict=False))
     columns = min(3, len(contest.problems))

@@ -22,14 +22,14 @@ paper's experiments.
 ['x']
 """
 
-from rahbo.loop import maximize, minimize
+__version__ = "0.1.0"
+
 from rahbo.optimizer import Optimizer
-from rahbo.policy.repeats import Adaptive, Folds
+from rahbo.policy import Adaptive, Folds
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
+from rahbo.running import Gap, PBest, maximize, minimize
 from rahbo.settings import paper_preset
 from rahbo.space import Candidates, Categorical, Float, Int
-from rahbo.stopping import Gap, PBest
-from rahbo.version import __version__
 
 __all__ = [
     "Adaptive",

@@ -6,55 +6,70 @@ The border between minimising and maximising is crossed here: inside, values are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, TypeVar, Unpack, overload
 
 import numpy as np
 
-from rahbo.arrays import Array
-from rahbo.belief import Fits, believe, fits_before, valued, whole_domain
-from rahbo.checks import is_whole
+from rahbo.analysis import (
+    LEVEL,
+    Diagnosis,
+    Frontier,
+    Prediction,
+    Recommendation,
+    Rule,
+    Snapshot,
+    check_level,
+    check_rule,
+    diagnose,
+    frontier_of,
+    predict,
+    recommend,
+    snapshots_after,
+)
 from rahbo.errors import DataError, SettingsError
-from rahbo.files import Path
-from rahbo.journal import Journal, settings_to_resume
-from rahbo.ledger import (
+from rahbo.journal import FileName, Journal, settings_to_resume
+from rahbo.model import Fits, MeanNoiseModel, fits_before, shared_fits
+from rahbo.numerics import Array, Stream, generator, is_whole, one_blas_thread
+from rahbo.policy import (
+    CONFIRMED,
+    Contest,
+    Domain,
+    Proposal,
+    contest_between,
+    propose,
+    propose_design,
+    with_pending,
+)
+from rahbo.risk import RiskMeasure
+from rahbo.settings import Keywords, Settings, spells_out_settings
+from rahbo.space import Candidates, Space
+from rahbo.trials import (
+    Observations,
     Suggestion,
     Trial,
     checked_repeat,
     checked_trials,
     checked_values,
     observations_of,
-    own_bounds,
     params_by_point,
     past_trials,
-    provided_points,
     trial_at,
     trial_named,
+    valued,
 )
-from rahbo.model.confidence import Confidence
-from rahbo.model.joint import MeanNoiseModel, Outputs, Standardized
-from rahbo.model.kernels import Kernel, Matern52
-from rahbo.model.noise import LogNoise, NoiseModel
-from rahbo.observations import Observations
-from rahbo.policy.acquisition import RiskBound
-from rahbo.policy.confirmation import Contest
-from rahbo.policy.repeats import CONFIRMED, Adaptive, Repeats
-from rahbo.policy.search import Domain
-from rahbo.policy.strategies import Strategy, TopTwo
-from rahbo.proposal import Proposal, contest_between, propose, propose_design, with_pending
-from rahbo.report import recommendation as report
-from rahbo.report.diagnosis import Diagnosis, diagnose
-from rahbo.report.frontier import Frontier, frontier
-from rahbo.report.posterior import LEVEL, check_level
-from rahbo.report.recommendation import Prediction, Recommendation
-from rahbo.report.rules import Rule, check_rule
-from rahbo.risk import MeanVariance, RiskMeasure
-from rahbo.settings import Direction, Refit, make_settings
-from rahbo.space import Candidates, Space
-from rahbo.threads import one_blas_thread
 
 Params = Mapping[str, Any]
+R = TypeVar("R", Prediction, Recommendation, Frontier, Diagnosis)
+
+
+class OptimizerKeywords(Keywords, total=False):
+    """All that `Optimizer` takes as keywords: its settings, and what a run begins with."""
+
+    data: Iterable[tuple[Params, object]]
+    trials: Iterable[Trial]
+    journal: FileName | None
 
 
 class Optimizer:
@@ -97,48 +112,29 @@ class Optimizer:
     3
     """
 
+    @spells_out_settings
     def __init__(
         self,
         space: Mapping[str, Any] | Candidates | Space,
         *,
-        valid: Callable[[dict[str, Any]], bool] | None = None,
-        risk: RiskMeasure = MeanVariance(1.0),  # noqa: B008 - frozen
-        repeats: int | Repeats = Adaptive(),  # noqa: B008 - frozen
-        strategy: Strategy = TopTwo(),  # noqa: B008 - frozen
-        direction: Direction = "maximize",
-        n_initial: int | None = None,
-        kernel: type[Kernel] | Kernel = Matern52,
-        noise: NoiseModel = LogNoise(),  # noqa: B008 - frozen
-        beta: float | Confidence = 1.0,
-        beta_noise: float | Confidence = 1.0,
-        lam: float = 1.0,
-        outputs: Outputs = Standardized(),  # noqa: B008 - frozen
-        min_noise_var: float | None = None,
-        max_noise_var: float | None = None,
-        refit: Refit = Refit(),  # noqa: B008 - frozen
-        seed: int | None = None,
         data: Iterable[tuple[Params, object]] = (),
         trials: Iterable[Trial] = (),
-        journal: Path | None = None,
+        journal: FileName | None = None,
+        **settings: Unpack[Keywords],
     ) -> None:
-        self.settings = make_settings(
-            space, valid=valid, risk=risk, repeats=repeats, strategy=strategy,
-            direction=direction, n_initial=n_initial, kernel=kernel, noise=noise, beta=beta,
-            beta_noise=beta_noise, lam=lam, outputs=outputs, min_noise_var=min_noise_var,
-            max_noise_var=max_noise_var, refit=refit, seed=seed,
-        )  # fmt: skip
+        self.settings = Settings.of(space, settings)
         begun = list(trials) or past_trials(data, self.settings.space.encode)
         self._trials = checked_trials(begun, self.settings.space.names, self.settings.space.d)
         if journal is not None:
-            kept = Journal(journal, self.settings, self._trials, seed)
+            kept = Journal(journal, self.settings, self._trials, settings.get("seed"))
             self._trials, self.settings = kept, kept.settings
         self._unsettled = {t.id for t in self._trials.values() if t.missing}
         self._handed_out: set[int] = set()
         self._fits: Fits = {}
-        self._current: tuple[Observations, MeanNoiseModel] | None = None
+        self._current: MeanNoiseModel | None = None
 
     @classmethod
-    def resume(cls, path: Path, **code: Any) -> Optimizer:
+    def resume(cls, path: FileName, **code: Unpack[Keywords]) -> Optimizer:
         """Go on with the run of a journal where it stopped; settings that are code come again."""
         return cls(**settings_to_resume(path, code), journal=path)
 
@@ -146,6 +142,10 @@ class Optimizer:
         """Let go of the journal, so that another process may go on with the run."""
         if isinstance(self._trials, Journal):
             self._trials.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Models follow from settings and trials, and some cannot be pickled.
+        return {**self.__dict__, "_fits": {}, "_current": None}
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -177,15 +177,16 @@ class Optimizer:
 
     def _propose(self) -> Trial:
         """Open a trial at the next point: initial design first, then the strategy."""
-        settings, domain, trials = self.settings, self._domain(), self._trials.values()
+        settings, trials = self.settings.policy, self._trials.values()
         asked = sum(t.source != "user" for t in trials)
-        rng = np.random.default_rng([settings.seed, 1, asked])
+        domain = Domain(settings.space, np.empty((0, settings.space.d)), self.excluded())
+        rng = generator(settings.seed, Stream.PROPOSAL, asked)
         found = propose_design(settings, trials, domain, rng)
         if found is None:
-            observations, model = self._model()
-            draws = np.random.default_rng([settings.seed, 2, asked])
+            model = self._model()
+            draws = generator(settings.seed, Stream.PENDING, asked)
             asking = with_pending(model, self._missing(), draws)
-            found = propose(settings, trials, observations, model, asking, domain, rng)
+            found = propose(settings, trials, model, asking, domain, rng)
         return self._open(found)
 
     def confirm(self, n: int = CONFIRMED) -> list[Suggestion]:
@@ -210,7 +211,11 @@ class Optimizer:
 
     def _contest(self) -> tuple[Array, Contest]:
         with one_blas_thread():
-            return contest_between(self.settings, self._trials.values(), *self._model())
+            return contest_between(self.settings.policy, self._trials.values(), self._model())
+
+    def excluded(self) -> Set[bytes]:
+        """Return the points that may not be proposed, as bytes. A subclass may exclude more."""
+        return self.settings.policy.excluded(self._trials.values())
 
     def _open(self, found: Proposal) -> Trial:
         number, params = len(self._trials), self.space.decode(found.x)
@@ -219,12 +224,6 @@ class Optimizer:
         self._trials[number] = trial
         self._unsettled.add(number)
         return trial
-
-    def _domain(self) -> Domain:
-        """Where to look; without revisits, not where points have or get their repeats."""
-        settings, trials = self.settings, self._trials.values()
-        excluded = set() if settings.revisit else provided_points(trials, settings.repeats.most)
-        return Domain(settings.space, np.empty((0, settings.space.d)), excluded)
 
     # -- telling -----------------------------------------------------------------------------
 
@@ -280,7 +279,7 @@ class Optimizer:
         if trial.missing:
             self._unsettled.add(trial.id)
         self._current = None
-        self._fits = fits_before(self._fits, trial)
+        self._fits = fits_before(self._fits, trial.id)
 
     @property
     def open(self) -> tuple[Suggestion, ...]:
@@ -311,29 +310,51 @@ class Optimizer:
     @property
     def observations(self) -> Observations:
         """The data, in the sense of maximisation."""
-        return observations_of(self._valued(), self.settings.sign)
+        return observations_of(valued(self._trials.values()), self.settings.sign)
 
     @property
     def model(self) -> MeanNoiseModel:
         """Both posteriors given all data, in the sense of maximisation."""
         with one_blas_thread():
-            return self._model()[1]
+            return self._model()
 
-    def _valued(self) -> list[Trial]:
-        return valued(self._trials.values())
-
-    def _model(self) -> tuple[Observations, MeanNoiseModel]:
+    def _model(self) -> MeanNoiseModel:
         if self._current is None:
             trials = self._trials.values()
-            observations, model, self._fits = believe(trials, self.settings, self._fits)
-            self._current = observations, model
+            _, self._current, self._fits = self.settings.fitting.believe(trials, self._fits)
         return self._current
+
+    def reuse_fits(self, other: Optimizer) -> None:
+        """Take over what another run learned from trials that both have, to save time.
+
+        The fits are those that this run would make itself. Other settings take over nothing.
+        """
+        if self.settings.models_the_same_as(other.settings):
+            self._fits = {**shared_fits(other._fits, other.trials, self.trials), **self._fits}
+
+    def snapshot(self, *, risk: RiskMeasure | None = None) -> Snapshot:
+        """Return what is known now, as reports and plots need it, by this risk or the run's."""
+        return Snapshot.of(self.settings.policy, self.trials, self.model, risk)
+
+    def snapshots_after(
+        self, ends: Iterable[int], *, risk: RiskMeasure | None = None
+    ) -> Iterator[Snapshot]:
+        """Yield what was known after the first ``end`` trials, for each end.
+
+        The hyperparameters are those that the run had at the time, or those of its first fit where
+        that came later: nothing is learned again. At least one trial up to each end needs a value.
+        """
+        _ = self.model  # learns what is not learned yet
+        settings = self.settings
+        return snapshots_after(
+            settings.policy, settings.fitting, self.trials, self._fits, ends, risk
+        )
 
     # -- reporting ---------------------------------------------------------------------------
 
     def recommend(self, *, rule: Rule = "pessimistic", risk: RiskMeasure | None = None,
                   level: float = LEVEL) -> Recommendation:  # fmt: skip
-        """The point to use, among those evaluated, and what is known of it.
+        """Return the point to use, among those evaluated, and what is known of it.
 
         Args:
             rule: ``"pessimistic"``, the largest lower bound now; ``"own_round"``, the largest
@@ -345,27 +366,11 @@ class Optimizer:
         """
         check_rule(rule, risk)
         check_level(level)
-        settings = self.settings
         with one_blas_thread():
-            observations, trials = self._model()[0], self._trials.values()
-            found = report.recommendation(
-                rule, observations, self._report_bound(risk), risk or settings.risk,
-                domain=replace(whole_domain(trials, observations, settings), space=self.space),
-                own_bound=own_bounds(trials, observations),
-                level=level, seed=settings.seed, revisit=settings.revisit,
-            )  # fmt: skip
-        return found if settings.sign > 0 else found.negated()
-
-    def _report_bound(self, other: RiskMeasure | None = None) -> RiskBound:
-        """The lower bound that the strategy reports by, or the same of another risk measure."""
-        model = self._model()[1]
-        bound = self.settings.strategy.report_bound(model, self.settings.risk)
-        if other is None:
-            return bound
-        return replace(bound, risk=other.standardised(model.learned.shift, model.learned.scale))
+            return self._in_user_sign(recommend(self.snapshot(risk=risk), rule, level))
 
     def frontier(self, *, level: float = LEVEL) -> Frontier:
-        """Mean against noise of the evaluated points, and what each alpha would report.
+        """Return mean against noise of the evaluated points, and what each alpha would report.
 
         It needs no new evaluation, so that alpha may be chosen after looking at it. At the run's
         own alpha it names the recommended point. A strategy that ignores the noise, `GPUCB`,
@@ -375,21 +380,16 @@ class Optimizer:
             level: The probability of each interval of the records.
         """
         check_level(level)
-        settings = self.settings
         with one_blas_thread():
-            observations, bound = self._model()[0], self._report_bound()
-            found = frontier(bound, settings.risk, observations, self.space, level)
-        return found if settings.sign > 0 else found.negated()
+            return self._in_user_sign(frontier_of(self.snapshot(), level))
 
     def diagnose(self) -> Diagnosis:
         """Is the noise uneven and over which inputs, does risk matter, how many repeats pay?
 
         It needs nothing but values, such as a table of past results in ``data``, repeated or not.
         """
-        settings = self.settings
         with one_blas_thread():
-            found = diagnose(*self._model(), settings.risk, self.space)
-        return found if settings.sign > 0 else found.negated()
+            return self._in_user_sign(diagnose(self.snapshot()))
 
     @overload
     def predict(self, params: Params, *, level: float = LEVEL) -> Prediction: ...
@@ -399,15 +399,18 @@ class Optimizer:
 
     def predict(self, params: Params | Iterable[Params], *, level: float = LEVEL
                 ) -> Prediction | list[Prediction]:  # fmt: skip
-        """What is believed of a setting, or of each of several, with intervals at ``level``."""
+        """Return what is believed of a setting, or of each of several."""
         check_level(level)
         several = [dict(p) for p in ([params] if isinstance(params, Mapping) else params)]
         X = np.array([self.settings.space.encode(p) for p in several])
         if not several:
             return []
         with one_blas_thread():
-            bound = self._report_bound()
-            records = report.predict(bound, self.settings.risk, X, several, level)
-        if self.settings.sign < 0:
-            records = [record.negated() for record in records]
+            known = self.snapshot()
+            found = predict(known.bound, known.risk, X, several, level)
+        records = [self._in_user_sign(record) for record in found]
         return records[0] if isinstance(params, Mapping) else records
+
+    def _in_user_sign(self, record: R) -> R:
+        """Return a record of a maximised quantity as one of what the user told."""
+        return record if self.settings.sign > 0 else record.negated()

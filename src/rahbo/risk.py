@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from rahbo.arrays import Array, Mask
 from rahbo.errors import DataError, SettingsError
+from rahbo.numerics import Array, Mask
 
 __all__ = [
     "ExpectedShortfall",

@@ -1,154 +1,212 @@
-"""Everything a run depends on besides its data, checked once."""
+"""Everything a run depends on besides its data, checked once.
+
+`Keywords` says what a user may pass, `Settings` what a run then has. All else that handles settings
+(the optimizer, the loops, the journal) goes through these two and names no setting of its own.
+"""
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 import numpy as np
 
-from rahbo.checks import is_number, is_whole
 from rahbo.errors import SettingsError
-from rahbo.model.confidence import Confidence, as_confidence
-from rahbo.model.joint import ModelSettings, Outputs, Raw
-from rahbo.model.kernels import Kernel, Matern52
-from rahbo.model.noise import DirectNoise, NoiseModel
-from rahbo.policy.repeats import Fixed, Repeats, as_repeats
-from rahbo.policy.strategies import Rahbo, Strategy
+from rahbo.model import (
+    Confidence,
+    ConstantBeta,
+    DirectNoise,
+    Fitting,
+    Kernel,
+    LogNoise,
+    Matern52,
+    ModelSettings,
+    NoiseModel,
+    Outputs,
+    Raw,
+    Refit,
+    Standardized,
+    as_confidence,
+)
+from rahbo.numerics import is_number, is_whole
+from rahbo.policy import (
+    Adaptive,
+    Fixed,
+    PolicySettings,
+    Rahbo,
+    Repeats,
+    Strategy,
+    TopTwo,
+    as_repeats,
+)
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.space import Space
 
 Direction = Literal["maximize", "minimize"]
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
-class Refit:
-    """When to learn hyperparameters again: each time the rounds have grown by a factor.
+class Keywords(TypedDict, total=False):
+    """The settings that `Optimizer` takes as keywords. Its docstring explains each of them."""
 
-    The first fit is on what is known when the strategy first proposes. Factor 1 refits every
-    round; an infinite one never again, as in the paper's experiments.
-
-    >>> Refit(1.5).stages(4, 20)
-    [4, 6, 9, 13, 19]
-    """
-
-    growth: float = 1.1
-
-    def __post_init__(self) -> None:
-        _require(is_number(self.growth) and self.growth >= 1, "Refit(growth)", ">= 1", self.growth)
-
-    def stages(self, first: int, n: int) -> list[int]:
-        """Numbers of rounds, from ``first`` up to ``n``, at which to fit."""
-        stages = [first]
-        while np.isfinite(self.growth):
-            following = max(stages[-1] + 1, int(min(stages[-1] * self.growth, n + 1)))
-            if following > n:
-                break
-            stages.append(following)
-        return stages
+    valid: Callable[[dict[str, Any]], bool] | None
+    risk: RiskMeasure
+    repeats: int | Repeats
+    strategy: Strategy
+    direction: Direction
+    n_initial: int | None
+    kernel: type[Kernel] | Kernel
+    noise: NoiseModel
+    beta: float | Confidence
+    beta_noise: float | Confidence
+    lam: float
+    outputs: Outputs
+    min_noise_var: float | None
+    max_noise_var: float | None
+    refit: Refit
+    seed: int | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Settings:
-    """What `Optimizer` was built with, defaults filled in.
+    """What `Optimizer` was built with, checked and with the defaults filled in.
 
-    Attributes:
-        space: Where to look.
-        risk: What is wanted, in user units.
-        repeats: How often to evaluate a point.
-        strategy: How to choose points and the report.
-        direction: Whether the objective is maximised or minimised.
-        n_initial: Distinct points before the strategy proposes.
-        model: What the two GPs are made of.
-        refit: When to learn hyperparameters.
-        seed: Of every random choice.
-        noise: The noise model as it was given; that of ``model`` knows the space.
+    The fields are those of `Keywords`, with two differences: ``valid`` is part of the ``space``,
+    and a number given for ``repeats``, ``beta`` or ``beta_noise`` has become the object it means.
     """
 
     space: Space
-    risk: RiskMeasure
-    repeats: Repeats
-    strategy: Strategy
-    direction: Direction
+    risk: RiskMeasure = MeanVariance(1.0)
+    repeats: Repeats = Adaptive()
+    strategy: Strategy = TopTwo()
+    direction: Direction = "maximize"
     n_initial: int
-    model: ModelSettings
-    refit: Refit
+    kernel: type[Kernel] | Kernel = Matern52
+    noise: NoiseModel = LogNoise()
+    beta: Confidence = ConstantBeta(1.0)
+    beta_noise: Confidence = ConstantBeta(1.0)
+    lam: float = 1.0
+    outputs: Outputs = Standardized()
+    min_noise_var: float | None = None
+    max_noise_var: float | None = None
+    refit: Refit = Refit()
     seed: int
-    noise: NoiseModel
 
-    @property
-    def revisit(self) -> bool:
-        """Whether a point that has its repeats may be proposed again."""
-        return self.space.revisit and self.repeats.population is None
+    @classmethod
+    def of(cls, space: object, given: Mapping[str, Any]) -> Settings:
+        """Check each setting and fill in what was left open.
+
+        Args:
+            space: As for `Optimizer`.
+            given: Keywords of `Keywords`.
+        """
+        for name in given.keys() - Keywords.__annotations__.keys():
+            near = difflib.get_close_matches(name, Keywords.__annotations__, 1)
+            hint = f" Did you mean {near[0]}=?" if near else ""
+            raise TypeError(f"{name}= is not a setting of Optimizer.{hint}")
+        where = Space.of(space, given.get("valid"))
+        known = {name: value for name, value in given.items() if name != "valid"}
+        known["n_initial"] = _checked_n_initial(given.get("n_initial"), where)
+        known["seed"] = _checked_seed(given.get("seed"))
+        for name, convert in (("repeats", as_repeats), ("beta", as_confidence)):
+            if name in known:
+                known[name] = convert(known[name])
+        if "beta_noise" in known:
+            known["beta_noise"] = as_confidence(known["beta_noise"], "beta_noise")
+        return cls(space=where, **known)
+
+    def __post_init__(self) -> None:
+        _require_instance("risk", self.risk, RiskMeasure, "MeanVariance(alpha=1.0)")
+        _require_instance("strategy", self.strategy, Strategy, "Rahbo()")
+        _require_instance("noise", self.noise, NoiseModel, "LogNoise()")
+        _require_instance("outputs", self.outputs, Outputs, "Standardized()")
+        _require_instance("refit", self.refit, Refit, "Refit(1.1)")
+        _check_kernel(self.kernel, self.space)
+        _check_noise_bounds(self.min_noise_var, self.max_noise_var)
+        if self.direction not in get_args(Direction):
+            raise SettingsError(
+                f"direction must be 'maximize' or 'minimize', got {self.direction!r}."
+            )
+        ok = is_number(self.lam) and 0 < self.lam < np.inf
+        _require(ok, "lam", "a positive number", self.lam)
+        object.__setattr__(self, "lam", float(self.lam))
+        # Binds the noise model to the space, which refuses one that does not fit.
+        _ = self.model
 
     @property
     def sign(self) -> float:
         """Multiplies user values so that larger is better."""
         return 1.0 if self.direction == "maximize" else -1.0
 
+    @property
+    def revisit(self) -> bool:
+        """Whether a point that has its repeats may be proposed again."""
+        return self.policy.revisit
 
-def make_settings(
-    space: object,
-    *,
-    valid: Callable[[dict[str, Any]], bool] | None,
-    risk: RiskMeasure,
-    repeats: int | Repeats,
-    strategy: Strategy,
-    direction: Direction,
-    n_initial: int | None,
-    kernel: type[Kernel] | Kernel,
-    noise: NoiseModel,
-    beta: float | Confidence,
-    beta_noise: float | Confidence,
-    lam: float,
-    outputs: Outputs,
-    min_noise_var: float | None,
-    max_noise_var: float | None,
-    refit: Refit,
-    seed: int | None,
-) -> Settings:
-    """Check each setting and fill in what was left open."""
-    where = Space.of(space, valid)
-    _require_instance("risk", risk, RiskMeasure, "MeanVariance(alpha=1.0)")
-    _require_instance("strategy", strategy, Strategy, "Rahbo()")
-    _require_instance("noise", noise, NoiseModel, "LogNoise()")
-    _require_instance("outputs", outputs, Outputs, "Standardized()")
-    _require_instance("refit", refit, Refit, "Refit(1.1)")
-    _check_kernel(kernel, where)
-    _check_noise_bounds(min_noise_var, max_noise_var)
-    if direction not in get_args(Direction):
-        raise SettingsError(f"direction must be 'maximize' or 'minimize', got {direction!r}.")
-    _require(is_number(lam) and 0 < lam < np.inf, "lam", "a positive number", lam)
-    if n_initial is None:
-        # A choice of 20 has 20 columns but is one input: 44 points of a design for it and a
-        # number, each twice, would leave a budget of 100 nothing to search with.
-        n_initial = max(6, 2 * len(where.names) + 2)
-    _require(is_whole(n_initial) and n_initial >= 1, "n_initial", "a whole number >= 1", n_initial)
-    if seed is None:
-        seed = secrets.randbits(31)
-    _require(is_whole(seed) and seed >= 0, "seed", "a whole number >= 0", seed)
-    how_often = as_repeats(repeats)
-    model = ModelSettings(
-        kernel=kernel,
-        noise=noise.bind(where),
-        beta=as_confidence(beta),
-        beta_noise=as_confidence(beta_noise, "beta_noise"),
-        lam=float(lam),
-        outputs=outputs,
-        min_noise_var=min_noise_var,
-        max_noise_var=max_noise_var,
-        population=how_often.population,
-    )
-    return Settings(
-        where, risk, how_often, strategy, direction, int(min(n_initial, where.size)),
-        model, refit, int(seed), noise,
-    )  # fmt: skip
+    @cached_property
+    def model(self) -> ModelSettings:
+        """What the two GPs are made of."""
+        return ModelSettings(
+            kernel=self.kernel,
+            noise=self.noise.bind(self.space),
+            beta=self.beta,
+            beta_noise=self.beta_noise,
+            lam=self.lam,
+            outputs=self.outputs,
+            min_noise_var=self.min_noise_var,
+            max_noise_var=self.max_noise_var,
+            population=self.repeats.population,
+        )
+
+    @cached_property
+    def fitting(self) -> Fitting:
+        """How trials become what is believed."""
+        return Fitting(self.model, self.refit, self.sign)
+
+    def models_the_same_as(self, other: Settings) -> bool:
+        """Whether the same trials make these and other settings believe the same."""
+        # A noise model bound to the space is a new function each time: compare it as it was given.
+        mine, its = (
+            replace(s.fitting, model=replace(s.model, noise=s.noise)) for s in (self, other)
+        )
+        return self.space == other.space and mine == its
+
+    @cached_property
+    def policy(self) -> PolicySettings:
+        """What decides where to evaluate next."""
+        return PolicySettings(
+            self.space, self.risk, self.strategy, self.repeats, self.n_initial, self.sign, self.seed
+        )
+
+
+def spells_out_settings(function: F) -> F:
+    """Show each setting in the signature of a function that takes them as ``**settings``.
+
+    Type checkers read `Keywords`; this is for `help` and notebooks.
+    """
+    signature = inspect.signature(function)
+    first = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    defaults = {field.name: field.default for field in fields(Settings)}
+    listed = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None if defaults.get(name, MISSING) is MISSING else defaults[name],
+            annotation=annotation,
+        )
+        for name, annotation in inspect.get_annotations(Keywords).items()
+    ]
+    vars(function)["__signature__"] = signature.replace(parameters=[*first, *listed])
+    return function
 
 
 def paper_preset(alpha: float = 1.0, repeats: int = 10, n_initial: int = 10) -> dict[str, Any]:
-    """Settings of the paper's experiments, for `Optimizer` and `maximize`.
+    """Return the settings of the paper's experiments, for `Optimizer` and `maximize`.
 
     Algorithm 1 with k repeats; a zero-mean GP on s^2 with one learned noise level (bounded, see
     `DirectNoise`); raw outputs under a zero-mean GP; Matérn 5/2 kernels; hyperparameters by
@@ -171,6 +229,24 @@ def paper_preset(alpha: float = 1.0, repeats: int = 10, n_initial: int = 10) -> 
         "outputs": Raw(),
         "refit": Refit(np.inf),
     }
+
+
+def _checked_n_initial(n: object, space: Space) -> int:
+    if n is None:
+        # A choice of 20 has 20 columns but is one input: 44 points of a design for it and a
+        # number, each twice, would leave a budget of 100 nothing to search with.
+        n = max(6, 2 * len(space.names) + 2)
+    if not (is_whole(n) and n >= 1):
+        raise SettingsError(f"n_initial must be a whole number >= 1, got {n!r}.")
+    return int(min(n, space.size))
+
+
+def _checked_seed(seed: object) -> int:
+    if seed is None:
+        return secrets.randbits(31)
+    if not (is_whole(seed) and seed >= 0):
+        raise SettingsError(f"seed must be a whole number >= 0, got {seed!r}.")
+    return int(seed)
 
 
 def _check_kernel(kernel: object, space: Space) -> None:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rahbo.cli.config import LARGEST, Config, read_config
+from rahbo.cli.config import LARGEST_FILE, Config, read_config
 from rahbo.cli.template import Template
 from rahbo.errors import RahboError, SettingsError
-from rahbo.parameters import Categorical, Float, Int
+from rahbo.space import Categorical, Float, Int
 
 OPTIONS, FLAGS = {"alpha", "evaluations", "journal", "value-regex"}, {"maximize", "json"}
 GOOD = r"""
@@ -81,7 +81,7 @@ def test_files_that_are_none(tmp_path):
     with pytest.raises(SettingsError, match="cannot be read"):
         read(tmp_path / "none.toml")
     path = tmp_path / "huge.toml"
-    path.write_bytes(b"#" * (LARGEST + 1))
+    path.write_bytes(b"#" * (LARGEST_FILE + 1))
     with pytest.raises(SettingsError, match="larger than"):
         read(path)
 

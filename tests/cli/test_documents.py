@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import rahbo
+from rahbo.analysis import Interval
 from rahbo.cli.documents import about, document, plain
-from rahbo.report.recommendation import Interval
 
 
 def not_json(literal):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rahbo.cli.parameters import described, named
 from rahbo.errors import SpaceError
-from rahbo.parameters import Categorical, Float, Int
+from rahbo.space import Categorical, Float, Int
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from rahbo.cli import main, reproduce
-from rahbo.experiments import runner
-from rahbo.experiments.records import Store
-from rahbo.experiments.spec import EXPERIMENTS, PROBLEMS, Experiment, problem_named
+from rahbo.experiments import EXPERIMENTS, Experiment, Store, problem_named, runner
+from rahbo.experiments.spec import PROBLEMS
 from rahbo.problems import forest
 
 TINY = Experiment("tiny", ("sine",), (1.0,), (2,), 3, 3, 3, quick_rounds=2)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rahbo.cli import results
 from rahbo.cli.results import read_results
 from rahbo.errors import DataError, RahboError
-from rahbo.parameters import Categorical, Float, Int
+from rahbo.space import Categorical, Float, Int
 
 GOOD = """lr,depth,criterion,note,fixed,value
 0.1,3,gini,a,1,0.5

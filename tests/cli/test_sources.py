@@ -11,7 +11,7 @@ from rahbo.cli import main
 from rahbo.cli import sources as module
 from rahbo.cli.sources import Asked, optimizer_from
 from rahbo.errors import DataError, JournalError, RahboError, SettingsError
-from rahbo.parameters import Float
+from rahbo.space import Float
 
 COMMANDS = ("recommend", "frontier", "doctor")
 
@@ -194,7 +194,7 @@ def test_files_of_no_kind(tmp_path, monkeypatch):
         path.write_bytes(raw)
         with pytest.raises(JournalError):
             optimizer_from(str(path), Asked())
-    monkeypatch.setattr(module, "LARGEST", 3)
+    monkeypatch.setattr(module, "LARGEST_FILE", 3)
     with pytest.raises(DataError, match="larger than"):
         optimizer_from(str(path), Asked())
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rahbo.cli.template import Template
 from rahbo.errors import SettingsError
-from rahbo.parameters import Categorical, Float
+from rahbo.space import Categorical, Float
 
 HOSTILE = [
     "a b", "a'b", 'a"b', "; rm -rf .", "$(touch hacked)", "`touch hacked`", "{seed}", "{x}", "{",

@@ -96,7 +96,7 @@ def test_values_are_the_programs_own_told_exactly_once_with_several_jobs(script,
     assert settings["direction"] == "minimize"
     assert sum(len(trial.values) for trial in trials) == 20
     trial = trials[0]
-    seed = rahbo.loop.evaluation_seed(1, trial.id, 2)
+    seed = rahbo.numerics.evaluation_seed(1, trial.id, 2)
     arguments = [repr(trial.params["lr"]), str(trial.params["depth"]), trial.params["criterion"]]
     again = subprocess.run(
         [sys.executable, script, *arguments, str(seed)], capture_output=True, text=True, check=True

@@ -16,8 +16,7 @@ from click.testing import CliRunner
 import rahbo
 from browser import needs_chromium, open_browser
 from rahbo.cli import main
-from rahbo.pages.live import Live
-from rahbo.pages.server import Server
+from rahbo.pages import Live, Server
 
 HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script>\u202e'
 WIDTHS = (1280, 390)

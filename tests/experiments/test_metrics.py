@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from rahbo.experiments.metrics import Band, Runs
-from rahbo.experiments.runner import run_case
-from rahbo.experiments.spec import Case
+from rahbo.experiments import Band, Case, Runs, run_case
 from rahbo.risk import MeanVariance
 
 # On the sine problem the best f is 1, where the noise variance is 0.1.

@@ -6,9 +6,7 @@ import subprocess
 import pytest
 
 from rahbo.errors import DataError
-from rahbo.experiments import records
-from rahbo.experiments.records import Store
-from rahbo.experiments.spec import Case
+from rahbo.experiments import Case, Store, records
 
 CASE = Case("sine", "gpucb", 0.0, 2, 1, 2, 7)
 ROUNDS = [{"round": i, "tried": {"f": 0.1 * i}} for i in range(3)]

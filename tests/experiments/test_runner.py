@@ -14,12 +14,8 @@ import pytest
 
 import rahbo
 from rahbo.errors import NotReadyError, SettingsError
-from rahbo.experiments import runner
-from rahbo.experiments.records import Store
-from rahbo.experiments.runner import replay, run_case, run_cases
-from rahbo.experiments.spec import Case, Experiment
-from rahbo.policy import strategies
-from rahbo.policy.search import maximise
+from rahbo.experiments import Case, Experiment, Store, replay, run_case, run_cases, runner
+from rahbo.policy import maximise, strategies
 from rahbo.problems import sine
 from rahbo.risk import MeanVariance
 

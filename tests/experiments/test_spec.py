@@ -5,15 +5,8 @@ from dataclasses import replace
 import pytest
 
 from rahbo.errors import SettingsError
-from rahbo.experiments.spec import (
-    EXPERIMENTS,
-    METHODS,
-    TITLES,
-    Case,
-    Experiment,
-    problem_named,
-    with_seeds,
-)
+from rahbo.experiments import EXPERIMENTS, TITLES, Case, Experiment, problem_named, with_seeds
+from rahbo.experiments.spec import METHODS
 from rahbo.risk import MeanVariance
 
 GRID = Experiment("grid", ("sine", "branin"), (0.5, 1.0), (2, 5), 7, 4, 3)

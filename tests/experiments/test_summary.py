@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-from rahbo.experiments.metrics import Band
-from rahbo.experiments.records import Store
-from rahbo.experiments.runner import run_cases
-from rahbo.experiments.spec import Experiment
+from rahbo.experiments import Band, Experiment, Store, run_cases
 from rahbo.experiments.summary import (
     PLACES,
     REGRETS,

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from rahbo.errors import SettingsError
-from rahbo.model.confidence import ConstantBeta, Lemma1Beta, as_confidence, lemma1_beta
-from rahbo.model.gp import GP
-from rahbo.model.kernels import RBF, Matern52
+from rahbo.model import GP, RBF, ConstantBeta, Lemma1Beta, Matern52, as_confidence, lemma1_beta
 
 
 def posterior(rng, n=8, lam=0.5):

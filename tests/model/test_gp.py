@@ -9,9 +9,8 @@ from scipy.stats import multivariate_normal
 
 from differences import slope_of
 from rahbo.errors import NumericalError
-from rahbo.model.gp import GP, SUBSET, Evidence, cholesky, fit
-from rahbo.model.hyperprior import Hyperprior
-from rahbo.model.kernels import RBF, Linear, Matern32, Matern52
+from rahbo.model import GP, RBF, Evidence, Hyperprior, Linear, Matern32, Matern52, fit
+from rahbo.model.gp import SUBSET, cholesky
 
 KERNELS = [RBF, Matern32, Matern52, Linear]
 

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from rahbo.model.hyperprior import Hyperprior
-from rahbo.model.joint import ModelSettings
-from rahbo.observations import Observations
+from rahbo.model import Hyperprior, ModelSettings, condition, learn
+from rahbo.trials import Observations
 
 
 def test_weak_prior_grows_with_the_diagonal_of_the_cube():
@@ -29,7 +28,7 @@ def test_few_single_values_are_not_taken_for_a_function_without_noise(seed):
     y = np.sin(3.0 * X[:, 0]) + 0.5 * rng.standard_normal(30)
     settings = ModelSettings()
     data = Observations.from_rounds(list(X), y[:, None].tolist())
-    model = settings.condition(data, settings.learn(data))
+    model = condition(settings, data, learn(settings, data))
     noise_std = np.sqrt(model.noise.variance(X) * model.data.unit)
     # With a flat prior of the noise the second of these data sets gives 0.016.
     assert 0.1 < np.median(noise_std) < 1.0
@@ -40,5 +39,5 @@ def test_a_function_without_noise_is_still_found_to_be_one():
     y = np.sin(4.0 * X[:, 0]) + X[:, 1]
     settings = ModelSettings()
     data = Observations.from_rounds(list(X), y[:, None].tolist())
-    model = settings.condition(data, settings.learn(data))
+    model = condition(settings, data, learn(settings, data))
     assert np.sqrt(model.noise.variance(X) * model.data.unit).max() < 0.02

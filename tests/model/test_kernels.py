@@ -7,7 +7,7 @@ import pytest
 
 from differences import slope_of
 from rahbo.errors import SettingsError
-from rahbo.model.kernels import RBF, Linear, Matern32, Matern52
+from rahbo.model import RBF, Linear, Matern32, Matern52
 
 STATIONARY = [RBF, Matern32, Matern52]
 KERNELS = [*STATIONARY, Linear]

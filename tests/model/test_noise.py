@@ -9,11 +9,12 @@ import pytest
 from scipy import integrate, optimize
 
 from rahbo.errors import SettingsError
-from rahbo.model.gp import Hyperparameters
-from rahbo.model.kernels import RBF, Matern52
-from rahbo.model.noise import (
+from rahbo.model import (
+    RBF,
     DirectNoise,
+    Hyperparameters,
     LogNoise,
+    Matern52,
     SampleVariances,
     sample_variance_var,
 )

@@ -6,15 +6,24 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rahbo.model.joint import ModelSettings, Raw
-from rahbo.model.kernels import RBF, Matern52
-from rahbo.model.noise import CubeNoise, DirectNoise, LogNoise
-from rahbo.model.plausible import STEP, alternatives
-from rahbo.observations import Observations
+from rahbo.model import (
+    RBF,
+    CubeNoise,
+    DirectNoise,
+    LogNoise,
+    Matern52,
+    ModelSettings,
+    Raw,
+    alternatives,
+    condition,
+    learn,
+)
+from rahbo.model.plausible import STEP
+from rahbo.trials import Observations
 
 
 def model_of(settings, data):
-    return settings.condition(data, settings.learn(data))
+    return condition(settings, data, learn(settings, data))
 
 
 def table(rng, n, counts=(1, 1), noise_std=0.3, d=2):
@@ -57,7 +66,7 @@ def test_shares_are_those_of_the_densities_written_out(rng, counts):
     settings = ModelSettings(kernel=kernel, noise=LogNoise(Matern52([1.0, 1.0], 0.5)))
     model = model_of(settings, data)
     found = {level(one.model) - level(model): one for one in alternatives(model)}
-    units, v = model.learned, model.noise.variance(data.X)
+    units, v = model.units, model.noise.variance(data.X)
     y = (data.mean - units.shift) / units.scale
     repeated = data.count > 1
     dof, s2 = data.count[repeated] - 1.0, data.sample_var[repeated] / units.scale**2

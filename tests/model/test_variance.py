@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from rahbo.errors import DataError, SettingsError
-from rahbo.model.noise import (
-    CubeNoise,
-    DirectNoise,
-    KnownNoise,
-    LogNoise,
-    SampleVariances,
-)
+from rahbo.model import CubeNoise, DirectNoise, KnownNoise, LogNoise, SampleVariances
 from rahbo.space import Candidates, Categorical, Float, Int, Space
 
 SPACE = Space.of({"lr": Float(1e-4, 1e-1, log=True), "depth": Int(1, 5), "kind": ["a", "b"]})

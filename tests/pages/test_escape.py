@@ -3,7 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from rahbo.pages.escape import embedded, shown, visible
+from rahbo.pages import shown, visible
+from rahbo.pages.escape import embedded
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(1)'>&lt;\u2028\u2029"
 

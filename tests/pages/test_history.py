@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from page_runs import run
-from rahbo.pages import history
-from rahbo.pages.history import history_of
-from rahbo.policy.strategies import GPUCB, TopTwo
+from rahbo.pages import history, history_of
+from rahbo.policy import GPUCB, TopTwo
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
@@ -12,7 +11,7 @@ from rahbo.policy.strategies import GPUCB, TopTwo
 def test_it_ends_with_what_is_believed_now(direction, strategy):
     optimizer = run(direction=direction, strategy=strategy)
     optimizer.tell_failure({"lr": 0.01, "depth": 3, "kind": "a"}, "broke")
-    found = history_of(optimizer, optimizer.settings.risk)
+    found = history_of(optimizer)
     assert (len(found.number), found.failed, found.n) == (36, [37], 37)
     assert found.value[:3] == pytest.approx(list(optimizer.trials[0].values.values()), rel=1e-5)
     assert found.best_at == list(range(3, 37, 3))
@@ -23,7 +22,7 @@ def test_long_runs_are_thinned_with_both_ends_kept(monkeypatch):
     monkeypatch.setattr(history, "MOST", 10)
     monkeypatch.setattr(history, "TIMES", 4)
     monkeypatch.setattr(history, "FEWEST", 4)
-    found = history_of(optimizer := run(), optimizer.settings.risk)
+    found = history_of(run())
     assert len(found.number) == 10
     assert (found.number[0], found.number[-1], found.n) == (1, 36, 36)
     assert len(found.best) == 4

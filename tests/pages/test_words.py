@@ -4,8 +4,8 @@ import pytest
 
 from page_runs import run
 from rahbo import ExpectedShortfall, MeanStd, MeanVariance, Quantile
+from rahbo.analysis import Gain
 from rahbo.pages import words
-from rahbo.report.gain import Gain
 
 
 @pytest.mark.parametrize(

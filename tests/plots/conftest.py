@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import rahbo
-from rahbo.experiments.records import Store
-from rahbo.experiments.runner import run_cases
-from rahbo.experiments.spec import PROBLEMS, Experiment
+from rahbo.experiments import Experiment, Store, run_cases
+from rahbo.experiments.spec import PROBLEMS
 from rahbo.problems import forest
 
 SINE = Experiment("sine", ("sine",), (0.5, 1.0), (3,), 3, 3, 2)

@@ -6,15 +6,15 @@ from matplotlib.figure import Figure
 
 import rahbo
 from rahbo.errors import NotReadyError
-from rahbo.model.gp import GP
-from rahbo.plots.calibration import LeftOut, draw_coverage, draw_left_out, left_out
+from rahbo.model import GP
+from rahbo.plots import LeftOut, draw_coverage, draw_left_out, left_out
 
 
 @pytest.mark.parametrize("run", ["flat", "mixed", "listed"])
 def test_each_point_is_predicted_by_the_others_alone(run, request):
     opt = request.getfixturevalue(run)
     record, told = left_out(opt), opt.observations
-    sign, units, gp = opt.settings.sign, opt.model.learned, opt.model.mean
+    sign, units, gp = opt.settings.sign, opt.model.units, opt.model.mean
     noise_var = np.sum(gp.chol**2, axis=1) - gp.kernel.diagonal(gp.X)
     y = (told.mean - units.shift) / units.scale
     np.testing.assert_allclose(record.measured, sign * told.mean)

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 import rahbo
 from rahbo.errors import NotReadyError, SettingsError, SpaceError
-from rahbo.plots.fits import (
+from rahbo.plots import (
     draw_fit_1d,
     draw_noise_1d,
     draw_noise_std_1d,

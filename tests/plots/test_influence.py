@@ -6,8 +6,9 @@ from matplotlib.figure import Figure
 
 import rahbo
 from rahbo.errors import NotReadyError, SpaceError
-from rahbo.model.noise import KnownNoise
-from rahbo.plots.influence import Sensitivity, _shares, draw_sensitivity, sensitivity
+from rahbo.model import KnownNoise
+from rahbo.plots import Sensitivity, draw_sensitivity, sensitivity
+from rahbo.plots.influence import _shares
 
 
 def test_shares_of_a_function_that_is_known():

@@ -6,14 +6,7 @@ from matplotlib.figure import Figure
 
 import rahbo
 from rahbo.errors import NotReadyError, SettingsError
-from rahbo.plots.points import (
-    draw_effort,
-    draw_ranking,
-    draw_trade_off,
-    effort,
-    ranking,
-    trade_off,
-)
+from rahbo.plots import draw_effort, draw_ranking, draw_trade_off, effort, ranking, trade_off
 
 
 def line(ax, label):

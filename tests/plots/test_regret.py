@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from rahbo.experiments.metrics import Band, Runs
+from rahbo.experiments import Band, Runs
 from rahbo.plots.regret import (
     LINEAR,
     Curve,

@@ -6,9 +6,9 @@ from matplotlib.figure import Figure
 
 import rahbo
 from rahbo.errors import NotReadyError, SettingsError
-from rahbo.model.joint import ModelSettings
-from rahbo.plots.replay import draw_progress, draw_regret, progress, regret_of
-from rahbo.policy.strategies import GPUCB
+from rahbo.model import fitting
+from rahbo.plots import draw_progress, draw_regret, progress, regret_of
+from rahbo.policy import GPUCB
 
 
 def stepwise(direction, strategy=None):
@@ -48,7 +48,7 @@ def test_each_mark_is_what_the_run_said_then(direction, strategy):
 
 def test_nothing_is_learned_again(flat, monkeypatch):
     flat.recommend()
-    monkeypatch.setattr(ModelSettings, "learn", lambda *_: pytest.fail("a fit"))
+    monkeypatch.setattr(fitting, "learn", lambda *_: pytest.fail("a fit"))
     assert len(progress(flat).reported) == len(flat.trials)
 
 

@@ -4,6 +4,7 @@ import matplotlib as mpl
 from matplotlib.colors import to_rgb
 
 from rahbo.experiments.spec import METHODS
+from rahbo.plots import styled
 from rahbo.plots.style import (
     COLORS,
     DASHES,
@@ -13,7 +14,6 @@ from rahbo.plots.style import (
     legend_below,
     panels,
     save,
-    styled,
 )
 
 

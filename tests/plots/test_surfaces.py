@@ -7,14 +7,13 @@ from matplotlib.figure import Figure
 
 import rahbo
 from rahbo.errors import NotReadyError, SettingsError, SpaceError
-from rahbo.plots.surfaces import draw_surface, figure_of_surface, surface
-from rahbo.policy.acquisition import optimistic
-from rahbo.policy.strategies import GPUCB, RahboUS
+from rahbo.plots import draw_surface, figure_of_surface, surface
+from rahbo.policy import GPUCB, RahboUS, optimistic
 
 
 def hoped(opt, params, risk=None):
     """The optimistic bound that the strategy works with, in user units."""
-    units, X = opt.model.learned, opt.settings.space.encode(params)[None]
+    units, X = opt.model.units, opt.settings.space.encode(params)[None]
     bound = optimistic(opt.model, risk or opt.settings.risk).value(X)[0]
     return opt.settings.sign * (units.shift + units.scale * bound)
 

@@ -6,11 +6,19 @@ import numpy as np
 import pytest
 
 from differences import slope_of
-from rahbo.model.confidence import ConstantBeta
-from rahbo.model.joint import ModelSettings, Raw, Standardized
-from rahbo.model.noise import CubeNoise, DirectNoise, KnownNoise, LogNoise
-from rahbo.observations import Observations
-from rahbo.policy.acquisition import (
+from rahbo.model import (
+    ConstantBeta,
+    CubeNoise,
+    DirectNoise,
+    KnownNoise,
+    LogNoise,
+    ModelSettings,
+    Raw,
+    Standardized,
+    condition,
+    learn,
+)
+from rahbo.policy import (
     NoiseUncertainty,
     optimistic,
     optimistic_at_mean_noise,
@@ -19,6 +27,7 @@ from rahbo.policy.acquisition import (
 )
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
 from rahbo.space import Space
+from rahbo.trials import Observations
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,7 @@ def model_of(noise, outputs=None, **settings):
         outputs=outputs or Standardized(),
         **settings,
     )
-    return made.condition(DATA, made.learn(DATA))
+    return condition(made, DATA, learn(made, DATA))
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +105,7 @@ def test_gradients(models, noise, risk, bound):
 @pytest.mark.parametrize("noise", NOISES)
 def test_values_are_the_risk_of_the_bounds_in_user_units(noise, risk, outputs):
     model = model_of(NOISES[noise], outputs)
-    shift, scale = model.learned.shift, model.learned.scale
+    shift, scale = model.units.shift, model.units.scale
     mu, sigma = model.mean.predict(X_NEW)
     g, spread = model.noise.latent(X_NEW)
     for bound, z_f, z_noise in (
@@ -117,7 +126,7 @@ def test_values_are_the_risk_of_the_bounds_in_user_units(noise, risk, outputs):
 @pytest.mark.parametrize("noise", NOISES)
 def test_mean_variance_is_line_4_of_algorithm_1(models, noise):
     model, alpha = models[noise], 1.3
-    belief, scale = model.belief(X_NEW), model.learned.scale
+    belief, scale = model.belief(X_NEW), model.units.scale
     np.testing.assert_allclose(
         scale * optimistic(model, MeanVariance(alpha)).value(X_NEW),
         scale * belief.f_upper - alpha * scale**2 * belief.noise_lower,
@@ -157,10 +166,10 @@ def test_bounds_are_ordered(models, noise, risk):
 
 def test_negative_variances_reach_mean_variance_only():
     made = ModelSettings(noise=DirectNoise(), beta_noise=ConstantBeta(50.0))
-    model = made.condition(DATA, made.learn(DATA))
+    model = condition(made, DATA, learn(made, DATA))
     lower = model.belief(X_NEW).noise_lower
     assert np.all(lower < 0)
-    f, scale = model.belief(X_NEW).f_upper, model.learned.scale
+    f, scale = model.belief(X_NEW).f_upper, model.units.scale
     linear = optimistic(model, MeanVariance(2.0))
     np.testing.assert_allclose(linear.value(X_NEW), f - 2.0 * scale * lower, rtol=1e-10)
     clipped = optimistic(model, MeanStd(2.0))
@@ -173,7 +182,7 @@ def test_negative_variances_reach_mean_variance_only():
 
 def test_a_lower_bound_in_user_units_clips_too():
     model = model_of(DirectNoise(), min_noise_var=100.0)
-    scale = model.learned.scale
+    scale = model.units.scale
     expected = scale * model.belief(X_NEW).f_lower - 3.0 * 10.0
     found = scale * pessimistic(model, MeanStd(3.0)).value(X_NEW)
     np.testing.assert_allclose(found, expected, rtol=1e-10)
@@ -191,7 +200,7 @@ def test_gradients_with_noise_known_in_user_units():
 def test_gradients_with_one_learned_noise_level():
     made = ModelSettings()
     data = Observations.from_rounds(list(DATA.X), [[y] for y in DATA.mean])
-    acquisition = pessimistic(made.condition(data, made.learn(data)), Quantile(0.1))
+    acquisition = pessimistic(condition(made, data, learn(made, data)), Quantile(0.1))
     _, gradient = acquisition.value_and_gradient(X_NEW)
     expected = np.array([slope_of(lambda x: acquisition.value(x[None])[0], x) for x in X_NEW])
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from rahbo.errors import SettingsError
-from rahbo.policy.confirmation import SMALLEST_BUDGET, Contest, share_of
-from rahbo.policy.repeats import CONFIRMED
+from rahbo.policy import CONFIRMED, Contest, share_of
+from rahbo.policy.confirmation import SMALLEST_BUDGET
 
 
 def contest(reported, tried, under_way=None):

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import qmc
 
 from rahbo.errors import SpaceError
-from rahbo.policy import design
-from rahbo.policy.design import initial_design, next_design_point
+from rahbo.policy import design, initial_design
+from rahbo.policy.design import next_design_point
 from rahbo.space import Candidates, Categorical, Float, Int, Space
 
 CUBE = Space.of({f"x{i}": (0.0, 1.0) for i in range(3)})

@@ -6,9 +6,8 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import multivariate_normal
 
 import rahbo
-from rahbo.model.joint import MeanNoiseModel
-from rahbo.model.kernels import Matern52
-from rahbo.model.noise import KnownNoise, KnownPosterior
+from rahbo.model import KnownNoise, Matern52, MeanNoiseModel
+from rahbo.model.variance import KnownPosterior
 from rahbo.policy.doubt import knows_nothing, unbelieved
 
 LINE = {"x": (0.0, 1.0)}
@@ -53,9 +52,9 @@ def test_a_value_is_doubted_from_two_standard_deviations_on():
     for value in np.linspace(0.4, 1.6, 13):
         opt = told((0.51, [value]))
         X = np.array([[0.51]])
-        left = opt.model.learned.shift + opt.model.learned.scale * opt.model.mean.predict(X)[0][0]
+        left = opt.model.units.to_outcome(opt.model.mean.predict(X)[0][0])
         rho = np.sqrt(opt.model.noise_by_repeats(opt.observations).variance(X)[0])
-        excess = (value - left) / (rho * opt.model.learned.scale)
+        excess = (value - left) / (rho * opt.model.units.scale)
         assert doubted(opt) == ([0.51] if excess > 2.0 else [])
 
 
@@ -83,7 +82,7 @@ def test_its_own_distance_is_no_excuse():
     without = opt.model.noise_by_repeats(opt.observations).variance(X)[0]
     assert without < 0.7 * with_it
     # As learned from the repeated points alone, but for the hyperparameters.
-    scale = opt.model.learned.scale
+    scale = opt.model.units.scale
     assert 0.3 < np.sqrt(without) * scale / 0.3 < 3.0
 
 
@@ -105,7 +104,7 @@ def linear(slope, counts=(2,)):
 def evidence(opt):
     """By the multivariate normal densities themselves."""
     observations, mean = opt.observations, opt.model.mean
-    y = (observations.mean - opt.model.learned.shift) / opt.model.learned.scale
+    y = (observations.mean - opt.model.units.shift) / opt.model.units.scale
     A = mean.chol @ mean.chol.T
     noise = A - mean.kernel(observations.X, observations.X)
     varies = multivariate_normal(np.full(len(y), mean.prior_mean), A).logpdf(y)

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from differences import slope_of
-from rahbo.model.gp import GP
-from rahbo.model.kernels import Matern52
-from rahbo.policy.acquisition import Acquisition
-from rahbo.policy.feasibility import FLOOR, MOST, Hoped, Success
-from rahbo.policy.search import CHUNK, Domain, maximise
+from rahbo.model import GP, Matern52, Units
+from rahbo.policy import Acquisition, Domain, Success, maximise
+from rahbo.policy.feasibility import FLOOR, MOST, Hoped
+from rahbo.policy.search import CHUNK
 from rahbo.space import Candidates, Space
 
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -126,7 +125,7 @@ def test_gradients_against_differences(d):
 def test_clipped_chances_have_no_gradient():
     X = np.array([[0.0], [0.5], [1.0]])
     gp = GP.condition(Matern52([0.5]), X, np.array([-3.0, 0.0, 3.0]), np.full(3, 1e-6))
-    p, d_p = Success(gp, 0.5, 0.5).chance_with_gradient(X)
+    p, d_p = Success(gp, Units(0.5, 0.5)).chance_with_gradient(X)
     np.testing.assert_array_equal(p[[0, 2]], [0.0, 1.0])
     np.testing.assert_array_equal(d_p[[0, 2]], 0.0)
     assert abs(d_p[1, 0]) > 0.1

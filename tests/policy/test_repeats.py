@@ -9,9 +9,9 @@ import pytest
 
 import rahbo
 from rahbo.errors import ExhaustedError, SettingsError
-from rahbo.model.noise import KnownPosterior
-from rahbo.observations import Observations
-from rahbo.policy.repeats import Adaptive, Fixed, Folds, as_repeats
+from rahbo.model.variance import KnownPosterior
+from rahbo.policy import Adaptive, Fixed, Folds, as_repeats
+from rahbo.trials import Observations
 
 
 def test_a_number_means_that_many_repeats():

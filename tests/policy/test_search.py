@@ -8,18 +8,17 @@ from scipy.optimize import minimize
 
 import rahbo
 from rahbo.errors import ExhaustedError, SpaceError
-from rahbo.policy import search
-from rahbo.policy.acquisition import Acquisition, optimistic
-from rahbo.policy.feasibility import Success
-from rahbo.policy.search import (
+from rahbo.policy import (
+    Acquisition,
     Domain,
-    hopeful_point,
+    Success,
     in_chunks,
-    index_of_best,
     maximise,
-    random_point,
+    optimistic,
+    search,
     values,
 )
+from rahbo.policy.search import hopeful_point, index_of_best, random_point
 from rahbo.space import Candidates, Categorical, Float, Int, Space
 
 

@@ -6,17 +6,9 @@ from scipy.stats import chisquare, kstest
 
 import rahbo
 from rahbo.errors import SettingsError
-from rahbo.model.kernels import Matern52
+from rahbo.model import Matern52
+from rahbo.policy import GPUCB, Domain, Rahbo, RahboUS, RandomSearch, Situation, TopTwo
 from rahbo.policy import acquisition as acq
-from rahbo.policy.search import Domain
-from rahbo.policy.strategies import (
-    GPUCB,
-    Rahbo,
-    RahboUS,
-    RandomSearch,
-    Situation,
-    TopTwo,
-)
 from rahbo.space import Candidates, Categorical, Int, Space
 
 LINE = {"x": (0.0, 1.0)}
@@ -51,7 +43,7 @@ def situation(opt, rounds=0, seed=0, risk=None):
 
 def user_units(opt, X):
     """Bounds of f and of the noise variance in the user's units."""
-    b, units = opt.model.belief(X), opt.model.learned
+    b, units = opt.model.belief(X), opt.model.units
     f = {key: units.shift + units.scale * getattr(b, key) for key in ("f_lower", "f_upper")}
     noise = ("noise_var", "noise_lower", "noise_upper")
     return f | {key: units.scale**2 * getattr(b, key) for key in noise}
@@ -265,7 +257,7 @@ def test_rahbo_us_counts_rounds_after_the_initial_design():
     rng = np.random.default_rng(0)
     for i in range(9):
         if i >= 4:
-            model, scale = opt.model, opt.model.learned.scale
+            model, scale = opt.model, opt.model.units.scale
         s = opt.ask()
         if i >= 4:
             x = np.array([[s.params["x"]]])
@@ -355,7 +347,7 @@ def test_random_search_gives_every_discrete_point_the_same_chance():
 def test_report_bounds_by_hand(strategy, formula, preset):
     opt = told(3, rahbo.MeanVariance(2.5), preset)
     bound = strategy.report_bound(opt.model, opt.settings.risk)
-    units = opt.model.learned
+    units = opt.model.units
     reported = units.shift + units.scale * bound.value(GRID[::40])
     np.testing.assert_allclose(reported, formula(user_units(opt, GRID[::40])), rtol=1e-9)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rahbo.errors import DataError, SpaceError
-from rahbo.problems.base import Optimum, Problem
+from rahbo.problems import Optimum, Problem
 from rahbo.risk import MeanStd, MeanVariance, Quantile
 from rahbo.space import Float, Int
 

@@ -17,7 +17,8 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.stats import qmc
 
 from rahbo.errors import DataError, SettingsError
-from rahbo.problems.fel import Surrogate, euxfel, fel, fitted
+from rahbo.problems import euxfel, fel
+from rahbo.problems.fel import Surrogate, fitted
 from rahbo.risk import MeanVariance
 
 SHIPPED = files("rahbo.problems") / "data" / "fel.json"

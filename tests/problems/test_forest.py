@@ -17,6 +17,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 from forests import NEGATIVES, POSITIVES, SHAPE, write_table
 from rahbo.errors import DataError, NotReadyError, SpaceError
+from rahbo.problems import forest
 from rahbo.problems.forest import (
     FEATURES,
     MAX_FEATURES,
@@ -25,7 +26,6 @@ from rahbo.problems.forest import (
     balanced_accuracy,
     count_folds,
     fold_rows,
-    forest,
     live,
     read_csv,
     split_by_time,

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from rahbo.problems.timeline import Timeline, count_times, timeline
+from rahbo.problems import Timeline, timeline
+from rahbo.problems.timeline import count_times
 
 
 def test_counts_by_hand():

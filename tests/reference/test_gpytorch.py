@@ -6,9 +6,7 @@ import pytest
 import torch
 from gpytorch import kernels as gk
 
-from rahbo.model.gp import GP, Evidence
-from rahbo.model.hyperprior import Hyperprior
-from rahbo.model.kernels import RBF, Linear, Matern32, Matern52
+from rahbo.model import GP, RBF, Evidence, Hyperprior, Linear, Matern32, Matern52
 
 KERNELS = [RBF, Matern32, Matern52, Linear]
 

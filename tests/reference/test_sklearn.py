@@ -5,8 +5,7 @@ import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
-from rahbo.model.gp import GP
-from rahbo.model.kernels import RBF, Linear, Matern32, Matern52
+from rahbo.model import GP, RBF, Linear, Matern32, Matern52
 
 KERNELS = [RBF, Matern32, Matern52, Linear]
 

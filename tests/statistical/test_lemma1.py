@@ -10,9 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rahbo.model.confidence import lemma1_beta
-from rahbo.model.gp import GP
-from rahbo.model.kernels import RBF
+from rahbo.model import GP, RBF, lemma1_beta
 
 RUNS, ROUNDS, DELTA, NORM = 200, 25, 0.1, 8.0
 KERNEL = RBF([0.1])

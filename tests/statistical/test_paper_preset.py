@@ -6,7 +6,7 @@
 import numpy as np
 
 import rahbo
-from rahbo.policy.strategies import GPUCB, Rahbo, RahboUS
+from rahbo.policy import GPUCB, Rahbo, RahboUS
 from rahbo.problems import branin, sine
 
 RISK = rahbo.MeanVariance(1.0)

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from rahbo.errors import SettingsError
-from rahbo.model.confidence import Lemma1Beta
-from rahbo.model.gp import GP
-from rahbo.model.kernels import RBF, Matern52
-from rahbo.model.noise import sample_variance_var
+from rahbo.model import GP, RBF, Lemma1Beta, Matern52, sample_variance_var
 from rahbo.theory import (
     Band,
     Both,

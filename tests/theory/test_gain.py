@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rahbo.errors import SettingsError
-from rahbo.model.kernels import RBF, Linear, Matern32, Matern52
+from rahbo.model import RBF, Linear, Matern32, Matern52
 from rahbo.theory import (
     greedy_information_gain,
     information_gain,

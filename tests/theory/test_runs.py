@@ -10,12 +10,18 @@ import pytest
 
 from rahbo import Candidates, MeanStd, MeanVariance, Optimizer
 from rahbo.errors import DataError, NotReadyError, RahboError, SettingsError
-from rahbo.model.confidence import Lemma1Beta
-from rahbo.model.joint import Raw, Standardized
-from rahbo.model.kernels import RBF, Matern52
-from rahbo.model.noise import DirectNoise, KnownNoise, LogNoise
-from rahbo.policy.strategies import GPUCB, Rahbo, TopTwo
-from rahbo.settings import Refit
+from rahbo.model import (
+    RBF,
+    DirectNoise,
+    KnownNoise,
+    Lemma1Beta,
+    LogNoise,
+    Matern52,
+    Raw,
+    Refit,
+    Standardized,
+)
+from rahbo.policy import GPUCB, Rahbo, TopTwo
 from rahbo.theory import information_gain, regret_bound, run_gains
 
 KERNEL, NOISE_KERNEL = RBF([0.2]), RBF([0.4], 0.25)
@@ -179,7 +185,7 @@ def test_gains_of_a_learned_run(learned):
 def test_gain_does_not_depend_on_the_units_of_outputs():
     settings = {**KNOWN, "outputs": Standardized(), "beta": 2.0}
     opt = finished(settings, 2)
-    unit = opt.model.learned.scale**2
+    unit = opt.model.units.scale**2
     expected = information_gain(KERNEL, all_rounds(opt), HIGHEST / K / unit)
     assert run_gains(opt, HIGHEST).gamma_hat == pytest.approx(expected, rel=1e-9)
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from rahbo.cli.parameters import checked_name, described
 from rahbo.errors import SettingsError
-from rahbo.parameters import Parameter
+from rahbo.space import Parameter
 
 # A file of settings is never larger.
-LARGEST = 1_000_000
+LARGEST_FILE = 1_000_000
 PARAMETERS, COMMAND = "parameters", "command"
 
 
@@ -64,9 +64,11 @@ def read_config(path: Path, options: Collection[str], flags: Collection[str]) ->
 def _table(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
-            raw = file.read(LARGEST + 1)
-        if len(raw) > LARGEST:
-            raise SettingsError(f"{path} is larger than {LARGEST} bytes: no file of settings is.")
+            raw = file.read(LARGEST_FILE + 1)
+        if len(raw) > LARGEST_FILE:
+            raise SettingsError(
+                f"{path} is larger than {LARGEST_FILE} bytes: no file of settings is."
+            )
         return tomllib.loads(raw.decode())
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}.") from error

@@ -15,9 +15,9 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 import rahbo
-from rahbo.loop import Result
-from rahbo.policy.strategies import GPUCB, Rahbo, Strategy
+from rahbo.policy import GPUCB, Rahbo, Strategy
 from rahbo.problems import Problem, sine
+from rahbo.running import Result
 
 ALPHA, REPEATS, N_INITIAL = 1.0, 10, 10
 # Half way up the step of the noise variance, from 0.1 to 1.1.
@@ -181,7 +181,7 @@ def draw(results: dict[str, Result], problem: Problem, out: Path) -> str:
     """Save the picture of the fits, and say so."""
     if find_spec("matplotlib") is None:
         return 'No picture: it needs matplotlib. Install it: pip install "rahbo[demo]"'
-    from rahbo.plots.fits import figure_of_fits, fit_1d
+    from rahbo.plots import figure_of_fits, fit_1d
 
     figure = figure_of_fits(
         {name: fit_1d(result.optimizer) for name, result in results.items()},

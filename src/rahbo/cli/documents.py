@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from rahbo.analysis import Interval
 from rahbo.optimizer import Optimizer
-from rahbo.report.recommendation import Interval
 
 VERDICTS = ("verdict", "inputs_verdict")
 

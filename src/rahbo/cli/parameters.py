@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rahbo.errors import SpaceError
-from rahbo.parameters import Categorical, Float, Int, Parameter
+from rahbo.space import Categorical, Float, Int, Parameter
 
 NAME = re.compile(r"[^\W\d][\w.-]*")
 # What a command is given beside its parameters.

@@ -13,8 +13,7 @@ from rahbo.cli.options import risk_options
 from rahbo.cli.sources import Asked, optimizer_from, source_options
 from rahbo.cli.tables import visible
 from rahbo.errors import SettingsError
-from rahbo.pages.record import record_of
-from rahbo.pages.report import report_page
+from rahbo.pages import record_of, report_page
 
 
 @click.command()

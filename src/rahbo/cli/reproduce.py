@@ -15,11 +15,16 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from rahbo.experiments import summary
-from rahbo.experiments.records import Store
-from rahbo.experiments.runner import run_cases
-from rahbo.experiments.spec import EXPERIMENTS, Case, Experiment, with_seeds
-from rahbo.experiments.summary import Row
+from rahbo.experiments import (
+    EXPERIMENTS,
+    Case,
+    Experiment,
+    Row,
+    Store,
+    run_cases,
+    summary,
+    with_seeds,
+)
 
 ALL = "all"
 # Where output is no terminal: seconds between lines, and columns of the table.
@@ -109,9 +114,9 @@ def draw(name: str, experiments: Sequence[Experiment], store: Store, folder: Pat
     """Save the figures of an experiment; Markdown that shows them, nothing without matplotlib."""
     if find_spec("matplotlib") is None:
         return ""
-    from rahbo.plots import paper
+    from rahbo.plots.paper import markdown, save_figures
 
-    return paper.markdown(paper.save_figures(name, experiments, store, folder))
+    return markdown(save_figures(name, experiments, store, folder))
 
 
 def reproduce(name: str, experiments: Sequence[Experiment], jobs: int, folder: Path,

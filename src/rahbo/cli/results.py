@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rahbo.errors import DataError, SpaceError
-from rahbo.parameters import Categorical, Float, Int, Parameter
+from rahbo.space import Categorical, Float, Int, Parameter
 
 # Beyond these a table is no table of experiments, and a model of it takes too long.
 MAX_ROWS, MAX_POINTS, MAX_PARAMETERS, MAX_CHOICES = 1_000_000, 2000, 50, 50

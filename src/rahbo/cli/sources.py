@@ -9,21 +9,20 @@ from typing import Any, TypeVar
 
 import click
 
+from rahbo.analysis import Recommendation
 from rahbo.cli.options import chosen_direction, chosen_risk
 from rahbo.cli.parameters import named
 from rahbo.cli.results import read_results
 from rahbo.cli.studies import is_sqlite, optimizer_in, recommendation_in
 from rahbo.cli.tables import visible
-from rahbo.codec import Code
 from rahbo.errors import DataError, SettingsError
-from rahbo.journal import read
+from rahbo.journal import Code, read
 from rahbo.optimizer import Optimizer
-from rahbo.parameters import Parameter
-from rahbo.report.recommendation import Recommendation
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.settings import Direction
+from rahbo.space import Parameter
 
-LARGEST = 500_000_000
+LARGEST_FILE = 500_000_000
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -118,8 +117,8 @@ def _first_line(path: Path) -> bytes:
     try:
         if not path.is_file():
             raise DataError(f"There is no file {str(path)!r}.")
-        if path.stat().st_size > LARGEST:
-            raise DataError(f"{path} is larger than {LARGEST} bytes. Take a part of it.")
+        if path.stat().st_size > LARGEST_FILE:
+            raise DataError(f"{path} is larger than {LARGEST_FILE} bytes. Take a part of it.")
         with path.open("rb") as file:
             return file.readline(100)
     except (OSError, ValueError) as error:

@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rahbo.analysis import Recommendation
 from rahbo.errors import RahboError, SettingsError
 from rahbo.optimizer import Optimizer
-from rahbo.report.recommendation import Recommendation
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage

@@ -10,12 +10,9 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from rahbo.analysis import SCORES, Diagnosis, Frontier, Recommendation, short
 from rahbo.optimizer import Optimizer
-from rahbo.pages.escape import visible as visible
-from rahbo.report.diagnosis import Diagnosis
-from rahbo.report.frontier import Frontier
-from rahbo.report.recommendation import Recommendation, short
-from rahbo.report.rules import SCORES
+from rahbo.pages import visible as visible
 from rahbo.risk import RiskMeasure
 
 Report = Recommendation | Frontier | Diagnosis

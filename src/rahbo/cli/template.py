@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rahbo.cli.parameters import SEED
 from rahbo.errors import SettingsError
-from rahbo.parameters import Categorical, Parameter
+from rahbo.space import Categorical, Parameter
 
 BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 

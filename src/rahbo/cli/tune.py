@@ -14,7 +14,6 @@ from typing import Any
 import click
 
 import rahbo
-from rahbo.budget import Budget
 from rahbo.cli.config import Config, read_config
 from rahbo.cli.documents import about, document
 from rahbo.cli.options import chosen_direction, chosen_risk, goal_options, one_of
@@ -25,15 +24,11 @@ from rahbo.cli.tables import console, show, visible
 from rahbo.cli.template import Template
 from rahbo.cli.values import Reader, json_reader, last_number, regex_reader
 from rahbo.errors import NotReadyError, ObjectiveError, SettingsError
-from rahbo.executors import Pool
-from rahbo.loop import Result
 from rahbo.optimizer import Optimizer
-from rahbo.parallel import in_parallel
-from rahbo.parameters import Parameter
-from rahbo.policy.repeats import Repeats, as_repeats
+from rahbo.policy import Repeats, as_repeats
 from rahbo.risk import MeanVariance
-from rahbo.run import Run
-from rahbo.stopping import Stop
+from rahbo.running import Budget, Pool, Result, Run, Stop, in_parallel
+from rahbo.space import Parameter
 
 EXAMPLE = """\b
 rahbo tune --maximize --evaluations 200 --jobs 4 --journal run.jsonl \\

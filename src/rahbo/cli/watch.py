@@ -9,8 +9,7 @@ import click
 from rahbo.cli.options import chosen_risk, measure_options
 from rahbo.cli.tables import visible
 from rahbo.errors import SettingsError
-from rahbo.pages.live import Live
-from rahbo.pages.server import LOOPBACK, Server
+from rahbo.pages import LOOPBACK, Live, Server
 
 
 @click.command()

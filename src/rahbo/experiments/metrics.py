@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rahbo.arrays import Array
+from rahbo.analysis import Rule
 from rahbo.experiments.records import Record, Store
 from rahbo.experiments.spec import Case, problem_named
+from rahbo.numerics import Array
 from rahbo.problems import Tabulated
-from rahbo.report.rules import Rule
 from rahbo.risk import MeanVariance, RiskMeasure
 
 

@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from rahbo.analysis import choices
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.experiments.records import Record, Store
 from rahbo.experiments.spec import METHODS, Case, problem_named
-from rahbo.ledger import Suggestion, own_bounds
-from rahbo.loop import evaluation_seed
+from rahbo.numerics import evaluation_seed, one_blas_thread
 from rahbo.optimizer import Optimizer
 from rahbo.problems import Problem, Tabulated
-from rahbo.report.rules import choices
 from rahbo.settings import paper_preset
-from rahbo.threads import one_blas_thread
+from rahbo.trials import Suggestion
 
 Progress = Callable[[Case], object]
 
@@ -91,15 +90,11 @@ def _values(case: Case, problem: Problem, suggestion: Suggestion) -> list[float]
 
 def _reported(problem: Problem, optimizer: Optimizer) -> Record:
     """The truth at the point that each rule would report now."""
-    settings, observations = optimizer.settings, optimizer.observations
-    bound = settings.strategy.report_bound(optimizer.model, settings.risk)
-    legal = settings.space.is_valid(observations.X)
-    own = own_bounds(optimizer.trials, observations)
+    known = optimizer.snapshot()
     with one_blas_thread():
-        rows = choices(observations, bound, settings.risk, legal, own)
-    return {
-        rule: _truth(problem, settings.space.decode(observations.X[i])) for rule, i in rows.items()
-    }
+        rows = choices(known)
+    X = known.observations.X
+    return {rule: _truth(problem, known.space.decode(X[i])) for rule, i in rows.items()}
 
 
 def _truth(problem: Problem, params: dict[str, Any]) -> Record:

@@ -8,7 +8,7 @@ from functools import cache
 
 from rahbo import problems
 from rahbo.errors import SettingsError
-from rahbo.policy.strategies import GPUCB, Rahbo, RahboUS, Strategy
+from rahbo.policy import GPUCB, Rahbo, RahboUS, Strategy
 from rahbo.problems import Problem
 
 LEARNING_ROUNDS = 10

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import get_args
 
+from rahbo.analysis import Rule
 from rahbo.experiments.metrics import Band, Runs
 from rahbo.experiments.records import Store
 from rahbo.experiments.spec import TITLES, Experiment
-from rahbo.report.rules import Rule
 from rahbo.risk import MeanVariance
 
 RULES: tuple[Rule, ...] = get_args(Rule)

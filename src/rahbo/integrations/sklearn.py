@@ -8,7 +8,7 @@ is hard for all of them, and evaluating a candidate again would give the same sc
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from numbers import Integral
@@ -21,7 +21,6 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from rahbo.arrays import Array
 from rahbo.errors import ExhaustedError, SettingsError
 from rahbo.integrations.split_scores import (
     metric_of,
@@ -31,12 +30,12 @@ from rahbo.integrations.split_scores import (
     unnamed_metric,
     usable,
 )
-from rahbo.ledger import Suggestion
+from rahbo.numerics import Array
 from rahbo.optimizer import Optimizer
-from rahbo.policy.repeats import Fixed
-from rahbo.policy.search import Domain
+from rahbo.policy import Fixed
 from rahbo.risk import MeanStd, RiskMeasure
 from rahbo.space import Candidates, Space
+from rahbo.trials import Suggestion
 
 # What the search itself decides about its optimizer.
 OWN_SETTINGS = {"risk", "repeats", "direction", "seed", "data", "trials", "journal"}
@@ -209,9 +208,9 @@ class RiskAverseSearchCV(BaseSearchCV):
 class _FixedFolds(Optimizer):
     """An optimizer that asks for each point once: the same folds give the same scores again."""
 
-    def _domain(self) -> Domain:
-        space = self.settings.space
-        return Domain(space, np.empty((0, space.d)), {trial.x.tobytes() for trial in self.trials})
+    def excluded(self) -> Set[bytes]:
+        """Return all points asked for before."""
+        return {trial.x.tobytes() for trial in self.trials}
 
     def tell_all(self, batch: Sequence[Suggestion], scores: Array) -> None:
         """Tell the scores ``(len(batch), n_splits)``; a missing one fails its candidate."""
@@ -221,10 +220,6 @@ class _FixedFolds(Optimizer):
                 self.tell(suggestion, row)
             else:
                 self.tell_failure(suggestion, "a fold has no score")
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Models follow from settings and trials, and some cannot be pickled.
-        return {**self.__dict__, "_fits": {}, "_current": None}
 
 
 class _SplitOnce:

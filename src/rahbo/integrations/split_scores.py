@@ -12,9 +12,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import digamma, polygamma
 
-from rahbo.arrays import Array
 from rahbo.errors import DataError, SettingsError
-from rahbo.ledger import LARGEST
+from rahbo.numerics import Array
+from rahbo.trials import LARGEST_VALUE
 
 # Half the degrees of freedom that a common variance may weigh.
 LEAST_SHRUNK, MOST_SHRUNK = 1e-6, 1e6
@@ -48,7 +48,7 @@ def split_scores(results: Mapping[str, Any], metric: str) -> Array:
 
 def usable(scores: Array) -> bool:
     """Whether every fold gave a number that a model can take."""
-    return bool(np.all(np.abs(scores) <= LARGEST))
+    return bool(np.all(np.abs(scores) <= LARGEST_VALUE))
 
 
 def moments(scores: Array) -> tuple[Array, Array]:

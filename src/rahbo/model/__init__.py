@@ -1,1 +1,65 @@
-"""What we believe: kernels, Gaussian processes, the mean and the noise."""
+"""What we believe: a Gaussian process of the mean and one of the noise variance."""
+
+from rahbo.model.confidence import Confidence, ConstantBeta, Lemma1Beta, as_confidence, lemma1_beta
+from rahbo.model.fitting import Fits, Fitting, Refit, fits_before, shared_fits
+from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
+from rahbo.model.hyperprior import Hyperprior
+from rahbo.model.joint import Belief, Learned, MeanNoiseModel, ModelSettings
+from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52
+from rahbo.model.learning import condition, learn
+from rahbo.model.noise import (
+    DirectNoise,
+    DirectPosterior,
+    LogNoise,
+    LogPosterior,
+    sample_variance_var,
+)
+from rahbo.model.plausible import Alternative, alternatives
+from rahbo.model.units import Outputs, Raw, Standardized, Units, output_scale
+from rahbo.model.variance import CubeNoise, KnownNoise, NoiseModel, NoisePosterior, SampleVariances
+
+__all__ = [
+    "GP",
+    "RBF",
+    "Alternative",
+    "Belief",
+    "Confidence",
+    "ConstantBeta",
+    "CubeNoise",
+    "DirectNoise",
+    "DirectPosterior",
+    "Evidence",
+    "Fits",
+    "Fitting",
+    "Hyperparameters",
+    "Hyperprior",
+    "Kernel",
+    "KnownNoise",
+    "Learned",
+    "Lemma1Beta",
+    "Linear",
+    "LogNoise",
+    "LogPosterior",
+    "Matern32",
+    "Matern52",
+    "MeanNoiseModel",
+    "ModelSettings",
+    "NoiseModel",
+    "NoisePosterior",
+    "Outputs",
+    "Raw",
+    "Refit",
+    "SampleVariances",
+    "Standardized",
+    "Units",
+    "alternatives",
+    "as_confidence",
+    "condition",
+    "fit",
+    "fits_before",
+    "learn",
+    "lemma1_beta",
+    "output_scale",
+    "sample_variance_var",
+    "shared_fits",
+]

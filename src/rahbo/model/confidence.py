@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rahbo.checks import is_number
 from rahbo.errors import SettingsError
 from rahbo.model.gp import GP
+from rahbo.numerics import is_number
 
 
 class Confidence(ABC):

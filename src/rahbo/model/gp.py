@@ -18,11 +18,10 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.linalg.blas import dsyr
 
-from rahbo.arrays import Array, Index
 from rahbo.errors import NumericalError
 from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.kernels import Kernel
-from rahbo.quasinewton import minimize
+from rahbo.numerics import Array, Index, quasi_newton
 
 logger = logging.getLogger(__name__)
 
@@ -323,10 +322,10 @@ def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperpar
 
     if curvature is None:
         # What is behind after the first steps rarely catches up.
-        scouts = minimize(negative, starts, lower, upper, max_step=1.0, max_iterations=6)
+        scouts = quasi_newton(negative, starts, lower, upper, max_step=1.0, max_iterations=6)
         lead = np.argsort(scouts.value, kind="stable")[:2]
         starts, curvature = scouts.x[lead], scouts.hessian[lead]
-    found = minimize(
+    found = quasi_newton(
         negative,
         starts,
         lower,

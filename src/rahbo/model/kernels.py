@@ -18,8 +18,8 @@ from typing import Self
 
 import numpy as np
 
-from rahbo.arrays import Array
 from rahbo.errors import SettingsError
+from rahbo.numerics import Array
 
 BLOCK = 64
 

@@ -22,7 +22,6 @@ import numpy as np
 from scipy.linalg.blas import dsymv
 from scipy.special import polygamma, psi
 
-from rahbo.arrays import Array, Index
 from rahbo.errors import SettingsError
 from rahbo.model.gp import GP, Evidence, Hyperparameters, cholesky, fit, solve
 from rahbo.model.hyperprior import NOISE_STD, Hyperprior
@@ -35,6 +34,7 @@ from rahbo.model.variance import (
     NoisePosterior,
     SampleVariances,
 )
+from rahbo.numerics import Array, Index
 
 __all__ = [
     "CubeNoise",
@@ -114,7 +114,7 @@ def level_posterior(mean: Hyperparameters, floor: float) -> LogPosterior:
     error_var = np.array([var * LEVEL_VAR / (LEVEL_VAR - var)])
     everywhere = RBF(np.full(d, 1e4), LEVEL_VAR)
     gp = GP.condition(everywhere, np.full((1, d), 0.5), level, error_var, prior_mean=level[0])
-    return LogPosterior(gp, _expected_error_var)
+    return LogPosterior(gp, expected_error_var)
 
 
 @dataclass(frozen=True)
@@ -137,12 +137,12 @@ class LogNoise(NoiseModel):
         """Fit kernel and prior mean to the targets at the mode, some times over."""
         data = _floored(data)
         prior = self.hyperprior(data.X.shape[1], data.typical)
-        found, (z, error_var) = previous, _gaussian_targets(data)
+        found, (z, error_var) = previous, gaussian_targets(data)
         first = previous is None and len(data.s2) <= MANY
         for _ in range(PASSES if first else 1):
             if found is not None:
                 K = found.kernel.among(data.X)[0]
-                g = self._mode(data, found, K, _gaussian_targets(data))
+                g = self._mode(data, found, K, gaussian_targets(data))
                 z, error_var = _targets(g, data)
             found = fit(Evidence(self.kernel, data.X, z, error_var, None, self.lam, prior), found)
         return found
@@ -176,13 +176,13 @@ class LogNoise(NoiseModel):
             return KnownPosterior(lambda X: np.full(len(X), level))
         data = _floored(data)
         K = hyper.kernel.among(data.X)[0]
-        targets = _gaussian_targets(data)
+        targets = gaussian_targets(data)
         gp, targets = self._laplace(data, hyper, K.copy(), targets)
         # Few degrees of freedom leave g a longer tail upwards, and its mode below its mean.
         # Taking E[exp(-g)] = exp(-mean + var / 2) for exp(-g) mends most of that.
         var = targets[1] - targets[1] ** 2 / gp.leave_one_out()[1]
         spread = replace(data, s2=data.s2 * np.exp(0.5 * np.clip(var, 0.0, WIDEST)))
-        return LogPosterior(self._laplace(spread, hyper, K, targets)[0], _expected_error_var)
+        return LogPosterior(self._laplace(spread, hyper, K, targets)[0], expected_error_var)
 
     def _laplace(
         self, data: SampleVariances, hyper: Hyperparameters, K: Array, start: tuple[Array, Array]
@@ -234,7 +234,7 @@ def _floored(data: SampleVariances) -> SampleVariances:
     return replace(data, s2=np.maximum(data.s2, max(data.floor, data.rounding)))
 
 
-def _gaussian_targets(data: SampleVariances) -> tuple[Array, Array]:
+def gaussian_targets(data: SampleVariances) -> tuple[Array, Array]:
     """Log s^2 less its mean, and its variance, for chi-squared s^2 about rho^2 = 1."""
     half = 0.5 * np.maximum(data.dof, 1.0)
     z = np.log(np.maximum(data.s2, data.floor)) - psi(half) + np.log(half)
@@ -254,7 +254,7 @@ def log_density(g: Array, data: SampleVariances) -> float:
     return -0.5 * float(data.dof @ (g + e))
 
 
-def _expected_error_var(count: Array | Index) -> Array:
+def expected_error_var(count: Array | Index) -> Array:
     """1 / W of ``count (m,)`` repeats that turn out as expected."""
     return 2.0 / (np.asarray(count, dtype=float) - 1.0)
 

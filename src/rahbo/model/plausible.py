@@ -20,7 +20,7 @@ import numpy as np
 from rahbo.errors import NumericalError
 from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
 from rahbo.model.hyperprior import NOISE_STD
-from rahbo.model.joint import MeanNoiseModel
+from rahbo.model.joint import MeanNoiseModel, noise_of_means, sample_variances, unseen
 from rahbo.model.kernels import Kernel
 from rahbo.model.noise import LogPosterior, log_density
 
@@ -57,7 +57,7 @@ def alternatives(model: MeanNoiseModel) -> tuple[Alternative, ...]:
     """
     if not isinstance(model.noise, LogPosterior) or not model.settings.noise.takes_residuals:
         return (Alternative(1.0, model),)
-    if not np.any(model.settings.unseen(model.observations.count)):
+    if not np.any(unseen(model.settings, model.observations.count)):
         return (Alternative(1.0, model),)
     known = _found.get(model)
     if known is None:
@@ -106,10 +106,10 @@ def _at_level(
     model: MeanNoiseModel, noise: LogPosterior, t: float, start: Hyperparameters, least: float
 ) -> _Level | None:
     """The model at level t; None if its log probability cannot reach ``least``."""
-    settings, units, told = model.settings, model.learned, model.observations
-    y = (told.mean - units.shift) / units.scale
+    settings, units, told = model.settings, model.units, model.observations
+    y = units.to_model(told.mean)
     prior = settings.outputs.hyperprior(told.X.shape[1], y)
-    data = settings.sample_variances(told, units.floor, units.scale)
+    data = sample_variances(settings, told, model.learned.floor, units)
     g = noise.centre(told.X) + t
     v = np.exp(g)
     if (
@@ -118,7 +118,7 @@ def _at_level(
         and v.min() > settings.max_noise_var / data.unit
     ):
         return None
-    noise_var = settings.noise_of_means(v, told.count, data)
+    noise_var = noise_of_means(settings, v, told.count, data)
     evidence = Evidence(settings.kernel, told.X, y, noise_var, None, settings.lam, prior)
     of_level = -0.5 * ((float(np.mean(g)) - prior.log_noise) / NOISE_STD) ** 2
     of_level += log_density(g[told.count > 1], data)

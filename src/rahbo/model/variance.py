@@ -14,10 +14,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from rahbo.arrays import Array, Index
-from rahbo.checks import is_number
 from rahbo.errors import DataError, SettingsError
 from rahbo.model.gp import GP, Hyperparameters
+from rahbo.numerics import Array, Index, is_number
 from rahbo.space import Space
 
 

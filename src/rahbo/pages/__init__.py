@@ -1,1 +1,21 @@
-"""Pages of a run for the browser: plain data of an `Optimizer`, and the HTML around it."""
+"""Pages in HTML: `report` on a run, `watch` one as it goes, and what both share."""
+
+from rahbo.pages.escape import shown, visible
+from rahbo.pages.history import history_of
+from rahbo.pages.report import record_of, report_page
+from rahbo.pages.watch import LOOPBACK, Live, Server
+from rahbo.pages.words import basis, certainty, listed
+
+__all__ = [
+    "LOOPBACK",
+    "Live",
+    "Server",
+    "basis",
+    "certainty",
+    "history_of",
+    "listed",
+    "record_of",
+    "report_page",
+    "shown",
+    "visible",
+]

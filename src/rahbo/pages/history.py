@@ -6,12 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rahbo.belief import valued
-from rahbo.ledger import observations_of
+from rahbo.numerics import one_blas_thread
 from rahbo.optimizer import Optimizer
-from rahbo.report.posterior import pessimistic_values
-from rahbo.risk import RiskMeasure
-from rahbo.threads import one_blas_thread
+from rahbo.trials import valued
 
 # Values and failures shown at most, and times at which the model is asked; each of those costs a
 # posterior, so there are fewer of them where posteriors are of many points.
@@ -39,10 +36,11 @@ class History:
     best: list[float]
 
 
-def history_of(optimizer: Optimizer, risk: RiskMeasure) -> History:
+def history_of(optimizer: Optimizer) -> History:
     """The history of a run, in the order of its trials.
 
-    The pessimistic values are those of the data up to then, with the hyperparameters of now.
+    The pessimistic values are those that the run had at the time, see
+    `Optimizer.snapshots_after`.
     """
     number, value, failed, spent = [], [], [], []
     n = 0
@@ -56,7 +54,7 @@ def history_of(optimizer: Optimizer, risk: RiskMeasure) -> History:
                 failed.append(n)
         if trial.values:
             spent.append(n)
-    best_at, best = _best(optimizer, risk, spent)
+    best_at, best = _best(optimizer, spent)
     shown = _some(len(number), MOST)
     return History(
         [number[i] for i in shown],
@@ -68,25 +66,19 @@ def history_of(optimizer: Optimizer, risk: RiskMeasure) -> History:
     )
 
 
-def _best(
-    optimizer: Optimizer, risk: RiskMeasure, spent: list[int]
-) -> tuple[list[int], list[float]]:
+def _best(optimizer: Optimizer, spent: list[int]) -> tuple[list[int], list[float]]:
     """The best pessimistic value after some of the rounds, which had ``spent`` evaluations."""
-    settings, rounds = optimizer.settings, valued(optimizer.trials)
-    learned, space = optimizer.model.learned, optimizer.settings.space
+    rounds = valued(optimizer.trials)
     times = int(np.clip(TIMES * (MANY / optimizer.observations.n) ** 2, FEWEST, TIMES))
+    shown = _some(len(rounds), times)
+    ends = [rounds[i].id + 1 for i in shown]
     at, best = [], []
     with one_blas_thread():
-        for i in _some(len(rounds), times):
-            observations = observations_of(rounds[: i + 1], settings.sign)
-            legal = space.is_valid(observations.X)
-            if not legal.any():
-                continue
-            model = settings.model.condition(observations, learned)
-            bound = settings.strategy.report_bound(model, risk)
-            worst = pessimistic_values(bound, observations.X[legal])[2]
-            at.append(spent[i])
-            best.append(float(settings.sign * np.max(worst)))
+        past = optimizer.snapshots_after(ends)
+        for i, known in zip(shown, past, strict=True):
+            if known.legal.any():
+                at.append(spent[i])
+                best.append(float(optimizer.settings.sign * np.max(known.pessimistic[known.legal])))
     return at, best
 
 

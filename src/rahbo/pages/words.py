@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rahbo.codec import describe
+from rahbo.analysis import SCORES, Interval, Recommendation, short
+from rahbo.journal import describe
 from rahbo.optimizer import Optimizer
-from rahbo.report.recommendation import Interval, Recommendation, short
-from rahbo.report.rules import SCORES
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.special import bdtr, ndtr, ndtri
 
-from rahbo.arrays import Array
 from rahbo.errors import NotReadyError
+from rahbo.numerics import Array
 from rahbo.optimizer import Optimizer
 from rahbo.plots.style import BELIEF, DATA, INK
 
@@ -54,9 +54,10 @@ def left_out(optimizer: Optimizer) -> LeftOut:
     if observations.n < 2:
         raise NotReadyError("left_out() needs two points that were told. Evaluate another one.")
     residual, var = model.mean.leave_one_out()
-    sign, scale = optimizer.settings.sign, model.learned.scale
-    measured = sign * observations.mean
-    return LeftOut(measured, measured - sign * scale * residual, scale * np.sqrt(var))
+    units = model.units
+    predicted = units.to_user(units.to_model(observations.mean) - residual)
+    measured = observations.sign * observations.mean
+    return LeftOut(measured, predicted, units.std_to_user(np.sqrt(var)))
 
 
 def draw_left_out(record: LeftOut, ax: Axes) -> Axes:

@@ -17,8 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from rahbo.arrays import Array
 from rahbo.errors import SettingsError, SpaceError
+from rahbo.numerics import Array
 from rahbo.optimizer import Optimizer
 from rahbo.plots.inputs import (
     Input,
@@ -43,7 +43,7 @@ from rahbo.plots.style import (
 )
 from rahbo.space import Candidates, Categorical
 
-Curve = Callable[[Array], Array]
+Truth = Callable[[Array], Array]
 
 WRAP = 4
 # What is far from a slice is faint, not hidden.
@@ -181,7 +181,7 @@ def fit_slice(optimizer: Optimizer, name: str, *, at: Params | None = None, n: i
     )
 
 
-def draw_fit_1d(fit: Fit1D, ax: Axes, *, truth: Curve | None = None) -> Axes:
+def draw_fit_1d(fit: Fit1D, ax: Axes, *, truth: Truth | None = None) -> Axes:
     """Draw the mean: every repeat, the posterior with its band, the points chosen and reported.
 
     Args:
@@ -197,7 +197,7 @@ def draw_fit_1d(fit: Fit1D, ax: Axes, *, truth: Curve | None = None) -> Axes:
     return _label(fit, ax, "value")
 
 
-def draw_noise_1d(fit: Fit1D, ax: Axes, *, truth: Curve | None = None) -> Axes:
+def draw_noise_1d(fit: Fit1D, ax: Axes, *, truth: Truth | None = None) -> Axes:
     """Draw the noise variance: sample variances, the posterior with its band, the reported point.
 
     Args:
@@ -212,7 +212,7 @@ def draw_noise_1d(fit: Fit1D, ax: Axes, *, truth: Curve | None = None) -> Axes:
     return _label(fit, ax, "noise variance")
 
 
-def draw_noise_std_1d(fit: Fit1D, ax: Axes, *, truth: Curve | None = None) -> Axes:
+def draw_noise_std_1d(fit: Fit1D, ax: Axes, *, truth: Truth | None = None) -> Axes:
     """Draw the noise std, in the unit of the values: else as `draw_noise_1d`.
 
     Args:
@@ -231,7 +231,7 @@ def draw_noise_std_1d(fit: Fit1D, ax: Axes, *, truth: Curve | None = None) -> Ax
 
 
 def figure_of_fits(
-    fits: Mapping[str, Fit1D], *, mean: Curve | None = None, noise_var: Curve | None = None
+    fits: Mapping[str, Fit1D], *, mean: Truth | None = None, noise_var: Truth | None = None
 ) -> Figure:
     """Draw runs side by side: the mean above, the noise variance below.
 
@@ -309,7 +309,7 @@ def _draw_belief(fit: Fit1D, ax: Axes, centre: Array, lower: Array, upper: Array
     ax.plot(fit.x, centre, color=BELIEF, linewidth=1.8, zorder=3, label="posterior")
 
 
-def _draw_truth(fit: Fit1D, ax: Axes, truth: Curve | None) -> None:
+def _draw_truth(fit: Fit1D, ax: Axes, truth: Truth | None) -> None:
     if truth is not None:
         ax.plot(fit.x, truth(fit.x), "--", color=TRUTH, linewidth=1.4, zorder=4, label="truth")
 

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from rahbo.arrays import Array
-from rahbo.model.gp import GP
+from rahbo.model import GP
+from rahbo.numerics import Array, FixedStream, fixed_generator, one_blas_thread
 from rahbo.optimizer import Optimizer
 from rahbo.plots.inputs import check_size, inputs_of
 from rahbo.plots.style import BELIEF, CHOSEN, fitting
-from rahbo.threads import one_blas_thread
 
-SEED = 2111
 CHUNK = 1024
 # Variance below this share of the square is rounding.
 FLAT = 1e-12
@@ -66,7 +64,7 @@ def sensitivity(optimizer: Optimizer, *, n: int = 1024) -> Sensitivity:
     names = tuple(inputs_of(optimizer))
     check_size("sensitivity(n)", n)
     space, model, p = optimizer.settings.space, optimizer.model, len(names)
-    sobol = qmc.Sobol(2 * p, scramble=True, rng=np.random.default_rng(SEED))
+    sobol = qmc.Sobol(2 * p, scramble=True, rng=fixed_generator(FixedStream.INFLUENCE))
     # A whole power of 2 is what keeps the sequence balanced.
     both = sobol.random_base2(int(np.ceil(np.log2(n))))[:n]
     U, other = both[:, :p], both[:, p:]

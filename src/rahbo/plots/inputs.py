@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axis import Axis, XAxis
 
-from rahbo.arrays import Array, Mask
-from rahbo.checks import is_whole
+from rahbo.analysis import Prediction
 from rahbo.errors import SettingsError, SpaceError
-from rahbo.model.kernels import Kernel
+from rahbo.model import Kernel
+from rahbo.numerics import Array, Mask, is_whole
 from rahbo.optimizer import Optimizer
 from rahbo.plots.style import fitting
-from rahbo.report.recommendation import Prediction
 from rahbo.space import Candidates, Categorical, Float, Int
 
 Params = Mapping[str, Any]

@@ -13,13 +13,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from rahbo.arrays import Array, Index, Mask
+from rahbo.analysis import Prediction, short
 from rahbo.errors import SettingsError
-from rahbo.ledger import outcomes_of
+from rahbo.numerics import Array, Index, Mask
 from rahbo.optimizer import Optimizer
 from rahbo.plots.inputs import Params, shown_point
 from rahbo.plots.style import BELIEF, CHOSEN, DATA, INK, REPORT, fitting, interval_label
-from rahbo.report.recommendation import Prediction, short
+from rahbo.trials import outcomes_of
 
 # How much farther from the best than nine points of ten a mean may be and still be shown in place.
 FAR = 1.5

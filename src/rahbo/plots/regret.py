@@ -11,10 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from rahbo.arrays import Array
-from rahbo.experiments.metrics import Band, Runs
-from rahbo.experiments.records import Store
-from rahbo.experiments.spec import TITLES, Experiment
+from rahbo.experiments import TITLES, Band, Experiment, Runs, Store
+from rahbo.numerics import Array
 from rahbo.plots.style import COLORS, DASHES, legend_below, panels, styled
 from rahbo.risk import MeanVariance
 

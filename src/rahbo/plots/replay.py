@@ -13,19 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from rahbo.arrays import Array
-from rahbo.belief import believed_after
-from rahbo.checks import is_whole
+from rahbo.analysis import LEVEL, Prediction, choose, predict
 from rahbo.errors import NotReadyError, SettingsError
-from rahbo.experiments.metrics import Band
+from rahbo.experiments import Band
+from rahbo.numerics import Array, is_whole, one_blas_thread
 from rahbo.optimizer import Optimizer
 from rahbo.plots.inputs import Params
 from rahbo.plots.regret import Curve, draw_log_curves
 from rahbo.plots.style import BELIEF, COLORS, DASHES, GREY, interval_label
-from rahbo.report.posterior import LEVEL, pessimistic_values
-from rahbo.report.recommendation import Prediction, predict
-from rahbo.report.rules import choose
-from rahbo.threads import one_blas_thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +65,9 @@ def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
     """
     if not is_whole(marks) or marks < 1:
         raise SettingsError(f"progress(marks) needs a whole number >= 1, got {marks!r}.")
-    trials, settings, space = optimizer.trials, optimizer.settings, optimizer.space
-    _ = optimizer.model  # learns what is not learned yet
+    trials, sign, space = optimizer.trials, optimizer.settings.sign, optimizer.space
+    if not trials:
+        raise NotReadyError("Nothing has been told yet. Call ask() and tell() first.")
     legal = space.is_valid(np.array([t.x for t in trials])) & [bool(t.values) for t in trials]
     if not legal.any():
         raise NotReadyError("progress() needs a point that was told and satisfies valid=.")
@@ -79,25 +75,16 @@ def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
     ends = np.unique(np.linspace(len(trials), start, marks).astype(int)).tolist()
     found = []
     with one_blas_thread():
-        for observations, model in believed_after(trials, settings, optimizer._fits, ends):
-            bound = settings.strategy.report_bound(model, settings.risk)
-            i = choose(
-                "pessimistic",
-                observations,
-                bound=pessimistic_values(bound, observations.X)[2],
-                own_bound=np.full(observations.n, np.nan),
-                risk=settings.risk,
-                legal=space.is_valid(observations.X),
-            )
-            x = observations.X[i]
-            (there,) = predict(bound, settings.risk, x[None], [space.decode(x)], LEVEL)
-            found.append(there if settings.sign > 0 else there.negated())
+        for known in optimizer.snapshots_after(ends):
+            x = known.observations.X[choose("pessimistic", known)]
+            (there,) = predict(known.bound, known.risk, x[None], [space.decode(x)], LEVEL)
+            found.append(there if sign > 0 else there.negated())
     spent = np.cumsum([len(t.values) + len(t.failures) for t in trials])
     first = next((i for i, t in enumerate(trials) if t.source == "strategy"), None)
     return Progress(
         evaluations=np.array([float(spent[end - 1]) for end in ends]),
         reported=tuple(found),
-        minimised=settings.sign < 0,
+        minimised=sign < 0,
         design_end=None if first is None else int(spent[first - 1]) if first else 0,
     )
 

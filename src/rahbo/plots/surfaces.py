@@ -14,9 +14,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rahbo.arrays import Array, Index
+from rahbo import policy as acq
 from rahbo.errors import SettingsError
-from rahbo.model.joint import MeanNoiseModel
+from rahbo.model import MeanNoiseModel
+from rahbo.numerics import Array, Index
 from rahbo.optimizer import Optimizer
 from rahbo.plots.inputs import (
     Input,
@@ -28,9 +29,7 @@ from rahbo.plots.inputs import (
     shown_point,
 )
 from rahbo.plots.style import FIELD, INK, REPORT, legend_below, panels, styled
-from rahbo.policy import acquisition as acq
-from rahbo.policy.search import values
-from rahbo.policy.strategies import GPUCB, RahboUS
+from rahbo.policy import GPUCB, RahboUS, values
 from rahbo.risk import MeanVariance
 
 # What is far from a plane is faint, not hidden.
@@ -168,8 +167,7 @@ def _acquisition(optimizer: Optimizer, X: Array) -> tuple[Array, str]:
         bound = acq.optimistic_at_mean_noise(model, risk)
     elif isinstance(strategy, GPUCB):
         bound, called = acq.optimistic(model, MeanVariance(0.0)), "optimistic mean"
-    units = model.learned
-    return optimizer.settings.sign * (units.shift + units.scale * values(bound, X)), called
+    return model.units.to_user(values(bound, X)), called
 
 
 def _model_for_asking(optimizer: Optimizer) -> MeanNoiseModel:

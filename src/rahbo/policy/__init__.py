@@ -1,1 +1,79 @@
-"""What to try next: design, acquisition, search, strategies."""
+"""What to try next: designs, acquisitions, the search for their maximum, repeats and strategies."""
+
+from rahbo.policy.acquisition import (
+    Acquisition,
+    NoiseUncertainty,
+    RiskBound,
+    central,
+    optimistic,
+    optimistic_at_mean_noise,
+    pessimistic,
+    pessimistic_at_mean_noise,
+    pessimistic_values,
+)
+from rahbo.policy.confirmation import Contest, share_of
+from rahbo.policy.design import initial_design
+from rahbo.policy.feasibility import Success
+from rahbo.policy.proposal import (
+    PolicySettings,
+    Proposal,
+    contest_between,
+    propose,
+    propose_design,
+    with_pending,
+)
+from rahbo.policy.repeats import (
+    CONFIRMED,
+    NEGLIGIBLE,
+    Adaptive,
+    Fixed,
+    Folds,
+    Repeats,
+    as_repeats,
+    is_quiet,
+)
+from rahbo.policy.search import Domain, in_chunks, is_listed, maximise, values, whole_domain
+from rahbo.policy.strategies import GPUCB, Rahbo, RahboUS, RandomSearch, Situation, Strategy, TopTwo
+
+__all__ = [
+    "CONFIRMED",
+    "GPUCB",
+    "NEGLIGIBLE",
+    "Acquisition",
+    "Adaptive",
+    "Contest",
+    "Domain",
+    "Fixed",
+    "Folds",
+    "NoiseUncertainty",
+    "PolicySettings",
+    "Proposal",
+    "Rahbo",
+    "RahboUS",
+    "RandomSearch",
+    "Repeats",
+    "RiskBound",
+    "Situation",
+    "Strategy",
+    "Success",
+    "TopTwo",
+    "as_repeats",
+    "central",
+    "contest_between",
+    "in_chunks",
+    "initial_design",
+    "is_listed",
+    "is_quiet",
+    "maximise",
+    "optimistic",
+    "optimistic_at_mean_noise",
+    "pessimistic",
+    "pessimistic_at_mean_noise",
+    "pessimistic_values",
+    "propose",
+    "propose_design",
+    "share_of",
+    "values",
+    "whole_domain",
+    "with_pending",
+]

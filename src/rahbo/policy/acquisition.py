@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rahbo.arrays import Array
-from rahbo.model.joint import MeanNoiseModel
-from rahbo.model.noise import NoisePosterior
+from rahbo.model import MeanNoiseModel, NoisePosterior
+from rahbo.numerics import Array
 from rahbo.risk import RiskMeasure
 
 
@@ -137,6 +136,18 @@ def pessimistic_at_mean_noise(model: MeanNoiseModel, risk: RiskMeasure) -> RiskB
     return _bound(model, risk, -model.beta, 0.0)
 
 
+def pessimistic_values(bound: RiskBound, X: Array) -> tuple[Array, Array, Array]:
+    """The ends by which a strategy reports, and its pessimistic value there, each ``(m,)``.
+
+    The mean and the noise variance at ``X (m, d)`` that the bound combines, and its value, in
+    user units and the sense of maximisation. The noise variance is at least the smallest there is.
+    """
+    model, units = bound.model, bound.model.units
+    mu, sigma = model.mean.predict(X)
+    f = mu + bound.z_f * sigma
+    v = np.maximum(model.noise.variance(X, bound.z_noise), model.min_noise_var)
+    return units.to_outcome(f), units.var_to_user(v), units.to_outcome(bound.risk.value(f, v))
+
+
 def _bound(model: MeanNoiseModel, risk: RiskMeasure, z_f: float, z_noise: float) -> RiskBound:
-    units = model.learned
-    return RiskBound(model, risk.standardised(units.shift, units.scale), z_f, z_noise)
+    return RiskBound(model, model.units.risk_to_model(risk), z_f, z_noise)

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rahbo.arrays import Array, Index
-from rahbo.checks import is_whole
 from rahbo.errors import SettingsError
+from rahbo.numerics import Array, Index, is_whole
 from rahbo.policy.repeats import CONFIRMED
 
 # The share of a budget that is kept for confirmation, and the budget from which on it is. At 30

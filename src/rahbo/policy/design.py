@@ -6,8 +6,8 @@ from collections.abc import Set
 
 import numpy as np
 
-from rahbo.arrays import Array
 from rahbo.errors import SpaceError
+from rahbo.numerics import Array, Stream, generator
 from rahbo.space import Space
 
 # Points tried before a predicate that nothing satisfies is reported.
@@ -26,7 +26,7 @@ def initial_design(space: Space, n: int, seed: int) -> Array:
     wanted = int(min(n, space.size))
     tries = max(8, 1 << int(np.ceil(np.log2(max(wanted, 1)))))
     while True:
-        sobol = qmc.Sobol(space.n_uniform, scramble=True, rng=np.random.default_rng([seed, 0]))
+        sobol = qmc.Sobol(space.n_uniform, scramble=True, rng=generator(seed, Stream.DESIGN))
         X = space.from_uniform(sobol.random(tries))
         X = X[np.sort(np.unique(X, axis=0, return_index=True)[1])]
         X = X[space.is_valid(X)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rahbo.arrays import Array, Mask
-from rahbo.model.joint import MeanNoiseModel
-from rahbo.observations import Observations
+from rahbo.model import MeanNoiseModel
+from rahbo.numerics import Array, Mask
 from rahbo.policy import acquisition as acq
 from rahbo.policy.search import values
 from rahbo.risk import RiskMeasure
+from rahbo.trials import Observations
 
 # From so many standard deviations of the noise on, a value is too good for noise.
 TOO_GOOD = 2.0
@@ -29,7 +29,7 @@ def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeas
     if not observations.any_single:
         return observations.X[:0]
     single = observations.count == 1
-    X, y = observations.X[single], _outputs(observations, model)[single]
+    X, y = observations.X[single], model.units.to_model(observations.mean)[single]
     noise = model.noise_by_repeats(observations)
     noise_var = np.maximum(noise.variance(X), model.min_noise_var)
     doubted: Mask = model.mean.residuals[single] > TOO_GOOD * np.sqrt(noise_var)
@@ -47,12 +47,7 @@ def knows_nothing(observations: Observations, model: MeanNoiseModel) -> bool:
 
     log p(y) - max_c log N(y; c, Sigma) < 5
     """
-    y, noise_var = _outputs(observations, model), model.mean.noise_var
+    y, noise_var = model.units.to_model(observations.mean), model.mean.noise_var
     residual = y - np.average(y, weights=1.0 / noise_var)
     constant = -0.5 * float(np.sum(residual**2 / noise_var + np.log(2.0 * np.pi * noise_var)))
     return model.mean.log_likelihood - constant < FAINT
-
-
-def _outputs(observations: Observations, model: MeanNoiseModel) -> Array:
-    """The sample means in the model's units, ``(n,)``."""
-    return np.asarray((observations.mean - model.learned.shift) / model.learned.scale)

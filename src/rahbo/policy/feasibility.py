@@ -14,10 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rahbo.arrays import Array, Index
-from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
-from rahbo.model.hyperprior import Hyperprior
-from rahbo.model.kernels import Matern52
+from rahbo.model import GP, Evidence, Hyperparameters, Hyperprior, Matern52, Units, fit
+from rahbo.numerics import Array, Index
 from rahbo.policy.acquisition import Acquisition
 
 # The least noise of a share, in its standardised units: borders are seldom smooth.
@@ -34,14 +32,12 @@ class Success:
     """The chance of success at any point.
 
     Attributes:
-        gp: Of the standardised shares.
-        shift: The mean share.
-        scale: The standard deviation of the shares.
+        gp: The GP of the standardised shares.
+        units: How its numbers become shares.
     """
 
     gp: GP
-    shift: float
-    scale: float
+    units: Units
 
     @classmethod
     def learn(cls, X: Array, values: Index, failures: Index) -> Success | None:
@@ -50,23 +46,23 @@ class Success:
             return None
         count = values + failures
         share = values / count
-        shift, scale = float(share.mean()), float(share.std()) or 1.0
-        y, floor = (share - shift) / scale, np.full(len(X), FLOOR)
+        units = Units(float(share.mean()), float(share.std()) or 1.0)
+        y, floor = units.to_model(share), np.full(len(X), FLOOR)
         found = _fit(Evidence(Matern52, X, y, floor, 1.0 / count, 1.0, _prior(X.shape[1])))
         noise_var = floor + found.noise_scale / count
         gp = GP.condition(found.kernel, X, y, noise_var, prior_mean=found.prior_mean)
-        return cls(gp, shift, scale)
+        return cls(gp, units)
 
     def chance(self, X: Array) -> Array:
         """The chance of success ``(m,)`` at ``X (m, d)``."""
-        return np.clip(self.shift + self.scale * self.gp.predict_mean(X), 0.0, 1.0)
+        return np.clip(self.units.to_outcome(self.gp.predict_mean(X)), 0.0, 1.0)
 
     def chance_with_gradient(self, X: Array) -> tuple[Array, Array]:
         """The chance of success ``(m,)`` and its gradients ``(m, d)``."""
         mu, _, d_mu, _ = self.gp.predict_with_gradient(X)
-        p = self.shift + self.scale * mu
+        p = self.units.to_outcome(mu)
         inside = (p > 0.0) & (p < 1.0)
-        return np.clip(p, 0.0, 1.0), np.where(inside[:, None], self.scale * d_mu, 0.0)
+        return np.clip(p, 0.0, 1.0), np.where(inside[:, None], self.units.std_to_user(d_mu), 0.0)
 
 
 def _prior(d: int) -> Hyperprior:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rahbo.arrays import Array
-from rahbo.checks import is_number, is_whole
 from rahbo.errors import SettingsError
-from rahbo.model.joint import MeanNoiseModel
-from rahbo.observations import Observations
+from rahbo.model import MeanNoiseModel
+from rahbo.numerics import Array, is_number, is_whole
+from rahbo.trials import Observations
 
 # Repeats that agree to this share of the spread, at so many points, show no noise worth learning.
 NEGLIGIBLE, QUIET_POINTS = 0.01, 4

@@ -7,17 +7,17 @@ parameters by trying their neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rahbo.arrays import Array, Index, Mask
 from rahbo.errors import ExhaustedError, SpaceError
+from rahbo.numerics import Array, Index, Mask, quasi_newton
 from rahbo.policy.acquisition import Acquisition, RiskBound
 from rahbo.policy.feasibility import Hoped, Success
-from rahbo.quasinewton import minimize
 from rahbo.space import Candidates, Space
+from rahbo.trials import Observations, Trial, outcomes_of
 
 ENUMERATE = 4096  # finite spaces up to this size are searched exhaustively
 SAMPLES = 320  # uniform samples of a larger space
@@ -73,9 +73,19 @@ class Domain:
         return np.array([x.tobytes() not in self.excluded for x in X], dtype=bool)
 
 
+def whole_domain(space: Space, trials: Iterable[Trial], observations: Observations) -> Domain:
+    """Return where the best setting may lie, points that have all their repeats included.
+
+    Once an evaluation has failed, the domain knows the chance of success: a setting that cannot be
+    evaluated is not a rival.
+    """
+    success = Success.learn(*outcomes_of(trials))
+    return Domain(space, observations.best_first(), frozenset(), success)
+
+
 def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator) -> Array:
     """The legal point ``(d,)`` with the largest acquisition value found."""
-    X = domain.listed() if _is_listed(domain.space) else _samples(domain, rng)
+    X = domain.listed() if is_listed(domain.space) else _samples(domain, rng)
     return _best_from(acquisition, domain, X, values(acquisition, X), rng)
 
 
@@ -86,7 +96,7 @@ def maximise_widened(
 
     A list is predicted once for all of them; a large space is sampled anew.
     """
-    listed = _is_listed(domain.space)
+    listed = is_listed(domain.space)
     if listed:
         X = domain.listed()
         F = in_chunks(lambda some: bound.values_widened(some, widths), X)
@@ -103,7 +113,7 @@ def _best_from(
         acquisition = Hoped(acquisition, domain.success, float(F.min()))
         F = acquisition.weighed(in_chunks(domain.success.chance, X), F)
     space = domain.space
-    if _is_listed(space):
+    if is_listed(space):
         return np.asarray(X[int(np.argmax(F))])
     spread = float(np.max(F) - np.median(F)) or 1.0
     effort = _effort(space)
@@ -173,8 +183,8 @@ def in_chunks(function: Callable[[Array], Array], X: Array) -> Array:
     return np.concatenate([function(piece) for piece in pieces], axis=-1)
 
 
-def _is_listed(space: Space) -> bool:
-    """Whether a search looks at every point."""
+def is_listed(space: Space) -> bool:
+    """Whether a space is a list, or finite and small enough for a search to look at every point."""
     return space.size <= ENUMERATE or isinstance(space.spec, Candidates)
 
 
@@ -245,7 +255,7 @@ class _Climb:
                 value = np.where(self.domain.allowed(points), value, -np.inf)
             return -value / self.spread, -gradient / self.spread
 
-        found = minimize(
+        found = quasi_newton(
             descend,
             X,
             np.zeros(X.shape[1]),

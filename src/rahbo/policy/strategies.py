@@ -12,11 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rahbo.arrays import Array
-from rahbo.checks import is_number, is_whole
 from rahbo.errors import SettingsError
-from rahbo.model.joint import MeanNoiseModel
-from rahbo.observations import Observations
+from rahbo.model import MeanNoiseModel
+from rahbo.numerics import Array, is_number, is_whole
 from rahbo.policy import acquisition as acq
 from rahbo.policy.doubt import knows_nothing, unbelieved
 from rahbo.policy.search import (
@@ -28,6 +26,7 @@ from rahbo.policy.search import (
     random_point,
 )
 from rahbo.risk import MeanVariance, RiskMeasure
+from rahbo.trials import Observations
 
 # How much wider the bounds are that look for a challenger.
 WIDER = (2.0, 4.0)

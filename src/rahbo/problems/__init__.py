@@ -10,11 +10,13 @@ from rahbo.problems.forest import forest
 from rahbo.problems.larger import hartmann6, ridge10
 from rahbo.problems.newsvendor import newsvendor
 from rahbo.problems.synthetic import branin, sine
+from rahbo.problems.timeline import Timeline, timeline
 
 __all__ = [
     "Optimum",
     "Problem",
     "Tabulated",
+    "Timeline",
     "branin",
     "euxfel",
     "fel",
@@ -23,4 +25,5 @@ __all__ = [
     "newsvendor",
     "ridge10",
     "sine",
+    "timeline",
 ]

@@ -19,8 +19,8 @@ import numpy as np
 from scipy.ndimage import maximum_filter
 from scipy.optimize import minimize
 
-from rahbo.arrays import Array
 from rahbo.errors import DataError
+from rahbo.numerics import Array
 from rahbo.risk import RiskMeasure
 from rahbo.space import Float, Int, Space
 

@@ -34,8 +34,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from rahbo.arrays import Array
 from rahbo.errors import DataError, SettingsError
+from rahbo.numerics import Array
 from rahbo.problems.base import Problem
 from rahbo.space import Float
 

@@ -29,8 +29,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rahbo.arrays import Array
 from rahbo.errors import DataError, NotReadyError
+from rahbo.numerics import Array
 from rahbo.problems.base import Optimum, Tabulated
 from rahbo.risk import RiskMeasure
 from rahbo.space import Int

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from rahbo.arrays import Array
+from rahbo.numerics import Array
 from rahbo.problems.base import Problem
 from rahbo.problems.synthetic import check_scale, named
 from rahbo.space import Float

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from rahbo.arrays import Array
 from rahbo.errors import SettingsError
+from rahbo.numerics import Array
 from rahbo.problems.base import Problem
 from rahbo.space import Float
 

@@ -15,11 +15,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rahbo.arrays import Array
 from rahbo.errors import SettingsError
-from rahbo.model.confidence import lemma1_beta
-from rahbo.model.kernels import Kernel
-from rahbo.model.noise import sample_variance_var
+from rahbo.model import Kernel, lemma1_beta, sample_variance_var
+from rahbo.numerics import Array
 from rahbo.theory.gain import greedy_information_gain
 
 

@@ -15,11 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rahbo.arrays import Array, Index
-from rahbo.checks import is_whole
 from rahbo.errors import SettingsError
-from rahbo.model.gp import GP
-from rahbo.model.kernels import Kernel
+from rahbo.model import GP, Kernel
+from rahbo.numerics import Array, Index, is_whole
 
 # Greedy maximisation of a monotone submodular function reaches this share of the maximum.
 GREEDY_SHARE = 1.0 - 1.0 / math.e

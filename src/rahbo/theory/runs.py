@@ -11,16 +11,21 @@ from functools import cached_property
 
 import numpy as np
 
-from rahbo.arrays import Array, Index, Mask
 from rahbo.errors import DataError, NotReadyError, SettingsError
-from rahbo.ledger import Trial, observations_of
-from rahbo.model.confidence import Confidence, Lemma1Beta, lemma1_beta
-from rahbo.model.joint import MeanNoiseModel, Raw
-from rahbo.model.kernels import Kernel
-from rahbo.model.noise import CubeNoise, DirectNoise, DirectPosterior
+from rahbo.model import (
+    Confidence,
+    CubeNoise,
+    DirectNoise,
+    DirectPosterior,
+    Kernel,
+    Lemma1Beta,
+    MeanNoiseModel,
+    Raw,
+    lemma1_beta,
+)
+from rahbo.numerics import Array, Index, Mask
 from rahbo.optimizer import Optimizer
-from rahbo.policy.repeats import Fixed
-from rahbo.policy.strategies import Rahbo
+from rahbo.policy import Fixed, Rahbo
 from rahbo.risk import MeanVariance
 from rahbo.settings import Settings
 from rahbo.theory.bounds import (
@@ -32,6 +37,7 @@ from rahbo.theory.bounds import (
     theorem1_bound,
 )
 from rahbo.theory.gain import information_gain, information_gain_terms
+from rahbo.trials import Trial, observations_of
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from rahbo.integrations.botorch import HeteroscedasticSingleTaskGP
-from rahbo.model.joint import MeanNoiseModel, ModelSettings
-from rahbo.observations import Observations
+from rahbo.model import MeanNoiseModel, ModelSettings, condition, learn
+from rahbo.trials import Observations
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Case:
 
     @property
     def shift(self):
-        return self.core.learned.shift
+        return self.core.learned.units.shift
 
     @property
     def scale(self):
-        return self.core.learned.scale
+        return self.core.learned.units.scale
 
     @property
     def batch(self):
@@ -51,7 +51,7 @@ def seen_by_both(train_X, train_Y, settings=None, m=20):
     X, y = train_X.numpy(), train_Y.numpy()
     settings = settings or ModelSettings()
     observations = Observations.from_rounds(list(X), y.tolist())
-    core = settings.condition(observations, settings.learn(observations))
+    core = condition(settings, observations, learn(settings, observations))
     model = HeteroscedasticSingleTaskGP(train_X, train_Y, settings=settings)
     Z = np.random.default_rng(99).random((m, X.shape[1]))
     # Where there are data, too.

@@ -13,8 +13,7 @@ from botorch.optim import optimize_acqf
 from rahbo import ExpectedShortfall, MeanStd, MeanVariance, Quantile
 from rahbo.errors import RahboError, SettingsError
 from rahbo.integrations.botorch import OptimisticRisk, PessimisticRisk, RiskBound, from_log
-from rahbo.model.joint import ModelSettings, Raw
-from rahbo.model.noise import DirectNoise, LogNoise
+from rahbo.model import DirectNoise, LogNoise, ModelSettings, Raw
 from rahbo.policy import acquisition
 from rahbo.risk import RiskMeasure
 

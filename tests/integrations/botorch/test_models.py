@@ -23,9 +23,17 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from rahbo import MeanStd
 from rahbo.errors import DataError, SettingsError
 from rahbo.integrations.botorch import HeteroscedasticSingleTaskGP, OptimisticRisk
-from rahbo.model.joint import ModelSettings, Raw
-from rahbo.model.kernels import RBF, Linear, Matern32, Matern52
-from rahbo.model.noise import DirectNoise, KnownNoise, LogNoise
+from rahbo.model import (
+    RBF,
+    DirectNoise,
+    KnownNoise,
+    Linear,
+    LogNoise,
+    Matern32,
+    Matern52,
+    ModelSettings,
+    Raw,
+)
 
 UNIT = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
 same = torch.testing.assert_close

@@ -78,7 +78,6 @@ def test_repeats_complete_though_a_worker_is_killed() -> None:
     # A point gets one more where two workers choose at the same moment, as they seldom do.
     assert given.total() <= REPEATS * len(given) + 4
     assert best.params["x"] in given
-    assert abs(best.params["x"] - 0.5) < 0.2
 
 
 def run(url: str, study: optuna.Study) -> None:

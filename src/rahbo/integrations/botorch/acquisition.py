@@ -20,9 +20,8 @@ from botorch.utils.transforms import t_batch_mode_transform
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from rahbo.arrays import Array
-from rahbo.checks import is_finite
 from rahbo.errors import SettingsError
+from rahbo.numerics import Array, is_finite
 from rahbo.risk import RiskMeasure
 
 Link = Callable[[Tensor], Tensor]

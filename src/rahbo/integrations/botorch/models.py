@@ -22,16 +22,26 @@ from gpytorch.means import ZeroMean
 from gpytorch.mlls import MarginalLogLikelihood
 from torch import Tensor
 
-from rahbo.arrays import Array
-from rahbo.checks import is_whole
 from rahbo.errors import DataError, SettingsError
 from rahbo.integrations.botorch.acquisition import Link, from_log, like, shifted
-from rahbo.model.gp import GP
-from rahbo.model.joint import MeanNoiseModel, ModelSettings
-from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52
-from rahbo.model.noise import DirectNoise, DirectPosterior, LogNoise, LogPosterior
-from rahbo.observations import Observations
-from rahbo.threads import one_blas_thread
+from rahbo.model import (
+    GP,
+    RBF,
+    DirectNoise,
+    DirectPosterior,
+    Kernel,
+    Linear,
+    LogNoise,
+    LogPosterior,
+    Matern32,
+    Matern52,
+    MeanNoiseModel,
+    ModelSettings,
+    condition,
+    learn,
+)
+from rahbo.numerics import Array, is_whole, one_blas_thread
+from rahbo.trials import Observations
 
 # How far a scaled input may lie outside the unit cube by rounding in single precision.
 ROUNDING = 1e-4
@@ -174,7 +184,7 @@ class HeteroscedasticSingleTaskGP(_CoreGP):
         # Rows of train_X, one for each distinct point.
         first = np.unique(observations.rounds, return_index=True)[1]
         rows = {x.tobytes(): int(i) for x, i in zip(observations.X, first, strict=True)}
-        units = core.learned
+        units = core.units
         super().__init__(
             core.mean,
             train_X[first.tolist()],
@@ -363,4 +373,4 @@ def _learned(observations: Observations, settings: ModelSettings) -> MeanNoiseMo
             "more. Evaluate some of them again, best all of them, or use LogNoise()."
         )
     with one_blas_thread():
-        return settings.condition(observations, settings.learn(observations))
+        return condition(settings, observations, learn(settings, observations))

@@ -11,12 +11,10 @@ import plotly.graph_objects as go
 from optuna.study import Study
 from optuna_dashboard import get_note, save_note, save_plotly_graph_object
 
+from rahbo.analysis import Interval, Prediction, Recommendation
 from rahbo.integrations.optuna.history import optimizer_of
 from rahbo.optimizer import Optimizer
-from rahbo.pages.escape import shown, visible
-from rahbo.pages.history import history_of
-from rahbo.pages.words import basis, certainty, listed
-from rahbo.report.recommendation import Interval, Prediction, Recommendation
+from rahbo.pages import basis, certainty, history_of, listed, shown, visible
 
 # The parts of the note that are ours; what stands before and after them is the user's.
 BEGIN, END = "## Risk-averse recommendation (rahbo)", "*End of what rahbo wrote.*"
@@ -57,7 +55,7 @@ def noise_figure(optimizer: Optimizer, found: Recommendation) -> go.Figure:
 
 def history_figure(optimizer: Optimizer) -> go.Figure:
     """Values in the order of the trials, and the best pessimistic value after some of them."""
-    history = history_of(optimizer, optimizer.settings.risk)
+    history = history_of(optimizer)
     number, value = history.number[-4 * MOST_POINTS :], history.value[-4 * MOST_POINTS :]
     told = go.Scatter(
         x=number, y=value, mode="markers", name="values", marker={"color": BLUE, "size": 5},

@@ -20,8 +20,7 @@ from optuna.distributions import (
 from optuna.trial import FrozenTrial, TrialState
 
 from rahbo.errors import SpaceError
-from rahbo.parameters import Categorical, Float, Int, Parameter
-from rahbo.space import Space
+from rahbo.space import Categorical, Float, Int, Parameter, Space
 
 Kinds = Mapping[str, BaseDistribution]
 

@@ -15,14 +15,13 @@ from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from rahbo.analysis import Recommendation, Rule
 from rahbo.errors import NotReadyError, SettingsError, SpaceError
 from rahbo.integrations.optuna.distributions import Kinds, merged, shared, space_of
 from rahbo.integrations.optuna.repeats import VALUES, is_measured, seed_of
-from rahbo.ledger import Trial
 from rahbo.optimizer import Optimizer
-from rahbo.report.recommendation import Recommendation
-from rahbo.report.rules import Rule
 from rahbo.space import Space
+from rahbo.trials import Trial
 
 # System attributes of a trial: what it was proposed for, and that its objective failed.
 ASKED, FAILED = "rahbo:asked", "rahbo:failed"
@@ -114,7 +113,7 @@ def check_settings(settings: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class StudyTrial:
     """One trial of a study.
 
     Attributes:
@@ -151,7 +150,7 @@ class Record:
         return frozenset(self.params.items())
 
 
-def records(study: Study) -> list[Record]:
+def records(study: Study) -> list[StudyTrial]:
     """All trials of a study, in order."""
     storage = study._storage
     watched = _has_heartbeat(storage)
@@ -165,7 +164,7 @@ def records(study: Study) -> list[Record]:
         if lost or not trial.state.is_finished():
             asked = trial.system_attrs.get(ASKED) or {}
             params = {**asked.get("params", {}), **params}
-        found.append(Record(trial, params, () if lost else _outcomes(trial), lost))
+        found.append(StudyTrial(trial, params, () if lost else _outcomes(trial), lost))
     deaths = Counter(record.key for record in found if record.lost)
     return [
         replace(record, outcomes=(None,), lost=False)
@@ -224,7 +223,7 @@ class Point:
         return max(0, self.wanted - self.given) if self.known else 0
 
 
-def points(found: Iterable[Record]) -> dict[frozenset[tuple[str, float]], Point]:
+def points(found: Iterable[StudyTrial]) -> dict[frozenset[tuple[str, float]], Point]:
     """The points of some trials, oldest first."""
     by_key: dict[frozenset[tuple[str, float]], Point] = {}
     for record in found:
@@ -257,7 +256,7 @@ class History:
     """
 
     kinds: Kinds
-    records: list[Record]
+    records: list[StudyTrial]
     optimizer: Optimizer
 
     @classmethod
@@ -265,7 +264,7 @@ class History:
         cls,
         study: Study,
         kinds: Kinds,
-        found: Iterable[Record],
+        found: Iterable[StudyTrial],
         settings: Mapping[str, Any],
         lacking: Iterable[Point] = (),
     ) -> History:
@@ -282,7 +281,7 @@ class History:
         settings = {"seed": seed_of(study), **settings, "direction": direction}
         return cls(kinds, there, Optimizer(space, trials=trials, **settings))
 
-    def at(self, params: Mapping[str, Any]) -> list[Record]:
+    def at(self, params: Mapping[str, Any]) -> list[StudyTrial]:
         """The trials of one of our points."""
         x = self.optimizer.settings.space.encode(params)
         pairs = zip(self.records, self.optimizer.trials, strict=False)
@@ -310,7 +309,7 @@ def _blank(before: list[Trial], params: Internal, kinds: Kinds, space: Space) ->
     return Trial(len(before), values, space.encode(values), 0, "user")
 
 
-def _with_outcomes(trial: Trial, record: Record) -> Trial:
+def _with_outcomes(trial: Trial, record: StudyTrial) -> Trial:
     outcomes, asked = dict(enumerate(record.outcomes)), record.asked
     state = record.trial.state.name.lower()
     return replace(

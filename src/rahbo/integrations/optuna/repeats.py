@@ -13,10 +13,9 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import Trial
 
-from rahbo.checks import is_finite, is_whole
 from rahbo.errors import ObjectiveError, SettingsError
-from rahbo.ledger import LARGEST
-from rahbo.loop import evaluation_seed
+from rahbo.numerics import evaluation_seed, is_finite, is_whole
+from rahbo.trials import LARGEST_VALUE
 
 # The user attribute with every value of a repeated trial; None for an evaluation that failed.
 VALUES = "rahbo:values"
@@ -97,7 +96,7 @@ def _wants_seed(objective: Objective) -> bool:
 
 def is_measured(value: object) -> bool:
     """Whether a value is a number that a model can be told."""
-    return is_finite(value) and abs(value) <= LARGEST
+    return is_finite(value) and abs(value) <= LARGEST_VALUE
 
 
 def seed_of(study: Study) -> int:

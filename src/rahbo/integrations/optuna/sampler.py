@@ -21,7 +21,6 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from rahbo.belief import fits_before
 from rahbo.integrations.optuna.distributions import Kinds, newest, shared
 from rahbo.integrations.optuna.history import (
     ASKED,
@@ -29,7 +28,7 @@ from rahbo.integrations.optuna.history import (
     History,
     Internal,
     Point,
-    Record,
+    StudyTrial,
     check_settings,
     check_study,
     external,
@@ -39,8 +38,8 @@ from rahbo.integrations.optuna.history import (
     records,
 )
 from rahbo.integrations.optuna.repeats import seed_of
-from rahbo.ledger import Trial
 from rahbo.optimizer import Optimizer
+from rahbo.trials import Trial
 
 # A trial that has no parameters yet is waited for by so many trials after it, in case it never has.
 RECENT = 8
@@ -188,17 +187,14 @@ class RahboSampler(BaseSampler):
         }
 
     def _history(
-        self, study: Study, kinds: Kinds, found: list[Record], lacking: list[Point]
+        self, study: Study, kinds: Kinds, found: list[StudyTrial], lacking: list[Point]
     ) -> History:
         """All of the study; fits that the latest history had are not made again."""
         settings = {**self._settings, "seed": self._seed_in(study)}
         history = History.of(study, kinds, found, settings, lacking)
-        optimizer, latest = history.optimizer, self._latest
-        if latest is not None and _alike(latest, optimizer):
-            pairs = zip(latest.trials, optimizer.trials, strict=False)
-            changed = (a for a, b in pairs if not a.is_at(b.x) or a.values != b.values)
-            optimizer._fits = fits_before(latest._fits, next(changed, latest.trials[-1]))
-        self._latest = optimizer
+        if self._latest is not None:
+            history.optimizer.reuse_fits(self._latest)
+        self._latest = history.optimizer
         return history
 
     def _seed_in(self, study: Study) -> int:
@@ -219,12 +215,8 @@ def _open(optimizer: Optimizer, ahead: int) -> Trial:
     return optimizer.trials[suggestion.id]
 
 
-def _constants(found: list[Record], kinds: Kinds) -> Internal:
+def _constants(found: list[StudyTrial], kinds: Kinds) -> Internal:
     """What the newest complete trial has in place of the shared parameters that do not vary."""
     complete = [record for record in found if record.trial.state == TrialState.COMPLETE]
     others = shared(record.trial for record in complete).keys() - kinds.keys()
     return {name: complete[-1].params[name] for name in others}
-
-
-def _alike(one: Optimizer, other: Optimizer) -> bool:
-    return one.settings.space == other.settings.space and one.settings.sign == other.settings.sign

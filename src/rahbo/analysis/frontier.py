@@ -1,0 +1,156 @@
+"""Mean against noise: which evaluated point each alpha would report, with no new evaluation.
+
+Notation: for point i, ``l`` the mean and ``u`` the noise variance by which the strategy reports,
+each ``(n,)`` in user units and in the sense of maximisation. They are the lower bound of the mean
+and the upper bound of the noise variance, or its centre under RAHBO-US.
+
+The pessimistic mean-variance of a point is a line in alpha,
+    lcb_MV_i(alpha) = l_i - alpha u_i    (Corollary 1.1)
+so the points reported for some alpha >= 0 are those on the upper envelope of these lines, each on
+an interval of alpha that is known exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from rahbo.analysis.posterior import LEVEL
+from rahbo.analysis.recommendation import Prediction, predict, short
+from rahbo.analysis.snapshot import Snapshot
+from rahbo.errors import NotReadyError, SettingsError
+from rahbo.numerics import Array
+from rahbo.policy import RiskBound
+from rahbo.risk import MeanVariance, RiskMeasure
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A point that some alpha would report.
+
+    Attributes:
+        alpha_from: From this alpha on.
+        alpha_to: Up to this one, which may be infinite.
+        prediction: What is believed of the point.
+        n_evaluations: Values told there.
+    """
+
+    alpha_from: float
+    alpha_to: float
+    prediction: Prediction
+    n_evaluations: int
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """The trade-off between mean and noise among evaluated points.
+
+    Attributes:
+        choices: What each alpha would report, from alpha = 0 to infinity.
+        evaluated: What is believed of every evaluated point, for a picture.
+        worst: The mean and the noise std of each of them that the choices go by.
+        alpha: The alpha that names the recommended point: that of the run's risk measure, 0 for a
+            strategy that reports by the mean alone, None for a measure that has no alpha.
+    """
+
+    choices: tuple[Choice, ...]
+    evaluated: tuple[Prediction, ...]
+    worst: tuple[tuple[float, float], ...]
+    alpha: float | None
+
+    def at(self, alpha: float) -> Choice:
+        """What this alpha would report."""
+        if not alpha >= 0:
+            raise SettingsError(f"alpha must be a number >= 0, got {alpha!r}.")
+        return next(choice for choice in self.choices if alpha <= choice.alpha_to)
+
+    @property
+    def own(self) -> str:
+        """Which alpha the run reports by, in words; empty for a measure that has none."""
+        return "" if self.alpha is None else f"This run reports by alpha = {self.alpha:.4g}."
+
+    def negated(self) -> Frontier:
+        """The record of the negated objective."""
+        return replace(
+            self,
+            choices=tuple(replace(c, prediction=c.prediction.negated()) for c in self.choices),
+            evaluated=tuple(p.negated() for p in self.evaluated),
+            worst=tuple((-mean, noise_std) for mean, noise_std in self.worst),
+        )
+
+    def __str__(self) -> str:
+        lines = [f"{'alpha':>21}{'mean':>12}{'noise std':>12}{'evaluated':>11}  params"]
+        for choice in self.choices:
+            p = choice.prediction
+            ends = f"{choice.alpha_from:.4g} to {choice.alpha_to:.4g}"
+            params = ", ".join(f"{name}={short(value)}" for name, value in p.params.items())
+            lines.append(
+                f"{ends:>21}{p.mean:>12.5g}{p.noise_std:>12.4g}{choice.n_evaluations:>11}  {params}"
+            )
+        return "\n".join([*lines, *filter(None, [self.own])])
+
+
+def frontier_of(known: Snapshot, level: float = LEVEL) -> Frontier:
+    """Return the trade-off among evaluated points that satisfy ``valid``.
+
+    It is in the sense of maximisation.
+
+    Args:
+        known: What the run knows.
+        level: The probability of the intervals.
+    """
+    legal = known.legal
+    X, count = known.observations.X[legal], known.observations.count[legal]
+    if len(X) == 0:
+        raise NotReadyError("frontier() needs a point that was told and satisfies valid=.")
+    params = [known.space.decode(x) for x in X]
+    evaluated = predict(known.bound, known.risk, X, params, level)
+    lower, noise_var, _ = (end[legal] for end in known.worst)
+    choices = (
+        Choice(start, end, evaluated[i], int(count[i]))
+        for i, start, end in envelope(lower, noise_var)
+    )
+    worst = zip(lower.tolist(), np.sqrt(noise_var).tolist(), strict=True)
+    return Frontier(
+        tuple(choices), tuple(evaluated), tuple(worst), _own_alpha(known.bound, known.risk)
+    )
+
+
+def _own_alpha(bound: RiskBound, risk: RiskMeasure) -> float | None:
+    """The alpha by which the run reports, if it is one."""
+    if isinstance(bound.risk, MeanVariance) and bound.risk.alpha == 0.0:
+        return 0.0
+    return risk.alpha if isinstance(risk, MeanVariance) else None
+
+
+def envelope(lower: Array, noise_upper: Array) -> list[tuple[int, float, float]]:
+    """The lines ``lower - alpha * noise_upper`` that are largest for some alpha >= 0.
+
+    Args:
+        lower: Where each line begins, ``(n,)``.
+        noise_upper: How fast it falls, ``(n,)``, not negative.
+
+    Returns:
+        Of each such line its index and the ends of its interval, in order of alpha.
+    """
+    # At alpha = 0 the largest mean wins, of equals the quieter one; then ever quieter lines.
+    hull: list[int] = []
+    starts: list[float] = []
+    for i in np.lexsort((noise_upper, -lower)):
+        if hull and noise_upper[i] >= noise_upper[hull[-1]]:
+            continue
+        start = 0.0
+        while hull:
+            j = hull[-1]
+            start = float((lower[j] - lower[i]) / (noise_upper[j] - noise_upper[i]))
+            if start > starts[-1]:
+                break
+            hull.pop()
+            starts.pop()
+        hull.append(int(i))
+        starts.append(start if len(hull) > 1 else 0.0)
+    ends = pairwise([*starts, math.inf])
+    return [(i, start, end) for i, (start, end) in zip(hull, ends, strict=True)]

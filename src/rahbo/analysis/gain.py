@@ -1,0 +1,181 @@
+"""What another setting might still gain: over the whole space, whether it was tried or not.
+
+Notation: R the risk value, x* the recommended setting. What is known of the best setting is
+    shortfall = max over the space of R(x) - R(x*)
+which is never negative. It is drawn from the joint posterior at settings that may be the best: the
+evaluated ones that lead, what a search for optimistic values finds, random ones and others close to
+the leaders. Of a list or a finite space all settings are drawn, or the most promising ones if there
+are too many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rahbo.analysis.posterior import risk_draws
+from rahbo.model import MeanNoiseModel
+from rahbo.numerics import Array, Mask, Stream, generator
+from rahbo.policy import Domain, RiskBound, in_chunks, is_listed, maximise, optimistic, values
+from rahbo.risk import RiskMeasure
+
+# Settings drawn together at most. More of them find a little more to gain, at a higher cost.
+MOST = 320
+# Posterior standard deviations that a setting may be above its centre, tails included: which of
+# the settings are drawn. And those at which a search looks for one more.
+REACH, SEARCHED = 4.0, 2.0
+# Settings anywhere, as many with about half of their parameters at a bound, where least is known,
+# and settings around each of the first few points.
+SAMPLES, AROUND, CENTRES = 256, 32, 3
+# A setting less likely to succeed than this share of the likeliest is not a rival.
+HOPE = 0.75
+# Gains are capped at this quantile, because the tails have no expectation.
+FARTHEST = 0.99
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much better than the recommended setting another one may be, in user units.
+
+    Attributes:
+        expected: The expected gain. A loss counts as none, and gains are capped at their 99 %
+            quantile.
+        bound: The gain is at most this with probability ``level``. Below zero for a single setting
+            that is worse with that probability.
+        level: The probability.
+    """
+
+    expected: float
+    bound: float
+    level: float
+
+    @classmethod
+    def of(cls, drawn: Array, level: float) -> Gain:
+        """From draws ``(n,)`` of the other risk value less that of the recommended setting."""
+        bound, most = np.quantile(drawn, [level, FARTHEST], method="hazen")
+        expected = float(np.mean(np.clip(drawn, 0.0, max(float(most), 0.0))))
+        return cls(expected, float(bound), float(level))
+
+    def __str__(self) -> str:
+        if self.expected <= 0.0:
+            return "No other setting is expected to be better."
+        more = f" by more than {self.bound:.2g}" if self.bound > 0.0 else ""
+        return (
+            f"With {100 * self.level:g} % probability no other setting is better{more}. "
+            f"The expected gain is {self.expected:.2g}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Prospects:
+    """Settings that may be the best, and joint draws of their risk values.
+
+    Attributes:
+        X: The settings, ``(m, d)``.
+        risk: Their risk values, ``(n, m)``, in user units and the sense of maximisation.
+    """
+
+    X: Array
+    risk: Array
+
+    def over(self, x: Array) -> Array:
+        """What each setting has above ``x (d,)``, one of them, ``(n, m)``."""
+        here = int(np.argmax((x == self.X).all(axis=1)))
+        return np.asarray(self.risk - self.risk[:, here : here + 1])
+
+    def shortfall(self, x: Array) -> Array:
+        """How far ``x (d,)``, one of the settings, is below the best of them, ``(n,)``."""
+        return np.asarray(self.over(x).max(axis=1))
+
+
+def among(
+    model: MeanNoiseModel,
+    risk: RiskMeasure,
+    points: Array,
+    others: Array,
+    seed: int,
+    most: int | None = None,
+) -> Prospects:
+    """All of ``points (k, d)``, which are distinct, and those of the others that reach farthest.
+
+    They are ``most`` settings in all, or `MOST`.
+    """
+    most = MOST if most is None else most
+    reach = values(_reach(model, risk, REACH), others)
+    # Corners of a small space come more than once.
+    farthest = np.argsort(-reach, kind="stable")[: 2 * most]
+    X = np.vstack([points, _without(others[farthest], points)])[: max(most, len(points))]
+    return Prospects(X, risk_draws(model, risk, X, generator(seed, Stream.GAIN_DRAWS)))
+
+
+def prospects(
+    model: MeanNoiseModel, risk: RiskMeasure, domain: Domain, points: Array, seed: int
+) -> Prospects:
+    """Settings of the whole space that may be the best.
+
+    Args:
+        model: What is believed.
+        risk: The risk measure, in user units.
+        domain: Where settings may lie; its known points are those evaluated.
+        points: Evaluated ones that take part in any case, distinct, the leading ones first,
+            ``(k, d)``.
+        seed: Seeds the search and the draws.
+    """
+    space = domain.space
+    if is_listed(space):
+        X = domain.listed()
+    else:
+        rng = generator(seed, Stream.GAIN_SEARCH)
+        tried = domain.known[space.is_valid(domain.known)]
+        X = np.vstack([tried, _elsewhere(model, risk, domain, points[:CENTRES], rng)])
+    return among(model, risk, points, X[_is_hopeful(domain, X)], seed)
+
+
+def _reach(model: MeanNoiseModel, risk: RiskMeasure, width: float) -> RiskBound:
+    """The optimistic value at a width that does not depend on the strategy's."""
+    return replace(optimistic(model, risk), z_f=width, z_noise=-width)
+
+
+def _elsewhere(
+    model: MeanNoiseModel,
+    risk: RiskMeasure,
+    domain: Domain,
+    centres: Array,
+    rng: np.random.Generator,
+) -> Array:
+    """A setting found by searching, random ones, and settings around it and ``centres (k, d)``."""
+    space = domain.space
+    found = maximise(_reach(model, risk, SEARCHED), domain, rng)
+    U = rng.random((2 * SAMPLES, space.n_uniform))
+    at_bound = rng.random(U.shape) < 0.5
+    at_bound[:SAMPLES] = False
+    U[at_bound] = np.round(U[at_bound])
+    centres = np.vstack([centres, found])
+    middle = np.repeat(centres, AROUND, axis=0)
+    radius = np.tile(np.geomspace(0.003, 0.3, AROUND), len(centres))[:, None]
+    near = np.clip(middle + radius * rng.standard_normal(middle.shape), 0.0, 1.0)
+    sampled = np.vstack([space.from_uniform(U), space.snap(near)])
+    return np.vstack([found, sampled[space.is_valid(sampled)]])
+
+
+def _is_hopeful(domain: Domain, X: Array) -> Mask:
+    """Which of ``X (m, d)`` gave a value before, or are likely to give one."""
+    if domain.success is None or len(X) == 0:
+        return np.ones(len(X), dtype=bool)
+    chance = in_chunks(domain.success.chance, X)
+    hopeful = np.asarray(chance >= HOPE * chance.max())
+    tried = {x.tobytes() for x in domain.known}
+    hopeful[[i for i in np.flatnonzero(~hopeful) if X[i].tobytes() in tried]] = True
+    return hopeful
+
+
+def _without(X: Array, points: Array) -> Array:
+    """Distinct rows of ``X (m, d)`` that are not among the points."""
+    seen = {x.tobytes() for x in points}
+    kept = []
+    for i, x in enumerate(X):
+        if x.tobytes() not in seen:
+            seen.add(x.tobytes())
+            kept.append(i)
+    return np.asarray(X[kept])

@@ -1,0 +1,292 @@
+"""What to tell the user: intervals at a setting, the recommended one, and what may be better.
+
+Records here are in the user's units; `negated` turns a record of a maximised quantity into that
+of the minimised one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from rahbo.analysis.gain import Gain, Prospects, prospects
+from rahbo.analysis.posterior import LEVEL, centre, marginals
+from rahbo.analysis.rules import SCORES, Rule, best_scored, scores
+from rahbo.analysis.snapshot import Snapshot
+from rahbo.model import CubeNoise, output_scale
+from rahbo.numerics import Array
+from rahbo.policy import CONFIRMED, NEGLIGIBLE, RiskBound, is_listed, pessimistic_values
+from rahbo.risk import RiskMeasure
+
+RUNNER_UPS = 3
+
+
+class Interval(NamedTuple):
+    """A lower and an upper end."""
+
+    lower: float
+    upper: float
+
+    def negated(self) -> Interval:
+        """The interval of the negated quantity."""
+        return Interval(-self.upper, -self.lower)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What is believed of one setting, in user units.
+
+    Each interval is a credible interval: it holds the truth with probability ``level``. At one
+    setting it is the same wherever it is shown.
+
+    Attributes:
+        params: The setting.
+        mean: Posterior mean of the objective.
+        mean_interval: Its interval.
+        noise_std: Standard deviation of a single evaluation.
+        noise_std_interval: Its interval.
+        risk: The risk measure at the centres.
+        risk_interval: Its interval.
+        level: The probability of each interval.
+        pessimistic: The value that the strategy reports by: the risk measure at the pessimistic
+            bounds of mean and noise, or the lower bound of the mean for one that ignores the noise.
+    """
+
+    params: dict[str, Any]
+    mean: float
+    mean_interval: Interval
+    noise_std: float
+    noise_std_interval: Interval
+    risk: float
+    risk_interval: Interval
+    level: float
+    pessimistic: float
+
+    def negated(self) -> Self:
+        """The record of the negated objective."""
+        return replace(
+            self,
+            mean=-self.mean,
+            mean_interval=self.mean_interval.negated(),
+            risk=-self.risk,
+            risk_interval=self.risk_interval.negated(),
+            pessimistic=-self.pessimistic,
+        )
+
+    def __str__(self) -> str:
+        rows = [
+            ("mean", self.mean, self.mean_interval),
+            ("noise std", self.noise_std, self.noise_std_interval),
+            ("risk value", self.risk, self.risk_interval),
+        ]
+        named = f"{100 * self.level:g} % interval"
+        lines = [
+            f"{name:<11}{with_digits(value, interval):>12}   {named} "
+            f"[{', '.join(with_digits(end, interval) for end in interval)}]"
+            for name, value, interval in rows
+        ]
+        decided = f"pessimistic{with_digits(self.pessimistic, self.risk_interval):>12}"
+        return "\n".join([_params(self.params), *lines, decided])
+
+
+@dataclass(frozen=True)
+class RunnerUp:
+    """Another evaluated setting that could still be better.
+
+    Attributes:
+        params: The setting.
+        risk: The risk measure at the centres.
+        score: What the rule goes by: never better than that of the recommended setting.
+        gain: By how much it may be better.
+    """
+
+    params: dict[str, Any]
+    risk: float
+    score: float
+    gain: Gain
+
+    def negated(self) -> RunnerUp:
+        """The record of the negated objective."""
+        return replace(self, risk=-self.risk, score=-self.score)
+
+    def __str__(self) -> str:
+        gain, level = self.gain, f"{100 * self.gain.level:g} %"
+        return (
+            f"{_params(self.params)}: risk value {self.risk:.5g}, expected gain "
+            f"{gain.expected:.2g}, with {level} probability at most {gain.bound:.2g}"
+        )
+
+
+@dataclass(frozen=True)
+class Recommendation(Prediction):
+    """The reported setting.
+
+    Attributes:
+        rule: By which it was chosen.
+        score: What the rule goes by; for the default rule, ``pessimistic``.
+        n_evaluations: Values told at this setting.
+        sample_mean: Their mean.
+        sample_std: Their standard deviation; None for a single value.
+        gain: What another setting might still gain, out of the whole space.
+        runner_ups: Evaluated settings that could still be better, in the order of their scores,
+            three at most.
+        p_best: The probability that no other setting of the list is better; None where the space
+            is not a list, nor finite and small.
+        confirm: How many more measurements of the setting are advised before someone relies on it.
+    """
+
+    rule: Rule
+    score: float
+    n_evaluations: int
+    sample_mean: float
+    sample_std: float | None
+    gain: Gain
+    runner_ups: tuple[RunnerUp, ...]
+    p_best: float | None
+    confirm: int
+
+    def negated(self) -> Self:
+        """The record of the negated objective."""
+        return replace(
+            super().negated(),
+            score=-self.score,
+            sample_mean=-self.sample_mean,
+            runner_ups=tuple(other.negated() for other in self.runner_ups),
+        )
+
+    @property
+    def advice(self) -> str:
+        """What to do before relying on the setting; empty if nothing."""
+        if self.confirm == 0:
+            return ""
+        times = "once more" if self.confirm == 1 else f"{self.confirm} more times"
+        return f"Measure this setting {times} before you rely on it."
+
+    def __str__(self) -> str:
+        times = "time" if self.n_evaluations == 1 else "times"
+        lines = [f"{super().__str__()}   decided the choice"]
+        if self.rule != "pessimistic":
+            named = f"{SCORES[self.rule]}, decided the choice"
+            lines = [super().__str__(), f"score      {self.score:>12.5g}   {named}"]
+        lines.append(f"measured   {self.n_evaluations:>12d}   {times}")
+        if self.p_best is not None:
+            lines.append(f"P(best)    {self.p_best:>12.2g}   of the settings of the list")
+        lines += [str(self.gain), *filter(None, [self.advice])]
+        return "\n".join([*lines, *(f"runner-up  {other}" for other in self.runner_ups)])
+
+
+def predict(
+    bound: RiskBound, risk: RiskMeasure, X: Array, params: list[dict[str, Any]], level: float
+) -> list[Prediction]:
+    """What is believed at ``X (m, d)``, in the sense of maximisation.
+
+    Args:
+        bound: The strategy's lower bound, with the model.
+        risk: The risk measure, in user units.
+        X: The settings.
+        params: The same in user units.
+        level: The probability of each interval.
+    """
+    found = marginals(bound.model, risk, X, level)
+    worst = pessimistic_values(bound, X)[2]
+    return [
+        Prediction(
+            params[i],
+            mean=float(found.mean[i, 1]),
+            mean_interval=_interval(found.mean[i]),
+            noise_std=float(found.noise_std[i, 1]),
+            noise_std_interval=_interval(found.noise_std[i]),
+            risk=float(found.risk[i, 1]),
+            risk_interval=_interval(found.risk[i]),
+            level=float(level),
+            pessimistic=float(worst[i]),
+        )
+        for i in range(len(X))
+    ]
+
+
+def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL) -> Recommendation:
+    """Return the point that a rule reports, and what is known of it, in the sense of maximisation.
+
+    Args:
+        known: What the run knows.
+        rule: As for `choose`.
+        level: The probability of each interval, and of the bound on the gain.
+    """
+    observations, space = known.observations, known.space
+    X, score = observations.X, scores(rule, known)
+    order = best_scored(score)
+    i = int(order[0])
+    found = prospects(known.model, known.risk, known.domain, X[order], known.settings.seed)
+    s2, shortfall = observations.sample_var[i], found.shortfall(X[i])
+    (here,) = predict(known.bound, known.risk, X[[i]], [space.decode(X[i])], level)
+    return Recommendation(
+        **vars(here),
+        rule=rule,
+        score=here.pessimistic if rule == "pessimistic" else float(score[i]),
+        n_evaluations=int(observations.count[i]),
+        sample_mean=float(observations.mean[i]),
+        sample_std=None if math.isnan(s2) else float(np.sqrt(s2)),
+        gain=Gain.of(shortfall, level),
+        runner_ups=_runner_ups(known, score, i, found, level),
+        p_best=float(np.mean(shortfall <= 0.0)) if is_listed(space) else None,
+        confirm=_to_confirm(known, i, here.noise_std) if known.settings.revisit else 0,
+    )
+
+
+def _runner_ups(
+    known: Snapshot, score: Array, i: int, found: Prospects, level: float
+) -> tuple[RunnerUp, ...]:
+    """Return the evaluated points that could still be better than point ``i``, by their scores."""
+    X = known.observations.X
+    over = found.over(X[i])
+    column = {x.tobytes(): k for k, x in enumerate(found.X)}
+    drawn = {j: over[:, column[x.tobytes()]] for j, x in enumerate(X) if x.tobytes() in column}
+    open_still = [
+        j
+        for j in np.argsort(-score, kind="stable")
+        if j in drawn and not math.isnan(score[j]) and np.mean(drawn[j] > 0.0) > 1.0 - level
+    ]
+    rows = open_still[:RUNNER_UPS]
+    value = known.risk.value(*centre(known.model, X[rows]))
+    return tuple(
+        RunnerUp(known.space.decode(X[j]), float(v), float(score[j]), Gain.of(drawn[j], level))
+        for j, v in zip(rows, value, strict=True)
+    )
+
+
+def _to_confirm(known: Snapshot, i: int, noise_std: float) -> int:
+    """Return how many measurements point ``i`` lacks; 0 where its noise is known or negligible."""
+    observations = known.observations
+    quiet = noise_std <= NEGLIGIBLE * output_scale(observations)
+    if quiet or isinstance(known.model.settings.noise, CubeNoise):
+        return 0
+    return max(0, CONFIRMED - int(observations.count[i]))
+
+
+def _interval(found: Array) -> Interval:
+    """The ends of a lower end, a centre and an upper end, ``(3,)``."""
+    return Interval(float(found[0]), float(found[2]))
+
+
+def _params(params: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={short(value)}" for name, value in params.items())
+
+
+def with_digits(value: float, interval: Interval) -> str:
+    """Return a number in five digits, or in as many more as show where in its interval it lies.
+
+    >>> with_digits(1.0, Interval(0.9, 1.1)), with_digits(1e6 + 1.0, Interval(1e6, 1e6 + 2.0))
+    ('1', '1000001')
+    """
+    width, size = interval.upper - interval.lower, max(abs(end) for end in interval)
+    digits = 5 if width <= 0.0 else max(5, 2 + math.ceil(math.log10(max(size / width, 1.0))))
+    return f"{value:.{min(digits, 15)}g}"
+
+
+def short(value: object) -> str:
+    """A value in few digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

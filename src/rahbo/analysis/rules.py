@@ -1,0 +1,100 @@
+"""Which evaluated point to report: what each rule goes by, and what it chooses."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from rahbo.analysis.snapshot import Snapshot
+from rahbo.errors import NotReadyError, SettingsError
+from rahbo.numerics import Array, Index
+from rahbo.risk import RiskMeasure
+from rahbo.trials import Observations
+
+Rule = Literal["pessimistic", "own_round", "best_observed", "empirical"]
+# What each rule makes best.
+SCORES: dict[Rule, str] = {
+    "pessimistic": "pessimistic value",
+    "own_round": "pessimistic value when it was proposed",
+    "best_observed": "sample mean",
+    "empirical": "risk value of its own measurements",
+}
+# Points of the best scores that are looked at in any case.
+SCORED = 40
+
+
+def check_rule(rule: Rule, risk: RiskMeasure | None) -> None:
+    """Refuse an unknown rule, and another risk measure where the rule does not ask for one."""
+    if rule not in get_args(Rule):
+        raise SettingsError(f"rule must be one of {', '.join(get_args(Rule))}, got {rule!r}.")
+    if risk is not None and not isinstance(risk, RiskMeasure):
+        raise SettingsError(
+            f"risk must be a RiskMeasure such as MeanVariance(alpha=1.0), got {risk!r}."
+        )
+    if risk is not None and rule in ("own_round", "best_observed"):
+        raise SettingsError(
+            f"rule={rule!r} does not depend on a risk measure given afterwards. "
+            "Leave risk= out, or use rule='pessimistic'."
+        )
+
+
+def choose(rule: Rule, known: Snapshot) -> int:
+    """Return the index of the point to report.
+
+    Args:
+        rule: ``"pessimistic"``: the largest bound of the last round. ``"own_round"``: the largest
+            bound that a point had when it was chosen (Corollary 1.1). ``"best_observed"``: the
+            largest sample mean. ``"empirical"``: the largest risk measure of sample mean and
+            sample variance.
+        known: What the run knows.
+    """
+    return int(np.nanargmax(scores(rule, known)))
+
+
+def scores(rule: Rule, known: Snapshot) -> Array:
+    """Return what a rule goes by at each point, ``(n,)``; NaN where it may not choose the point."""
+    of_rule: dict[Rule, Array] = {
+        "pessimistic": known.pessimistic,
+        "own_round": known.own_bound,
+        "best_observed": known.observations.mean,
+        "empirical": _empirical(known.observations, known.risk),
+    }
+    eligible = np.where(known.legal, of_rule[rule], np.nan)
+    if np.all(np.isnan(eligible)):
+        raise NotReadyError(
+            f"rule={rule!r} has no point to choose from: it needs one that was told, satisfies "
+            "valid=" + (", and was chosen by the strategy." if rule == "own_round" else ".")
+        )
+    return eligible
+
+
+def choices(known: Snapshot) -> dict[Rule, int]:
+    """Return the index of the point that each rule reports.
+
+    ``"own_round"`` is missing until a point that the strategy chose is told.
+    """
+    own = np.where(known.legal, known.own_bound, np.nan)
+    return {
+        rule: choose(rule, known)
+        for rule in get_args(Rule)
+        if rule != "own_round" or not np.isnan(own).all()
+    }
+
+
+def best_scored(score: Array) -> Index:
+    """Return the rows of the best scores, the best first: `SCORED` at most, none that is NaN."""
+    some = min(SCORED, int(np.sum(~np.isnan(score))))
+    return np.argsort(-score, kind="stable")[:some]
+
+
+def _empirical(observations: Observations, risk: RiskMeasure) -> Array:
+    """Return the risk measure of sample mean and sample variance, ``(n,)``.
+
+    A single value says nothing of its variance: such points count only among themselves.
+    """
+    s2 = observations.sample_var
+    single = np.isnan(s2)
+    if single.all():
+        return observations.mean
+    return np.where(single, np.nan, risk.value(observations.mean, np.where(single, 0.0, s2)))

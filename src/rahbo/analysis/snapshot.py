@@ -1,0 +1,115 @@
+"""What a run knows at one moment, as far as a report needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from rahbo.model import Fits, Fitting, MeanNoiseModel
+from rahbo.numerics import Array, Mask
+from rahbo.policy import Domain, PolicySettings, RiskBound, pessimistic_values, whole_domain
+from rahbo.risk import RiskMeasure
+from rahbo.space import Space
+from rahbo.trials import Observations, Trial, own_bounds, params_by_point
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What a run knows at one moment, in the sense of maximisation.
+
+    Attributes:
+        settings: How points are chosen and reported.
+        trials: The trials so far.
+        bound: The lower bound that the strategy reports by, with the model.
+    """
+
+    settings: PolicySettings
+    trials: Collection[Trial]
+    bound: RiskBound
+
+    @classmethod
+    def of(
+        cls,
+        settings: PolicySettings,
+        trials: Collection[Trial],
+        model: MeanNoiseModel,
+        risk: RiskMeasure | None = None,
+    ) -> Snapshot:
+        """Return what is known of these trials.
+
+        Args:
+            settings: The settings of the run.
+            trials: Its trials so far.
+            model: What is believed given their values.
+            risk: Another risk measure than the run's. It is applied at the bounds of mean and
+                noise by which the strategy reports.
+        """
+        bound = settings.strategy.report_bound(model, settings.risk)
+        if risk is not None:
+            bound = replace(bound, risk=model.units.risk_to_model(risk))
+            settings = replace(settings, risk=risk)
+        return cls(settings, trials, bound)
+
+    @property
+    def model(self) -> MeanNoiseModel:
+        """Both posteriors."""
+        return self.bound.model
+
+    @property
+    def observations(self) -> Observations:
+        """The data, in the sense of maximisation."""
+        return self.bound.model.observations
+
+    @property
+    def risk(self) -> RiskMeasure:
+        """The risk measure, in user units."""
+        return self.settings.risk
+
+    @cached_property
+    def space(self) -> Space:
+        """The space, in which a point that was told decodes to the params it was told with."""
+        return self.settings.space.with_told(params_by_point(self.trials))
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Where the best setting may lie."""
+        return whole_domain(self.space, self.trials, self.observations)
+
+    @cached_property
+    def legal(self) -> Mask:
+        """Which evaluated points satisfy ``valid``, ``(n,)``."""
+        return self.space.is_valid(self.observations.X)
+
+    @cached_property
+    def own_bound(self) -> Array:
+        """The strategy's bound when a point was chosen, ``(n,)``; NaN where it chose none."""
+        return own_bounds(self.trials, self.observations)
+
+    @cached_property
+    def worst(self) -> tuple[Array, Array, Array]:
+        """Mean and noise variance that the strategy reports by, and its value, each ``(n,)``."""
+        return pessimistic_values(self.bound, self.observations.X)
+
+    @property
+    def pessimistic(self) -> Array:
+        """The value that the strategy reports by at each evaluated point, ``(n,)``."""
+        return self.worst[2]
+
+
+def snapshots_after(
+    settings: PolicySettings,
+    fitting: Fitting,
+    trials: Sequence[Trial],
+    fits: Fits,
+    ends: Iterable[int],
+    risk: RiskMeasure | None = None,
+) -> Iterator[Snapshot]:
+    """Yield what was known after the first ``end`` trials, for each end.
+
+    The hyperparameters are those that the run had at the time, see `Fitting.believed_after`.
+    """
+    ends = list(ends)
+    past = fitting.believed_after(trials, fits, ends)
+    for end, (_, model) in zip(ends, past, strict=True):
+        yield Snapshot.of(settings, trials[:end], model, risk)

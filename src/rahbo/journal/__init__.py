@@ -1,0 +1,24 @@
+"""The run on disk: events written as they happen, and read back."""
+
+from rahbo.journal.codec import PARAMETERS, Code, describe, encode_settings, show
+from rahbo.journal.events import apply, foreign, opened
+from rahbo.journal.files import FileName, full_name
+from rahbo.journal.journal import Journal, parse, read, settings_of, settings_to_resume
+
+__all__ = [
+    "PARAMETERS",
+    "Code",
+    "FileName",
+    "Journal",
+    "apply",
+    "describe",
+    "encode_settings",
+    "foreign",
+    "full_name",
+    "opened",
+    "parse",
+    "read",
+    "settings_of",
+    "settings_to_resume",
+    "show",
+]

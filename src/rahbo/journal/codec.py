@@ -1,0 +1,274 @@
+"""Settings as JSON and back, without pickle and without running what a file names.
+
+Classes of the package are written by name and fields, and made again by a table of those names.
+What the user wrote, a risk measure or a constraint, is written as a description: enough to
+recognise it, not to make it.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from rahbo.errors import JournalError, SpaceError
+from rahbo.model import (
+    RBF,
+    ConstantBeta,
+    DirectNoise,
+    Kernel,
+    KnownNoise,
+    Lemma1Beta,
+    Linear,
+    LogNoise,
+    Matern32,
+    Matern52,
+    Raw,
+    Refit,
+    Standardized,
+)
+from rahbo.policy import GPUCB, Adaptive, Fixed, Folds, Rahbo, RahboUS, RandomSearch, TopTwo
+from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
+from rahbo.settings import Settings
+from rahbo.space import Candidates, Categorical, Float, Int, Space, plain
+
+PARAMETERS = (Float, Int, Categorical)
+KERNELS: dict[str, type[Kernel]] = {k.__name__: k for k in (RBF, Matern32, Matern52, Linear)}
+KNOWN: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        *PARAMETERS, MeanVariance, MeanStd, Quantile, ExpectedShortfall, Fixed, Folds, Adaptive,
+        Rahbo, TopTwo, RahboUS, GPUCB, RandomSearch, LogNoise, DirectNoise, KnownNoise,
+        ConstantBeta, Lemma1Beta, Standardized, Raw, Refit,
+    )
+}  # fmt: skip
+SCALARS: dict[str, type[np.generic]] = {
+    kind.__name__: kind
+    for kind in (
+        np.bool_, np.str_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32,
+        np.uint64, np.float16, np.float32, np.float64,
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Code:
+    """Stands for a setting that is code, of which a journal holds a description only.
+
+    Attributes:
+        name: Of the setting.
+        description: Of what it was.
+    """
+
+    name: str
+    description: str
+
+    def __repr__(self) -> str:
+        return f"{self.description} (code, which a journal does not hold: pass {self.name}= again)"
+
+    def __call__(self, *args: object, **keywords: object) -> NoReturn:
+        """Refuse, where the code itself is needed."""
+        raise JournalError(
+            f"The run was begun with {self.name}={self.description}, whose code a journal does "
+            f"not hold. Pass {self.name}= again."
+        )
+
+
+class _IsCodeError(Exception):
+    """Raised within `decode` at what cannot be made from a file."""
+
+
+# -- settings ----------------------------------------------------------------------------------
+
+
+def encode_settings(settings: Settings) -> dict[str, Any]:
+    """The keywords of `Optimizer` that give these settings, as JSON."""
+    space = settings.space
+    given = {"space": space.spec, "valid": space.valid}
+    given |= {name: value for name, value in _fields(settings).items() if name != "space"}
+    return {name: _encode_setting(name, value) for name, value in given.items()}
+
+
+def decode_settings(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords of `Optimizer`; those that are code are stood for by a `Code`."""
+    settings: dict[str, Any] = {}
+    for name, value in data.items():
+        try:
+            settings[name] = _decode_space(value) if name == "space" else decode(value)
+        except _IsCodeError:
+            settings[name] = Code(name, show(value))
+    return settings
+
+
+def differences(recorded: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+    """Each setting that is not the same in both, with both values.
+
+    Recorded ones are compared as this version writes them.
+    """
+    recorded = {
+        name: recorded[name] if isinstance(value, Code) else _encode_setting(name, value)
+        for name, value in decode_settings(recorded).items()
+    }
+    return [
+        f"{name} is {_distinct(value, given.get(name))} there and "
+        f"{_distinct(given.get(name), value)} here"
+        for name, value in recorded.items()
+        if not same(value, given.get(name))
+    ]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two encoded values mean the same: 1 and 1.0 do, 1 and True do not."""
+    a, b = _bare(a), _bare(b)
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(same(a[name], b[name]) for name in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return isinstance(a, bool) == isinstance(b, bool) and bool(a == b)
+
+
+def show(data: Any) -> str:
+    """An encoded value as a user would write it."""
+    data = _bare(data)
+    if isinstance(data, list):
+        return f"[{', '.join(map(show, data))}]"
+    if not isinstance(data, dict):
+        return repr(data)
+    for tag in ("code", "class", "float"):
+        if tag in data:
+            return str(data[tag])
+    if data["type"] == "Candidates":
+        return f"Candidates({len(data['rows'])} rows, revisit={data['revisit']})"
+    if data["type"] == "Space":
+        return f"{{{', '.join(f'{n!r}: {show(p)}' for n, p in data['parameters'].items())}}}"
+    inner = (f"{name}={show(value)}" for name, value in data.items() if name != "type")
+    return f"{data['type']}({', '.join(inner)})"
+
+
+def _encode_setting(name: str, value: Any) -> Any:
+    return _encode_space(value) if name == "space" else encode(value)
+
+
+def _bare(data: Any) -> Any:
+    return data["value"] if isinstance(data, dict) and "numpy" in data else data
+
+
+def _distinct(data: Any, other: Any) -> str:
+    """One of two different values, with the row that tells lists of as many rows apart."""
+    if show(data) != show(other) or not isinstance(data, dict) or "rows" not in data:
+        return show(data)
+    if data["names"] != other["names"]:
+        return f"Candidates of {data['names']}"
+    rows = zip(data["rows"], other["rows"], strict=True)
+    at = next(i for i, (a, b) in enumerate(rows) if not same(a, b))
+    row = dict(zip(data["names"], map(_bare, data["rows"][at]), strict=True))
+    return f"{show(data)} with {row} at {at}"
+
+
+# -- the space ---------------------------------------------------------------------------------
+
+
+def _encode_space(spec: Mapping[str, Any] | Candidates) -> dict[str, Any]:
+    if isinstance(spec, Candidates):
+        names = list(spec.rows[0])
+        rows = [[encode_scalar(row[name], name) for name in names] for row in spec.rows]
+        return {"type": "Candidates", "names": names, "rows": rows, "revisit": spec.revisit}
+    for name, part in spec.items():
+        if type(part) not in PARAMETERS:
+            raise SpaceError(
+                f"A journal holds Float, Int, Categorical and Candidates, got {name}={part!r} of "
+                f"type {type(part).__name__}. Use one of these, or no journal."
+            )
+        for choice in part.choices if isinstance(part, Categorical) else ():
+            encode_scalar(choice, name)
+    return {"type": "Space", "parameters": {name: encode(part) for name, part in spec.items()}}
+
+
+def _decode_space(data: dict[str, Any]) -> Any:
+    if data["type"] != "Candidates":
+        return Space.of({name: decode(part) for name, part in data["parameters"].items()}).spec
+    rows = [[decode(value) for value in row] for row in data["rows"]]
+    return Candidates([dict(zip(data["names"], row, strict=True)) for row in rows], data["revisit"])
+
+
+# -- values ------------------------------------------------------------------------------------
+
+
+def encode_scalar(value: object, name: str) -> Any:
+    """The value of a parameter; types of numbers and of NumPy's scalars are kept."""
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if isinstance(value, np.generic) and SCALARS.get(kind.__name__) is kind:
+        return {"numpy": kind.__name__, "value": value.item()}
+    raise SpaceError(
+        f"A journal holds parameters that are str, bool, int, float or None, got {name}={value!r} "
+        f"of type {kind.__name__}. Use one of these."
+    )
+
+
+def encode(value: object) -> Any:
+    """A setting as JSON: known classes by name, all else that is no plain value described."""
+    value = plain(value)
+    kind = type(value)
+    if isinstance(value, float) and kind is float and not math.isfinite(value):
+        return {"float": repr(value)}
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if isinstance(value, np.ndarray):
+        return encode(value.tolist())
+    if isinstance(value, list | tuple):
+        return [encode(item) for item in value]
+    if isinstance(value, type) and value in KERNELS.values():
+        return {"class": value.__name__}
+    if isinstance(value, Kernel) and KERNELS.get(kind.__name__) is kind:
+        lengths = value.lengthscales.tolist()
+        return {"type": kind.__name__, "lengthscales": lengths, "variance": value.variance}
+    if KNOWN.get(kind.__name__) is kind:
+        return {"type": kind.__name__, **{k: encode(v) for k, v in _fields(value).items()}}
+    return {"code": describe(value)}
+
+
+def decode(data: Any) -> Any:
+    """What `encode` or `encode_scalar` was given."""
+    if isinstance(data, list):
+        return [decode(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    if "code" in data:
+        raise _IsCodeError
+    if "float" in data:
+        return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[data["float"]]
+    if "numpy" in data:
+        return SCALARS[data["numpy"]](data["value"])
+    if "class" in data:
+        return KERNELS[data["class"]]
+    made = {name: decode(value) for name, value in data.items() if name != "type"}
+    kind = {**KNOWN, **KERNELS}.get(data["type"])
+    if kind is None:
+        raise JournalError(f"unknown type {data['type']!r}; a newer rahbo may have written it")
+    return kind(**made)
+
+
+def describe(value: object) -> str:
+    """What to recognise code by: its name, and the fields or arguments it was made with."""
+    if isinstance(value, functools.partial):
+        bound = [f"{name}={describe(v)}" for name, v in value.keywords.items()]
+        return f"partial({', '.join([*map(describe, (value.func, *value.args)), *bound])})"
+    named = getattr(value, "__qualname__", None)
+    if isinstance(named, str):
+        return named
+    if is_dataclass(value):
+        inner = ", ".join(f"{name}={describe(v)}" for name, v in _fields(value).items())
+        return f"{type(value).__qualname__}({inner})"
+    text = repr(value)
+    # The address of an object says nothing of it, and is another one each time.
+    return type(value).__qualname__ if " at 0x" in text else text
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in fields(value) if field.init}

@@ -1,0 +1,169 @@
+"""The trials of a run as events, and back: what was asked, told, failed or cancelled.
+
+An event is a change of one trial, as JSON. Reading trusts nothing: whatever an event holds, it is
+a change that could have been written or an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn, get_args
+
+import numpy as np
+
+from rahbo.errors import DataError, JournalError, RahboError, SettingsError
+from rahbo.journal.codec import decode, encode, encode_scalar
+from rahbo.numerics import is_number
+from rahbo.space import Space
+from rahbo.trials import Source, Trial, checked_values
+
+# What a suggestion may ask for, so that no file can make its reader count for ever.
+MOST_REPEATS = 1_000_000
+# A point of the cube may differ from that of its parameters by what another machine rounds.
+ROUNDING = 1e-9
+
+
+def change_of(before: Trial | None, after: Trial) -> dict[str, Any] | None:
+    """What is new of a trial, as an event; None if nothing is."""
+    if before is None:
+        return {"event": "point" if after.source == "user" else "ask", **record_of(after)}
+    values = {i: v for i, v in after.values.items() if repr(before.values.get(i)) != repr(v)}
+    if values:
+        return {"event": "tell", "id": after.id, "values": _values(values)}
+    failures = {i: why for i, why in after.failures.items() if before.failures.get(i) != why}
+    if failures:
+        return {"event": "failure", "id": after.id, "failures": _failures(failures)}
+    if after.cancelled and not before.cancelled:
+        return {"event": "cancel", "id": after.id}
+    return None
+
+
+def record_of(trial: Trial) -> dict[str, Any]:
+    """A whole trial."""
+    if trial.n_requested > MOST_REPEATS:
+        raise SettingsError(
+            f"A suggestion in a journal may ask for {MOST_REPEATS} repeats, got "
+            f"{trial.n_requested}. Ask for fewer; more may be told."
+        )
+    record: dict[str, Any] = {
+        "id": int(trial.id),
+        "params": {name: encode_scalar(value, name) for name, value in trial.params.items()},
+        "x": trial.x.tolist(),
+        "repeats": int(trial.n_requested),
+        "source": trial.source,
+        "own_bound": encode(trial.own_bound),
+    }
+    if trial.values:
+        record["values"] = _values(trial.values)
+    if trial.failures:
+        record["failures"] = _failures(trial.failures)
+    if trial.cancelled:
+        record["cancelled"] = True
+    return record
+
+
+def _values(values: Mapping[int, float]) -> dict[int, float]:
+    return {int(i): float(v) for i, v in values.items()}
+
+
+def _failures(failures: Mapping[int, str]) -> dict[int, str]:
+    return {int(i): str(why) for i, why in failures.items()}
+
+
+def trials_of(events: list[Any], space: Space, name: str) -> list[Trial]:
+    """The trials that a journal comes to."""
+    found: list[dict[str, Any]] = []
+    for number, event in enumerate(events, 1):
+        try:
+            if number > 1:
+                apply(event, found, space)
+                continue
+            for record in event["trials"]:
+                found.append(opened(record, len(found), space))
+        except Exception as error:
+            raise foreign(name, number, error) from error
+    return [Trial(**fields) for fields in found]
+
+
+def apply(event: dict[str, Any], found: list[dict[str, Any]], space: Space) -> None:
+    """Make one change."""
+    kind = event["event"]
+    if kind in ("ask", "point"):
+        found.append(opened(event, len(found), space))
+        return
+    number = event["id"]
+    if type(number) is not int or not 0 <= number < len(found):
+        _refuse(f"id must be one of {len(found)} trials, got {number!r}")
+    fields = found[number]
+    if kind == "tell":
+        _take_values(fields, event["values"])
+    elif kind == "failure":
+        _take_failures(fields, event["failures"])
+    elif kind == "cancel":
+        fields["cancelled"] = True
+    else:
+        _refuse(f"unknown event {kind!r}; a newer version of rahbo may have written it")
+
+
+def opened(record: dict[str, Any], number: int, space: Space) -> dict[str, Any]:
+    """The fields of a new trial."""
+    if type(record["id"]) is not int or record["id"] != number:
+        _refuse(f"id must be {number}, the next one, got {record['id']!r}")
+    repeats, source, bound = record["repeats"], record["source"], decode(record["own_bound"])
+    if type(repeats) is not int or not 0 <= repeats <= MOST_REPEATS:
+        _refuse(f"repeats must be 0 to {MOST_REPEATS}, got {repeats!r}")
+    if source not in get_args(Source):
+        _refuse(f"source must be one of {get_args(Source)}, got {source!r}")
+    if bound is not None and not is_number(bound):
+        _refuse(f"own_bound must be a number or null, got {bound!r}")
+    params = {name: decode(value) for name, value in record["params"].items()}
+    x = np.array(record["x"], dtype=np.float64)
+    if x.shape != (space.d,) or not np.abs(x - space.encode(params)).max() <= ROUNDING:
+        _refuse(f"x must be the point of {params!r}, got {record['x']!r}")
+    fields: dict[str, Any] = {
+        "id": number, "params": params, "x": x, "n_requested": repeats, "source": source,
+        "own_bound": None if bound is None else float(bound), "values": {}, "failures": {},
+        "cancelled": record.get("cancelled", False) is True,
+    }  # fmt: skip
+    _take_values(fields, record.get("values", {}))
+    _take_failures(fields, record.get("failures", {}))
+    return fields
+
+
+def _take_values(fields: dict[str, Any], values: dict[str, Any]) -> None:
+    for key, value in values.items():
+        if type(value) not in (int, float):
+            _refuse(f"a value must be a number, got {value!r}")
+        repeat, number = _repeat(key), checked_values(value)[0]
+        if fields["values"].setdefault(repeat, number) != number:
+            _refuse(f"repeat {repeat} has the value {fields['values'][repeat]!r}, got {number!r}")
+        fields["values"][repeat] = number
+        fields["failures"].pop(repeat, None)
+
+
+def _take_failures(fields: dict[str, Any], failures: dict[str, Any]) -> None:
+    for key, reason in failures.items():
+        repeat = _repeat(key)
+        if not isinstance(reason, str) or repeat in fields["values"]:
+            _refuse(f"repeat {repeat} must have a value or a reason of failure, got {reason!r}")
+        fields["failures"][repeat] = reason
+
+
+def _repeat(key: str) -> int:
+    repeat = int(key)
+    if repeat < 0 or str(repeat) != key:
+        _refuse(f"a repeat must be a whole number >= 0, got {key!r}")
+    return repeat
+
+
+def _refuse(problem: str) -> NoReturn:
+    raise DataError(problem)
+
+
+def foreign(name: str, number: int, error: Exception) -> JournalError:
+    """What to say of a line, whatever is wrong with it."""
+    what = str(error) if isinstance(error, RahboError) else repr(error)
+    return JournalError(
+        f"{name}, line {number}, is not what rahbo writes: {what.rstrip('.')}. Restore the file "
+        "from a copy, or cut it before that line."
+    )

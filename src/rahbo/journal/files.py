@@ -1,0 +1,119 @@
+"""A file that one writer at a time appends to, and that survives its death.
+
+The lock is one of the operating system, which lifts it when the process ends, however it ends. A
+fork would share it and keep it after its parent's death: so it closes the file at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+
+from rahbo.errors import JournalError, SettingsError
+
+FileName = str | os.PathLike[str]
+
+if sys.platform == "win32":
+    import msvcrt
+
+    # Windows locks bytes, which others cannot read then: one that no journal will ever reach.
+    def _lock(fd: int) -> None:
+        os.lseek(fd, 1 << 60, os.SEEK_SET)
+        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+
+    _IN_USE: tuple[type[OSError], ...] = (PermissionError,)
+else:
+    import fcntl
+
+    def _lock(fd: int) -> None:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    _IN_USE = (BlockingIOError,)
+
+_held: set[int] = set()
+
+
+def full_name(path: FileName) -> str:
+    """The absolute name of a file."""
+    try:
+        return os.path.abspath(os.fsdecode(path))
+    except TypeError:
+        raise SettingsError(f"journal must be the name of a file, got {path!r}.") from None
+
+
+def contents(name: str, first_line: bool = False) -> bytes:
+    """All that a file holds."""
+    try:
+        if not stat.S_ISREG(os.stat(name).st_mode):
+            raise JournalError(f"{name} is no regular file. Name one, or one to be made.")
+        with open(name, "rb") as file:
+            return file.readline() if first_line else file.read()
+    except (OSError, ValueError) as error:
+        raise JournalError(f"{name} cannot be read: {error}.") from error
+
+
+def open_locked(name: str) -> int:
+    """A file, made if there is none, that no one else writes; to be let go by `release`."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+    try:
+        fd = os.open(name, flags, 0o666)
+    except (OSError, ValueError) as error:
+        raise JournalError(
+            f"{name} cannot be written: {error}. Name a file in a folder that exists and may be "
+            "written."
+        ) from error
+    _held.add(fd)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise JournalError(f"{name} is no regular file. Name one, or one to be made.")
+        _lock(fd)
+    except _IN_USE as error:
+        release(fd)
+        raise JournalError(
+            f"{name} is being written by another process, or by another Optimizer of this one. "
+            "Wait until it ends, or close() that Optimizer; reading is free at any time."
+        ) from error
+    except OSError as error:
+        release(fd)
+        raise JournalError(
+            f"{name} cannot be locked: {error}. Put it on a file system that has locks."
+        ) from error
+    except BaseException:
+        release(fd)
+        raise
+    return fd
+
+
+def release(fd: int) -> None:
+    """Close a file and lift its lock."""
+    _held.discard(fd)
+    os.close(fd)
+
+
+def append(fd: int, data: bytes) -> None:
+    """Write all of the data and wait until it is on disk."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+    os.fsync(fd)
+
+
+def flush_folder(name: str) -> None:
+    """Wait until the folder of a new file knows it, where folders can be waited for."""
+    with contextlib.suppress(OSError):
+        fd = os.open(os.path.dirname(name), os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _leave_to_parent() -> None:
+    while _held:
+        release(_held.pop())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)

@@ -1,0 +1,189 @@
+"""From observations to both posteriors: hyperparameters learned, then data conditioned on.
+
+Single values have no sample variance. They tell of the noise by their distance from what the other
+points predict. So where there are any, the two GPs are fitted in turn: residuals of the mean GP go
+to the noise GP, whose noise goes back to the mean GP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
+from rahbo.model.hyperprior import Hyperprior
+from rahbo.model.joint import (
+    Learned,
+    MeanNoiseModel,
+    ModelSettings,
+    mean_noise,
+    sample_variances,
+)
+from rahbo.model.noise import (
+    CubeNoise,
+    KnownPosterior,
+    NoisePosterior,
+    SampleVariances,
+    level_posterior,
+)
+from rahbo.model.units import Units, output_scale
+from rahbo.numerics import Array
+from rahbo.trials import Observations
+
+# The smallest noise variance told apart from none, as a share of the variance of the outputs.
+NOISE_FLOOR = 1e-8
+# How often residuals of single evaluations go from the mean GP to the noise GP.
+PASSES = 2
+
+
+def learn(
+    settings: ModelSettings, observations: Observations, previous: Learned | None = None
+) -> Learned:
+    """Fit the noise GP, then the mean GP under the noise it implies.
+
+    A first fit begins with one noise level for all points, learned from repeats and residuals
+    together. Otherwise a pair of values that happen to agree would decide what the mean follows.
+    """
+    units = settings.outputs.units(observations)
+    floor = NOISE_FLOOR * (output_scale(observations) / units.scale) ** 2
+    table = _Table.of(settings, observations, units, floor)
+    noise, mean = (previous.noise, previous.mean) if previous else (None, None)
+    if table.passes == 0:
+        data = table.repeated
+        noise = settings.noise.learn(data, noise) if len(data.s2) > 0 else None
+        return Learned(units, floor, table.learn_mean(data, noise, mean), noise)
+    if mean is None or noise is None:
+        mean = table.learn_with_level(table.repeated, mean)
+    # What was learned before is close enough to take residuals from once.
+    for _ in range(1 if previous else PASSES):
+        posterior = table.noise_posterior(table.repeated, noise, mean)
+        gp = table.mean_posterior(mean, posterior, table.repeated)
+        data = table.with_residuals(gp, posterior)
+        noise = settings.noise.learn(data, noise)
+        mean = table.learn_mean(data, noise, mean)
+    return Learned(units, floor, mean, noise)
+
+
+def condition(
+    settings: ModelSettings, observations: Observations, learned: Learned
+) -> MeanNoiseModel:
+    """Return both posteriors given all data, at hyperparameters learned before."""
+    table = _Table.of(settings, observations, learned.units, learned.floor)
+    data = table.repeated
+    noise = table.noise_posterior(data, learned.noise, learned.mean)
+    gp = table.mean_posterior(learned.mean, noise, data)
+    for _ in range(table.passes):
+        data = table.with_residuals(gp, noise)
+        noise = table.noise_posterior(data, learned.noise, learned.mean)
+        gp = table.mean_posterior(learned.mean, noise, data)
+    return MeanNoiseModel(settings, learned, gp, noise, data, observations)
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Observations in the model's units, and the two GPs given them.
+
+    Attributes:
+        settings: What the GPs are made of.
+        observations: The data.
+        y: Sample means in the model's units, ``(n,)``.
+        repeated: Sample variances of the points that have repeats.
+    """
+
+    settings: ModelSettings
+    observations: Observations
+    y: Array
+    repeated: SampleVariances
+
+    @classmethod
+    def of(
+        cls, settings: ModelSettings, observations: Observations, units: Units, floor: float
+    ) -> _Table:
+        repeated = sample_variances(settings, observations, floor, units)
+        return cls(settings, observations, units.to_model(observations.mean), repeated)
+
+    @property
+    def passes(self) -> int:
+        """How often residuals go from the mean GP to the noise GP."""
+        takes = self.settings.noise.takes_residuals and self.observations.any_single
+        return PASSES if takes else 0
+
+    @property
+    def prior(self) -> Hyperprior:
+        """What is believed of the mean GP's hyperparameters in advance."""
+        return self.settings.outputs.hyperprior(self.observations.X.shape[1], self.y)
+
+    def learn_with_level(
+        self, data: SampleVariances, previous: Hyperparameters | None
+    ) -> Hyperparameters:
+        """Fit the mean GP and one noise level, which repeats and residuals tell together."""
+        told, settings = self.observations, self.settings
+        floor, weights = np.full(told.n, data.floor), 1.0 / told.count
+        within = (float(data.dof.sum()), float(data.dof @ data.s2))
+        evidence = Evidence(
+            settings.kernel, told.X, self.y, floor, weights, settings.lam, self.prior, within
+        )
+        return fit(evidence, previous)
+
+    def learn_mean(
+        self,
+        data: SampleVariances,
+        noise: Hyperparameters | None,
+        previous: Hyperparameters | None,
+    ) -> Hyperparameters:
+        """Fit the mean GP under the noise that is believed."""
+        told, settings = self.observations, self.settings
+        if noise is None and not isinstance(settings.noise, CubeNoise):
+            return self.learn_with_level(data, previous)
+        posterior = settings.noise.condition(data, noise)
+        noise_var = mean_noise(settings, posterior, told.X, told.count, data)
+        evidence = Evidence(
+            settings.kernel, told.X, self.y, noise_var, None, settings.lam, self.prior
+        )
+        return fit(evidence, previous)
+
+    def noise_posterior(
+        self, data: SampleVariances, noise: Hyperparameters | None, mean: Hyperparameters
+    ) -> NoisePosterior:
+        """Return what is believed of the noise given these sample variances."""
+        model = self.settings.noise
+        if noise is not None or isinstance(model, CubeNoise):
+            return model.condition(data, noise)
+        if model.takes_residuals:
+            # The first residuals are taken from this level; they then tell how sure it is.
+            level = mean.noise_scale + data.floor
+            return KnownPosterior(lambda X: np.full(len(X), level))
+        return level_posterior(mean, data.floor)
+
+    def mean_posterior(
+        self, mean: Hyperparameters, noise: NoisePosterior, data: SampleVariances
+    ) -> GP:
+        """Return what is believed of the mean under this noise."""
+        told, lam = self.observations, self.settings.lam
+        noise_var = mean_noise(self.settings, noise, told.X, told.count, data)
+        return GP.condition(
+            mean.kernel, told.X, self.y, noise_var, lam=lam, prior_mean=mean.prior_mean
+        )
+
+    def with_residuals(self, gp: GP, noise: NoisePosterior) -> SampleVariances:
+        """Add to the sample variances what single values tell by their distance from the others.
+
+        A value predicted by the others with variance u is off by a residual r of variance
+        u + rho^2, of which noise has the share w:
+        w = rho^2 / (u + rho^2), estimate of rho^2: w r^2, with w degrees of freedom
+        This has the gradient of log N(r; 0, u + rho^2) in log rho^2.
+        """
+        data, told = self.repeated, self.observations
+        single = told.count == 1
+        X = told.X[single]
+        r, total = gp.leave_one_out()
+        u = total[single] - mean_noise(self.settings, noise, X, told.count[single], data)
+        noise_var = noise.variance(X)
+        w = np.clip(noise_var / (np.maximum(u, 0.0) + noise_var), 1e-3, 1.0)
+        return replace(
+            data,
+            X=np.vstack([data.X, X]),
+            s2=np.append(data.s2, w * r[single] ** 2),
+            dof=np.append(data.dof, w),
+        )

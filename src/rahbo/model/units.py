@@ -1,0 +1,118 @@
+"""The border between the user's outputs and the model's: shift, scale and sign, and who sets them.
+
+Outputs come in three forms. A user's ``y`` becomes an *outcome* ``sign y``, so that larger is
+better: observations and risk measures work with outcomes. The model works with standardised
+numbers ``(outcome - shift) / scale``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from rahbo.model.hyperprior import Hyperprior
+from rahbo.numerics import Array
+from rahbo.risk import RiskMeasure
+from rahbo.trials import Observations
+
+Number = TypeVar("Number", float, Array)
+
+
+@dataclass(frozen=True)
+class Units:
+    """How numbers of the model become those of the user.
+
+    outcome = shift + scale f, user's output = sign outcome
+
+    Attributes:
+        shift: Subtracted from outcomes.
+        scale: Outcomes less the shift are divided by it.
+        sign: 1 where larger outputs are better, -1 where smaller ones are.
+    """
+
+    shift: float
+    scale: float
+    sign: float = 1.0
+
+    def to_model(self, outcome: Array) -> Array:
+        """Return outcomes in the model's units."""
+        return np.asarray((outcome - self.shift) / self.scale)
+
+    def to_outcome(self, f: Number) -> Number:
+        """Return values of the model as outcomes."""
+        return self.shift + self.scale * f
+
+    def to_user(self, f: Number) -> Number:
+        """Return values of the model in the user's units and sign."""
+        return self.sign * self.to_outcome(f)
+
+    def var_to_model(self, var: Array) -> Array:
+        """Return variances of outcomes in the model's units."""
+        return np.asarray(var / self.scale**2)
+
+    def var_to_user(self, var: Number) -> Number:
+        """Return variances of the model in user units; a sign does not change them."""
+        return self.scale**2 * var
+
+    def std_to_user(self, std: Number) -> Number:
+        """Return standard deviations of the model in user units."""
+        return self.scale * std
+
+    def risk_to_model(self, risk: RiskMeasure) -> RiskMeasure:
+        """Return the risk measure that says of the model's numbers what this says of outcomes."""
+        return risk.standardised(self.shift, self.scale)
+
+
+class Outputs(ABC):
+    """How outputs enter the model: their units, and what is believed of them in advance."""
+
+    @abstractmethod
+    def units(self, observations: Observations) -> Units:
+        """Return the units in which the model sees these observations."""
+
+    @abstractmethod
+    def hyperprior(self, d: int, y: Array) -> Hyperprior:
+        """Return the prior of the mean GP's hyperparameters, given its outputs."""
+
+
+@dataclass(frozen=True)
+class Standardized(Outputs):
+    """Zero mean and unit variance over the points, weak hyperpriors, a learned prior mean."""
+
+    def units(self, observations: Observations) -> Units:
+        """Shift by the mean of the point means and scale by their standard deviation."""
+        shift = float(np.mean(observations.mean))
+        return Units(shift, output_scale(observations), observations.sign)
+
+    def hyperprior(self, d: int, y: Array) -> Hyperprior:
+        """Return a weak prior."""
+        return Hyperprior.weak(d)
+
+
+@dataclass(frozen=True)
+class Raw(Outputs):
+    """Outputs as they are, zero prior mean, plain marginal likelihood: the paper's setting."""
+
+    def units(self, observations: Observations) -> Units:
+        """Leave outputs as they are."""
+        return Units(0.0, 1.0, observations.sign)
+
+    def hyperprior(self, d: int, y: Array) -> Hyperprior:
+        """Return a flat prior, with no lengthscale beyond the width of the cube.
+
+        The likelihood of few points is nearly flat there. If an input is dropped for a small gain,
+        it stays dropped where hyperparameters are fitted once; a lengthscale that is too short
+        only costs time.
+        """
+        return replace(Hyperprior.flat(float(np.log(np.mean(y**2) or 1.0))), longest=1.0)
+
+
+def output_scale(observations: Observations) -> float:
+    """Return the spread of the point means; where it is zero, that of the repeats, or 1."""
+    spread = float(np.std(observations.mean))
+    if spread == 0.0:
+        spread = float(np.sqrt(np.nanmax(observations.sample_var, initial=0.0)))
+    return spread or 1.0

@@ -1,0 +1,24 @@
+"""Arrays, checks of numbers, a quasi-Newton search, BLAS threads and random streams."""
+
+from rahbo.numerics.arrays import Array, Index, Mask
+from rahbo.numerics.checks import is_finite, is_number, is_whole
+from rahbo.numerics.quasinewton import Minimum, quasi_newton
+from rahbo.numerics.streams import FixedStream, Stream, evaluation_seed, fixed_generator, generator
+from rahbo.numerics.threads import one_blas_thread
+
+__all__ = [
+    "Array",
+    "FixedStream",
+    "Index",
+    "Mask",
+    "Minimum",
+    "Stream",
+    "evaluation_seed",
+    "fixed_generator",
+    "generator",
+    "is_finite",
+    "is_number",
+    "is_whole",
+    "one_blas_thread",
+    "quasi_newton",
+]

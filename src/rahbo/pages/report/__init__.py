@@ -1,0 +1,6 @@
+"""The report of a run: one HTML file that needs nothing else."""
+
+from rahbo.pages.report.page import report_page
+from rahbo.pages.report.record import record_of
+
+__all__ = ["record_of", "report_page"]

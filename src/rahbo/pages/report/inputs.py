@@ -1,0 +1,93 @@
+"""The parameters of a space as axes of a page: numbers in user units, choices by their place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rahbo.space import Candidates, Categorical, Space, is_real, key, plain
+
+# Longer texts are cut: a page has little room, and its size is bounded.
+LONGEST = 200
+
+Place = float | int
+
+
+@dataclass(frozen=True)
+class Input:
+    """One parameter.
+
+    Attributes:
+        name: Of the parameter.
+        log: Whether it is on a log scale.
+        choices: What stands at 0, 1, 2 and so on; none for a number.
+        grid: Some of its legal places, in order; none for a list of candidates.
+    """
+
+    name: str
+    log: bool
+    choices: tuple[str, ...]
+    grid: tuple[Place, ...]
+
+
+def inputs_of(space: Space, n: int) -> tuple[Input, ...]:
+    """All parameters, each with at most ``n`` places, or all its choices."""
+    if isinstance(space.spec, Candidates):
+        levels = _levels(space.spec.rows)
+        return tuple(
+            Input(cut(name), False, tuple(cut(str(v)) for v in found), ())
+            for name, found in levels.items()
+        )
+    inputs = []
+    for name, kind in space.spec.items():
+        if isinstance(kind, Categorical):
+            choices = tuple(cut(str(choice)) for choice in kind.choices)
+            inputs.append(Input(cut(name), False, choices, tuple(range(len(choices)))))
+            continue
+        grid = sorted({kind.value([u]) for u in np.linspace(0.0, 1.0, n).tolist()})
+        inputs.append(Input(cut(name), kind.log, (), tuple(grid)))
+    return tuple(inputs)
+
+
+def places(space: Space, params: Sequence[Mapping[str, Any]]) -> list[list[Place]]:
+    """Where points stand on each axis."""
+    if isinstance(space.spec, Candidates):
+        levels = _levels(space.spec.rows)
+        index = {name: {key(v): i for i, v in enumerate(vs)} for name, vs in levels.items()}
+        return [[index[n][key(p[n])] if index[n] else plain(p[n]) for n in levels] for p in params]
+    kinds = space.spec
+    return [
+        [
+            int(kind.code(name, p[name])) if isinstance(kind, Categorical) else plain(p[name])
+            for name, kind in kinds.items()
+        ]
+        for p in params
+    ]
+
+
+def value_at(space: Space, name: str, place: Place) -> Any:
+    """The value of a parameter at a place of its grid."""
+    kind = None if isinstance(space.spec, Candidates) else space.spec[name]
+    return kind.choices[int(place)] if isinstance(kind, Categorical) else place
+
+
+def cut(text: str, most: int = LONGEST) -> str:
+    """A text, or its beginning.
+
+    >>> cut("lengthy", 4)
+    'len…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _levels(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The different values of each name that is not a number throughout."""
+    found = {}
+    for name in rows[0]:
+        values = [plain(row[name]) for row in rows]
+        numbers = all(is_real(value) for value in values)
+        found[name] = [] if numbers else list({key(v): v for v in values}.values())
+    return found

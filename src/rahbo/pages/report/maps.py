@@ -1,0 +1,184 @@
+"""Mean and noise through the recommended point: along one input, over two, or of listed points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from rahbo.analysis import Interval, centre
+from rahbo.numerics import Array, one_blas_thread
+from rahbo.optimizer import Optimizer
+from rahbo.pages.report.inputs import Input, inputs_of, places, value_at
+from rahbo.space import Candidates
+
+# Places along one input and along each of two, inputs that are mapped, and candidates shown.
+FINE, COARSE, MOST, LISTED = 41, 17, 6, 1000
+
+
+@dataclass(frozen=True)
+class Field:
+    """What is believed at some points, in user units; all None where a point is not allowed.
+
+    Attributes:
+        mean: Posterior means.
+        mean_lower: Lower ends of their credible intervals.
+        mean_upper: Upper ends.
+        noise: Standard deviations of a single evaluation.
+        noise_lower: Lower ends of their credible intervals.
+        noise_upper: Upper ends.
+    """
+
+    mean: list[float | None]
+    mean_lower: list[float | None]
+    mean_upper: list[float | None]
+    noise: list[float | None]
+    noise_lower: list[float | None]
+    noise_upper: list[float | None]
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Along one input, by its index.
+
+    Attributes:
+        input: The index.
+        at: Places on its axis.
+        field: What is believed there.
+    """
+
+    input: int
+    at: tuple[float, ...]
+    field: Field
+
+
+@dataclass(frozen=True)
+class Map:
+    """Over two inputs, by their indices.
+
+    Attributes:
+        across: The input along rows.
+        up: The input along columns.
+        x: Places on the first axis.
+        y: Places on the second one.
+        mean: Posterior means, row by row.
+        noise: Noise standard deviations, row by row.
+    """
+
+    across: int
+    up: int
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    mean: list[float | None]
+    noise: list[float | None]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """At points of a list, between which there is nothing.
+
+    Attributes:
+        places: Of each point on each axis.
+        mean: Posterior means.
+        noise: Noise standard deviations.
+    """
+
+    places: list[list[float]]
+    mean: list[float | None]
+    noise: list[float | None]
+
+
+@dataclass(frozen=True)
+class Maps:
+    """Pictures of the space.
+
+    Attributes:
+        inputs: Indices of the inputs shown: those over which the noise varies most.
+        slices: One for each of them.
+        maps: One for each two of them.
+        listed: In the place of slices and maps, for a list of candidates.
+    """
+
+    inputs: tuple[int, ...]
+    slices: tuple[Slice, ...]
+    maps: tuple[Map, ...]
+    listed: Listed | None
+
+
+def maps_through(optimizer: Optimizer, at: Mapping[str, Any], shares: Sequence[float]) -> Maps:
+    """Slices and maps of a space through a point.
+
+    Args:
+        optimizer: The run.
+        at: The point.
+        shares: How much of the noise's variation each input is behind.
+    """
+    space = optimizer.settings.space
+    first = np.argsort(-np.asarray(shares), kind="stable")[:MOST].tolist()
+    if isinstance(space.spec, Candidates):
+        rows = space.spec.rows
+        some = [rows[i] for i in np.unique(np.linspace(0, len(rows) - 1, LISTED).astype(int))]
+        listed = Listed([_few(row) for row in places(space, some)], *_centres(optimizer, some))
+        return Maps(tuple(first), (), (), listed)
+    fine, coarse = (dict(enumerate(inputs_of(space, n))) for n in (FINE, COARSE))
+    slices = tuple(_slice(optimizer, at, i, fine[i]) for i in first)
+    maps = tuple(_map(optimizer, at, (i, j), coarse) for i, j in combinations(sorted(first), 2))
+    return Maps(tuple(first), slices, maps, None)
+
+
+def _slice(optimizer: Optimizer, at: Mapping[str, Any], i: int, axis: Input) -> Slice:
+    space = optimizer.settings.space
+    name = space.names[i]
+    points = [{**at, name: value_at(space, name, place)} for place in axis.grid]
+    return Slice(i, tuple(_few(axis.grid)), _field(optimizer, points))
+
+
+def _map(
+    optimizer: Optimizer, at: Mapping[str, Any], pair: tuple[int, int], axes: Mapping[int, Input]
+) -> Map:
+    space = optimizer.settings.space
+    across, up = (space.names[i] for i in pair)
+    x, y = (axes[i].grid for i in pair)
+    points = [
+        {**at, across: value_at(space, across, a), up: value_at(space, up, b)} for b in y for a in x
+    ]
+    return Map(*pair, tuple(_few(x)), tuple(_few(y)), *_centres(optimizer, points))
+
+
+def _field(optimizer: Optimizer, points: Sequence[Mapping[str, Any]]) -> Field:
+    """What `Optimizer.predict` gives, where a point is allowed."""
+    space = optimizer.settings.space
+    there = optimizer.predict(points)
+    found = np.array([[*_row(p.mean, p.mean_interval), *_row(p.noise_std, p.noise_std_interval)]
+                      for p in there])  # fmt: skip
+    found[~space.is_valid(np.array([space.encode(point) for point in points]))] = np.nan
+    return Field(*(_shown(column) for column in found.T))
+
+
+def _row(middle: float, interval: Interval) -> tuple[float, float, float]:
+    return middle, interval.lower, interval.upper
+
+
+def _centres(
+    optimizer: Optimizer, points: Sequence[Mapping[str, Any]]
+) -> tuple[list[float | None], list[float | None]]:
+    """Means and noise stds without their intervals, at a fraction of the cost."""
+    settings = optimizer.settings
+    X = np.array([settings.space.encode(point) for point in points])
+    with one_blas_thread():
+        f, v = centre(optimizer.model, X)
+    legal = settings.space.is_valid(X)
+    mean, noise = (np.where(legal, a, np.nan) for a in (settings.sign * f, np.sqrt(v)))
+    return _shown(mean), _shown(noise)
+
+
+def _shown(values: Array) -> list[float | None]:
+    return [float(f"{v:.4g}") if np.isfinite(v) else None for v in values]
+
+
+def _few(values: Sequence[float]) -> list[float]:
+    """Numbers in few digits, so that a page stays small."""
+    return [v if isinstance(v, int) else float(f"{v:.6g}") for v in values]

@@ -1,0 +1,161 @@
+"""The report as one HTML file that needs nothing else: text, data, scripts and style inside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from importlib.resources import files
+from string import Template
+
+from rahbo.analysis import SCORES, Interval, Recommendation, short
+from rahbo.pages.escape import embedded, shown
+from rahbo.pages.report.record import ReportRecord
+from rahbo.pages.words import listed
+
+# The part of plotly.js, 4.1.1, that draws in two dimensions: `plotly.js-cartesian-dist-min` of npm.
+# All of it would be three times as large, and open in twice the time.
+PLOTLY = "plotly-cartesian.min.js"
+
+
+def report_page(record: ReportRecord) -> str:
+    """The page of a record."""
+    library, script = asset(PLOTLY), asset("report/report.js")
+    style = asset("style.css") + asset("report/report.css")
+    parts = {
+        "policy": policy(library, script),
+        "style": style,
+        "source": shown(record.source),
+        "made": shown(record.made),
+        "basis": shown(record.basis),
+        "params": shown(listed(record.recommendation.params)),
+        "certainty": shown(record.certainty),
+        "sentences": " ".join(shown(sentence) for sentence in record.sentences),
+        "known": _known(record.recommendation),
+        "runner_ups": _runner_ups(record.recommendation),
+        "symbol": record.pictures.trade.symbol,
+        "penalty": record.pictures.trade.penalty,
+        "sense": "plus" if record.pictures.minimised else "less",
+        "frontier": _frontier(record),
+        "diagnosis": "".join(
+            f"<dt>{shown(question)}</dt><dd>{shown(answer)}</dd>"
+            for question, answer in record.diagnosis.answers
+        ),
+        "failures": _failures(record.failures),
+        "digest": f"SHA-256 of the file: <code>{shown(record.digest)}</code>."
+        if record.digest
+        else "",
+        "settings": _pairs(record.settings),
+        "versions": _pairs(record.versions),
+        "data": embedded(record.pictures),
+        "library": library,
+        "script": script,
+    }
+    return Template(asset("report/report.html")).substitute(parts)
+
+
+def asset(name: str) -> str:
+    """Return a file of the pages."""
+    return files("rahbo.pages").joinpath(name).read_text("utf-8")
+
+
+def policy(*scripts: str) -> str:
+    """A content security policy under which only these scripts run and nothing is fetched.
+
+    Styles are free, as plotly adds some; they can fetch nothing either.
+    """
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {' '.join(map(_hash, scripts))}",
+            "style-src 'unsafe-inline'",
+            # Heat maps are pictures that the page makes itself.
+            "img-src data: blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+# -- parts -------------------------------------------------------------------------------------
+
+
+def _known(found: Recommendation) -> str:
+    rows = [
+        ("mean", found.mean, found.mean_interval),
+        ("noise standard deviation", found.noise_std, found.noise_std_interval),
+        ("risk value", found.risk, found.risk_interval),
+    ]
+    body = "".join(
+        f'<tr><th scope="row">{name}</th>{_number(value)}{_ends(ends)}</tr>'
+        for name, value, ends in rows
+    )
+    decided = f'<tr><th scope="row">pessimistic value</th>{_number(found.pessimistic)}</tr>'
+    level = f"{100 * found.level:g} % interval"
+    head = f"<tr><td></td>{_heads('value', f'{level} from', 'to')}</tr>"
+    return f"<table><thead>{head}</thead><tbody>{body}{decided}</tbody></table>"
+
+
+def _runner_ups(found: Recommendation) -> str:
+    level = f"{100 * found.level:g} %"
+    if not found.runner_ups:
+        return f"<p>Every other evaluated setting is worse with at least {level} probability.</p>"
+    body = "".join(
+        f"<tr><td>{shown(listed(other.params))}</td>{_number(other.risk)}{_number(other.score)}"
+        f"{_number(other.gain.expected, 2)}{_number(other.gain.bound, 2)}</tr>"
+        for other in found.runner_ups
+    )
+    heads = _heads("risk value", SCORES[found.rule], "expected gain", f"at most, with {level}")
+    head = f'<tr><th scope="col">runner-up</th>{heads}</tr>'
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def _frontier(record: ReportRecord) -> str:
+    """What each coefficient would report."""
+    trade, points = record.pictures.trade, record.pictures.points
+    body = "".join(
+        f"<tr>{_number(c.start)}{_number(c.end)}{_number(points.mean[c.point])}"
+        f"{_number(points.noise[c.point])}{_number(points.count[c.point])}"
+        f"<td>{shown(listed(record.frontier.evaluated[c.point].params))}</td></tr>"
+        for c in trade.choices
+    )
+    heads = _heads(f"{trade.symbol} from", "to", "mean", "noise std", "evaluated")
+    head = f'<tr>{heads}<th scope="col">point</th></tr>'
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def _failures(reasons: Mapping[str, int]) -> str:
+    if not reasons:
+        return ""
+    body = "".join(
+        f"<tr>{_number(times)}<td>{shown(reason)}</td></tr>" for reason, times in reasons.items()
+    )
+    head = f'<tr>{_heads("times")}<th scope="col">reason</th></tr>'
+    table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+    return f'<h3>Failed evaluations</h3><div class="wide">{table}</div>'
+
+
+def _pairs(named: Mapping[str, str]) -> str:
+    rows = (
+        f'<tr><th scope="row">{shown(name)}</th><td><code>{shown(value)}</code></td></tr>'
+        for name, value in named.items()
+    )
+    return f"<table><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _heads(*names: str) -> str:
+    return "".join(f'<th scope="col" class="number">{name}</th>' for name in names)
+
+
+def _number(value: float, digits: int = 5) -> str:
+    text = f"{value:.{digits}g}" if isinstance(value, float) else short(value)
+    return f'<td class="number">{text.replace("inf", "∞")}</td>'
+
+
+def _ends(interval: Interval) -> str:
+    return _number(interval.lower) + _number(interval.upper)

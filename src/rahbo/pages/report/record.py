@@ -1,0 +1,298 @@
+"""All that a report shows, as plain data computed from an `Optimizer`."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from rahbo import __version__
+from rahbo.analysis import Diagnosis, Frontier, Recommendation, envelope
+from rahbo.journal import PARAMETERS, encode_settings, show
+from rahbo.optimizer import Optimizer
+from rahbo.pages import words
+from rahbo.pages.history import History, history_of
+from rahbo.pages.report.inputs import Input, Place, cut, inputs_of, places
+from rahbo.pages.report.maps import Maps, maps_through
+from rahbo.risk import ExpectedShortfall, MeanStd, Quantile, RiskMeasure
+from rahbo.settings import Settings
+from rahbo.space import Candidates, Float, Space
+
+# Reasons of failures that are listed, and characters of each and of a setting.
+REASONS, REASON, SETTING = 20, 500, 2000
+# Parameters of all points together that a page holds: with more, it shows the best points only.
+CELLS = 50_000
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A point that some coefficient would report.
+
+    Attributes:
+        point: Its index.
+        start: From this coefficient on.
+        end: Up to this one, which may be infinite.
+    """
+
+    point: int
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Trade:
+    """The trade of mean against noise that the slider is about.
+
+    A point is worth its mean less a coefficient times its noise variance or noise standard
+    deviation, each at the pessimistic bound of the strategy, in the sense of maximisation.
+
+    Attributes:
+        symbol: Of the coefficient.
+        penalty: What it multiplies.
+        own: The coefficient by which the run reports; None if the measure has none.
+        choices: What each coefficient would report, from 0 to infinity.
+    """
+
+    symbol: str
+    penalty: str
+    own: float | None
+    choices: tuple[Chosen, ...]
+
+
+@dataclass(frozen=True)
+class Points:
+    """The evaluated points, column by column, in user units.
+
+    Attributes:
+        places: Of each point on each axis.
+        mean: Posterior means.
+        mean_lower: Lower ends of their credible intervals.
+        mean_upper: Upper ends.
+        noise: Standard deviations of a single evaluation.
+        noise_lower: Lower ends of their credible intervals.
+        noise_upper: Upper ends.
+        count: Values told.
+        failures: Evaluations without one.
+        sample_mean: Of the values.
+        sample_std: The standard deviation of the values; None for a single one.
+        pessimistic: The values that the strategy reports by.
+        recommended: The index of the recommended point.
+        n: All evaluated points; more than are listed where they are many.
+    """
+
+    places: list[list[Place]]
+    mean: list[float]
+    mean_lower: list[float]
+    mean_upper: list[float]
+    noise: list[float]
+    noise_lower: list[float]
+    noise_upper: list[float]
+    count: list[int]
+    failures: list[int]
+    sample_mean: list[float]
+    sample_std: list[float | None]
+    pessimistic: list[float]
+    recommended: int
+    n: int
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What the scripts of a page draw.
+
+    Attributes:
+        minimised: Whether smaller values are better.
+        level: The probability of every interval.
+        trade: Mean against noise.
+        inputs: The parameters.
+        points: Those evaluated.
+        history: What came when.
+        maps: Mean and noise through the recommended point.
+    """
+
+    minimised: bool
+    level: float
+    trade: Trade
+    inputs: tuple[Input, ...]
+    points: Points
+    history: History
+    maps: Maps
+
+
+@dataclass(frozen=True)
+class ReportRecord:
+    """A report.
+
+    Attributes:
+        source: What it is of.
+        made: When it was made.
+        digest: The SHA-256 of the source, if it is a file.
+        basis: What it rests on, in words.
+        recommendation: The reported point.
+        sentences: What is known of it, in words.
+        certainty: What another setting might still gain, in words.
+        frontier: What each alpha would report.
+        diagnosis: What the values say of their noise.
+        failures: Reasons, and how often each was given.
+        settings: Of the run, as a user would write them.
+        versions: Of what computed the report.
+        pictures: What scripts draw.
+    """
+
+    source: str
+    made: str
+    digest: str | None
+    basis: str
+    recommendation: Recommendation
+    sentences: list[str]
+    certainty: str
+    frontier: Frontier
+    diagnosis: Diagnosis
+    failures: dict[str, int]
+    settings: dict[str, str]
+    versions: dict[str, str]
+    pictures: Pictures
+
+
+def record_of(
+    optimizer: Optimizer,
+    *,
+    source: str,
+    made: str,
+    digest: str | None = None,
+) -> ReportRecord:
+    """The report of a run.
+
+    Args:
+        optimizer: The run, with something told.
+        source: What to call it.
+        made: When this is.
+        digest: The SHA-256 of the file it comes from.
+
+    Raises:
+        NotReadyError: Nothing has been told yet.
+    """
+    settings = optimizer.settings
+    found, whole = optimizer.recommend(), optimizer.frontier()
+    kept = _kept(whole, found, settings)
+    frontier = replace(
+        whole,
+        evaluated=tuple(whole.evaluated[i] for i in kept),
+        worst=tuple(whole.worst[i] for i in kept),
+    )
+    diagnosis = optimizer.diagnose()
+    shares = [one.share for one in diagnosis.inputs]
+    pictures = Pictures(
+        minimised=settings.sign < 0,
+        level=found.level,
+        trade=trade_of(settings.risk, frontier, settings.sign < 0),
+        inputs=inputs_of(settings.space, 2),
+        points=_points(optimizer, frontier, found, kept),
+        history=history_of(optimizer),
+        maps=maps_through(optimizer, found.params, shares),
+    )
+    shown = _settings(settings)
+    return ReportRecord(
+        cut(source), made, digest, words.basis(optimizer), found, words.recommendation(found),
+        words.certainty(found), frontier, diagnosis,
+        failures=_failures(optimizer), settings=shown, versions=versions(), pictures=pictures,
+    )  # fmt: skip
+
+
+def trade_of(risk: RiskMeasure, frontier: Frontier, minimised: bool) -> Trade:
+    """The slider of a risk measure; that of mean-variance for a measure of the user's own."""
+    mean, noise_std = np.array(frontier.worst).T
+    worst = -mean if minimised else mean
+    # A strategy that ignores the noise reports as a coefficient of zero does.
+    neutral = 0.0 if frontier.alpha == 0.0 else None
+    if isinstance(risk, MeanStd | Quantile | ExpectedShortfall):
+        choices = tuple(Chosen(*row) for row in envelope(worst, noise_std))
+        own = risk.weight if neutral is None else neutral
+        return Trade("κ", "noise standard deviation", own, choices)
+    choices = tuple(Chosen(*row) for row in envelope(worst, noise_std**2))
+    return Trade("α", "noise variance", frontier.alpha, choices)
+
+
+def versions() -> dict[str, str]:
+    """Of what numbers and pictures depend on."""
+    return {
+        "rahbo": __version__,
+        "Python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "scipy")},
+        "platform": platform.platform(terse=True),
+    }
+
+
+def _kept(frontier: Frontier, found: Recommendation, settings: Settings) -> list[int]:
+    """The points that a page lists, in order: all, or the best and whatever may be chosen."""
+    points, minimised = frontier.evaluated, settings.sign < 0
+    most = CELLS // len(settings.space.names)
+    if len(points) <= most:
+        return list(range(len(points)))
+    worst = [settings.sign * p.pessimistic for p in points]
+    best = np.argsort(-np.array(worst), kind="stable")[:most].tolist()
+    chosen = [c.point for c in trade_of(settings.risk, frontier, minimised).choices]
+    return sorted({*best, *chosen, _index(found.params, [p.params for p in points])})
+
+
+def _points(
+    optimizer: Optimizer, frontier: Frontier, found: Recommendation, kept: list[int]
+) -> Points:
+    space, data, sign = optimizer.settings.space, optimizer.observations, optimizer.settings.sign
+    allowed = np.flatnonzero(space.is_valid(data.X))
+    legal = allowed[kept]
+    failed: Counter[bytes] = Counter()
+    for trial in optimizer.trials:
+        failed[trial.x.tobytes()] += len(trial.failures)
+    believed = frontier.evaluated
+    return Points(
+        places=[[_few(v) for v in row] for row in places(space, [p.params for p in believed])],
+        mean=[_few(p.mean) for p in believed],
+        mean_lower=[_few(p.mean_interval.lower) for p in believed],
+        mean_upper=[_few(p.mean_interval.upper) for p in believed],
+        noise=[_few(p.noise_std) for p in believed],
+        noise_lower=[_few(p.noise_std_interval.lower) for p in believed],
+        noise_upper=[_few(p.noise_std_interval.upper) for p in believed],
+        count=[int(c) for c in data.count[legal]],
+        failures=[failed[x.tobytes()] for x in data.X[legal]],
+        sample_mean=[_few(sign * float(m)) for m in data.mean[legal]],
+        sample_std=[None if math.isnan(v) else _few(math.sqrt(v)) for v in data.sample_var[legal]],
+        pessimistic=[_few(p.pessimistic) for p in believed],
+        recommended=_index(found.params, [p.params for p in believed]),
+        n=len(allowed),
+    )
+
+
+def _index(params: Mapping[str, Any], among: list[dict[str, Any]]) -> int:
+    return among.index(dict(params))
+
+
+def _failures(optimizer: Optimizer) -> dict[str, int]:
+    """The commonest reasons first."""
+    told = Counter(
+        cut(reason or "no reason given", REASON)
+        for trial in optimizer.trials
+        for reason in trial.failures.values()
+    )
+    return dict(told.most_common(REASONS))
+
+
+def _few(value: Place) -> Place:
+    """A number in few digits, so that a page stays small."""
+    return value if isinstance(value, int) else float(f"{value:.6g}")
+
+
+def _settings(settings: Settings) -> dict[str, str]:
+    """As a user would write them; a space that no journal holds, such as Optuna's, as it shows."""
+    spec, shown = settings.space.spec, {}
+    if not isinstance(spec, Candidates) and any(type(k) not in PARAMETERS for k in spec.values()):
+        shown = {"space": repr(dict(spec))}
+        settings = replace(settings, space=Space({"x": Float(0.0, 1.0)}))
+    shown = {name: show(value) for name, value in encode_settings(settings).items()} | shown
+    return {name: cut(value, SETTING) for name, value in shown.items()}

@@ -1,0 +1,240 @@
+"""What the live page shows: a run as far as its journal goes, and what is believed of it.
+
+Requests read the journal, which takes milliseconds. The model is fitted beside them in one thread,
+which rests after a fit for as long as that took, so that the run that is watched keeps the
+machine. While nobody looks, nothing is done.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rahbo.analysis import Prediction, Recommendation, short
+from rahbo.errors import NotReadyError, RahboError, SettingsError
+from rahbo.journal import Code, FileName
+from rahbo.optimizer import Optimizer
+from rahbo.pages.history import history_of
+from rahbo.pages.watch.follow import Arrival, Follower
+from rahbo.pages.words import certainty
+from rahbo.risk import RiskMeasure
+from rahbo.trials import Trial
+
+# Seconds between two fits, at least.
+PAUSE = 3.0
+# Values that one answer brings, rows of a table, characters of a text.
+MOST_VALUES, MOST_ROWS, MOST_CHARACTERS = 5000, 12, 300
+SHOWN_SETTINGS = ("direction", "risk", "repeats", "strategy", "n_initial", "seed")
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class PageState:
+    """What was believed at one moment.
+
+    Attributes:
+        version: Rises from fit to fit.
+        of: The epoch of the run and how many evaluations of it there were.
+        page: For the page; empty before the first fit.
+        optimizer: That told it; None where nothing could be told.
+    """
+
+    version: int = 0
+    of: tuple[int, int] = (0, 0)
+    page: Json | None = None
+    optimizer: Optimizer | None = None
+
+
+class Live:
+    """A run that is watched.
+
+    Args:
+        path: Its journal, which need not be there yet.
+        risk: Another measure than the run's.
+        pause: Seconds between two fits, at least.
+    """
+
+    def __init__(
+        self, path: FileName, risk: RiskMeasure | None = None, pause: float = PAUSE
+    ) -> None:
+        self._follower, self._risk, self._pause = Follower(path), risk, pause
+        self._lock, self._wanted = threading.Lock(), threading.Event()
+        self._fit = PageState()
+        self._fitting = False
+
+    def start(self) -> None:
+        """Begin to fit, in a thread that ends with the process."""
+        threading.Thread(target=self._fit_always, name="rahbo-fit", daemon=True).start()
+
+    def run(self, epoch: int = 0, known: int = 0) -> Json:
+        """The run as it is now.
+
+        Args:
+            epoch: Of the run that the page shows.
+            known: How many values of it the page has; those after them come.
+        """
+        with self._lock:
+            follower = self._follower
+            follower.look()
+            now = follower.epoch, len(follower.arrivals)
+            if self._fit.of != now and follower.arrivals:
+                self._wanted.set()
+            first = max(known if epoch == follower.epoch else 0, now[1] - MOST_VALUES)
+            return {
+                **_run(follower),
+                "first": first,
+                "values": follower.arrivals[first:],
+                "model": self._fit.version,
+                "fitting": self._fitting,
+            }
+
+    def model(self) -> Json:
+        """What is believed, by the latest fit."""
+        fit = self._fit
+        return {"version": fit.version, "epoch": fit.of[0], **(fit.page or {})}
+
+    def _fit_always(self) -> None:
+        while True:
+            self._wanted.wait()
+            self._wanted.clear()
+            began = time.monotonic()
+            self._fitting = True
+            self.fit()
+            self._fitting = False
+            time.sleep(max(self._pause, time.monotonic() - began))
+
+    def fit(self) -> None:
+        """Learn from all that was read."""
+        with self._lock:
+            follower, last = self._follower, self._fit
+            of = follower.epoch, len(follower.arrivals)
+            keywords = follower.keywords
+            trials = [follower.trial(i) for i in range(follower.n_trials)]
+        page: Json = {"n_evaluations": of[1]}
+        optimizer = None
+        try:
+            optimizer = _optimizer(keywords, trials, self._risk)
+            if last.optimizer is not None and last.of[0] == of[0]:
+                optimizer.reuse_fits(last.optimizer)
+            page |= _belief(optimizer, self._risk)
+        except RahboError as error:
+            page["problem"] = _text(str(error))
+        except Exception as error:
+            # Whatever a journal makes of the model, the page goes on.
+            page["problem"] = _text(f"The model cannot be fitted: {error!r}")
+        self._fit = PageState(last.version + 1, of, page, optimizer)
+
+
+# -- the run -----------------------------------------------------------------------------------
+
+
+def _run(follower: Follower) -> Json:
+    unsettled = sorted(follower.unsettled)
+    shown = [(follower.trial(i), follower.outstanding(i)) for i in unsettled[:MOST_ROWS]]
+    failures = [arrival for arrival in follower.arrivals if arrival.value is None]
+    return {
+        "name": follower.name,
+        "epoch": follower.epoch,
+        "problem": _text(follower.problem, 10 * MOST_CHARACTERS),
+        "written": follower.written,
+        "settings": [
+            (name, _text(_setting(follower.keywords[name])))
+            for name in SHOWN_SETTINGS
+            if name in follower.keywords
+        ],
+        "n_evaluations": follower.n_values + follower.n_failures,
+        "n_failures": follower.n_failures,
+        "n_open": len(unsettled),
+        "open": [
+            {"id": t.id, "params": _params(t.params), "told": len(t.values),
+             "failed": len(t.failures), "missing": missing}
+            for t, missing in shown
+        ],
+        "newest": [_row(follower, one) for one in reversed(follower.arrivals[-MOST_ROWS:])],
+        "failures": [_row(follower, one) for one in reversed(failures[-MOST_ROWS:])],
+    }  # fmt: skip
+
+
+def _row(follower: Follower, arrival: Arrival) -> Json:
+    """One evaluation, for a table."""
+    trial = follower.trial(arrival.trial)
+    why = trial.failures.get(arrival.repeat, "") if arrival.value is None else ""
+    return {**arrival._asdict(), "params": _params(trial.params), "reason": _text(why)}
+
+
+def _setting(value: object) -> str:
+    return value.description if isinstance(value, Code) else str(value)
+
+
+def _params(params: Mapping[str, Any]) -> str:
+    return _text(", ".join(f"{name}={short(value)}" for name, value in params.items()))
+
+
+def _text(text: str, most: int = MOST_CHARACTERS) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+# -- what is believed --------------------------------------------------------------------------
+
+
+def _optimizer(
+    keywords: Mapping[str, Any], trials: Sequence[Trial], risk: RiskMeasure | None
+) -> Optimizer:
+    """That reports on the trials, without the code that a journal does not hold."""
+    known = {**keywords, "valid": None}
+    if risk is not None:
+        known["risk"] = risk
+    code = [value for value in known.values() if isinstance(value, Code)]
+    if code:
+        raise SettingsError(
+            f"The run was begun with {code[0]!r}. Only a risk measure can be replaced here, by "
+            "--alpha, --kappa, --quantile or --shortfall; use Python for others."
+        )
+    return Optimizer(**known, trials=trials)
+
+
+def _belief(optimizer: Optimizer, risk: RiskMeasure | None) -> Json:
+    if not optimizer.observations.n:
+        raise NotReadyError("Nothing has been told yet.")
+    found = optimizer.recommend(risk=risk)
+    points = optimizer.frontier().evaluated
+    counts = optimizer.observations.count
+    history = history_of(optimizer)
+    return {
+        "recommendation": _recommended(found),
+        "chosen": [point.params for point in points].index(found.params),
+        "points": [_point(p, int(n)) for p, n in zip(points, counts, strict=True)],
+        "best": list(zip(history.best_at, history.best, strict=True)),
+    }
+
+
+def _recommended(found: Recommendation) -> Json:
+    return {
+        "params": [(_text(name), _text(short(value))) for name, value in found.params.items()],
+        "level": found.level,
+        "known": [
+            ("mean", found.mean, *found.mean_interval),
+            ("noise std", found.noise_std, *found.noise_std_interval),
+            ("risk value", found.risk, *found.risk_interval),
+        ],
+        "pessimistic": found.pessimistic,
+        "certainty": certainty(found),
+        "n_evaluations": found.n_evaluations,
+        "sample_mean": found.sample_mean,
+        "sample_std": found.sample_std,
+        "runner_ups": [
+            {"params": _params(other.params), "risk": other.risk, "score": other.score,
+             "expected": other.gain.expected, "bound": other.gain.bound}
+            for other in found.runner_ups
+        ],
+    }  # fmt: skip
+
+
+def _point(p: Prediction, n: int) -> list[Any]:
+    """Mean and its interval, noise and its interval, values told there, parameters."""
+    numbers = (p.mean, *p.mean_interval, p.noise_std, *p.noise_std_interval)
+    return [*(float(f"{number:.6g}") for number in numbers), n, _params(p.params)]

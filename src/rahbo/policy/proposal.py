@@ -1,0 +1,165 @@
+"""What to evaluate next, given all trials of a run: pure functions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Set
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rahbo.errors import NotReadyError, SettingsError
+from rahbo.model import MeanNoiseModel
+from rahbo.numerics import Array
+from rahbo.policy.acquisition import pessimistic_values
+from rahbo.policy.confirmation import Contest
+from rahbo.policy.design import next_design_point
+from rahbo.policy.feasibility import Success
+from rahbo.policy.repeats import Repeats
+from rahbo.policy.search import Domain, random_point
+from rahbo.policy.strategies import Situation, Strategy
+from rahbo.risk import RiskMeasure
+from rahbo.space import Space
+from rahbo.trials import (
+    Source,
+    Trial,
+    attempts_at,
+    observations_of,
+    outcomes_of,
+    provided_points,
+    tried_once,
+    valued,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class PolicySettings:
+    """What decides where to evaluate next. `Optimizer` explains each setting.
+
+    Attributes:
+        space: Where to look.
+        risk: What makes an outcome good, in user units.
+        strategy: How points are chosen and reported.
+        repeats: How often a point is evaluated.
+        n_initial: Distinct points before the strategy proposes.
+        sign: Multiplies user values so that larger is better.
+        seed: Seeds every random choice.
+    """
+
+    space: Space
+    risk: RiskMeasure
+    strategy: Strategy
+    repeats: Repeats
+    n_initial: int
+    sign: float
+    seed: int
+
+    @property
+    def revisit(self) -> bool:
+        """Whether a point that has its repeats may be proposed again."""
+        return self.space.revisit and self.repeats.population is None
+
+    def excluded(self, trials: Iterable[Trial]) -> Set[bytes]:
+        """Return the points that may not be proposed, as bytes.
+
+        Without revisits these are the points that have, or are about to get, all their repeats.
+        """
+        return set() if self.revisit else provided_points(trials, self.repeats.most)
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A point to evaluate.
+
+    Attributes:
+        x: The point, ``(d,)``.
+        source: Why it is proposed.
+        repeats: How many evaluations are wanted there.
+        own_bound: The strategy's lower bound there at the time (Corollary 1.1), in user units;
+            None for points the strategy did not choose.
+    """
+
+    x: Array
+    source: Source
+    repeats: int
+    own_bound: float | None = None
+
+
+def propose_design(
+    settings: PolicySettings, trials: Collection[Trial], domain: Domain, rng: np.random.Generator
+) -> Proposal | None:
+    """Return the next point of the initial design; None once enough points are told or under way.
+
+    If every point of the design failed, the next point is a random one.
+    """
+    told = valued(trials)
+    under_way = {t.x.tobytes() for t in trials if t.values or t.missing}
+    if told and len(under_way) >= settings.n_initial:
+        return None
+    x = next_design_point(settings.space, {t.x.tobytes() for t in trials}, settings.seed)
+    if x is None and not told:
+        x = random_point(domain, rng)
+    if x is None:
+        return None
+    data = observations_of(told, settings.sign) if told else None
+    return Proposal(x, "design", settings.repeats.initial(data))
+
+
+def propose(
+    settings: PolicySettings,
+    trials: Collection[Trial],
+    told: MeanNoiseModel,
+    asking: MeanNoiseModel,
+    domain: Domain,
+    rng: np.random.Generator,
+) -> Proposal:
+    """Return the point that the strategy chooses next.
+
+    Args:
+        settings: The settings of the run.
+        trials: All trials of the run.
+        told: What is believed given their values.
+        asking: The same model with what is under way, see `with_pending`.
+        domain: Where to look.
+        rng: Seeded by the run's seed and the number of asks.
+    """
+    observations = told.observations
+    success = Success.learn(*outcomes_of(trials))
+    domain = replace(domain, known=observations.best_first(), success=success)
+    rounds = sum(t.source == "strategy" for t in trials)
+    situation = Situation(
+        observations, told, asking, settings.risk, domain, rounds, rng, tried_once(trials)
+    )
+    x = settings.strategy.propose(situation)
+    bound = settings.strategy.report_bound(told, settings.risk)
+    own_bound = told.units.to_outcome(float(bound.value(x[None])[0]))
+    wanted = settings.repeats.wanted(asking, x)
+    if not settings.revisit:
+        given = sum(t.provided for t in trials if t.is_at(x))
+        wanted = min(wanted, settings.repeats.most - given)
+    return Proposal(x, "strategy", wanted, own_bound)
+
+
+def with_pending(
+    model: MeanNoiseModel, pending: Collection[Trial], rng: np.random.Generator
+) -> MeanNoiseModel:
+    """Return the model that also knows what is under way, at values it draws for each point."""
+    X = np.array([t.x for t in pending]).reshape(len(pending), model.mean.kernel.d)
+    count = np.array([len(t.missing) for t in pending], dtype=np.intp)
+    return model.with_pending(X, count, rng)
+
+
+def contest_between(
+    settings: PolicySettings, trials: Iterable[Trial], model: MeanNoiseModel
+) -> tuple[Array, Contest]:
+    """Return the points ``(n, d)`` that may be recommended, and what is known of them."""
+    if not settings.revisit:
+        raise SettingsError(
+            "Points can be confirmed only if they may be measured again, which revisit=False and "
+            "Folds forbid."
+        )
+    X = model.observations.X
+    X = X[settings.space.is_valid(X)]
+    if len(X) == 0:
+        raise NotReadyError("No point can be confirmed: none that was told satisfies valid=.")
+    reported = pessimistic_values(settings.strategy.report_bound(model, settings.risk), X)[2]
+    return X, Contest(reported, *attempts_at(X, trials))

@@ -1,0 +1,23 @@
+"""Run an objective until its budget is spent or a stop criterion is met, in turn or in parallel."""
+
+from rahbo.running.budget import Budget
+from rahbo.running.loop import Result, maximize, minimize
+from rahbo.running.parallel import in_parallel
+from rahbo.running.pool import Pool
+from rahbo.running.run import Callback, Objective, Run
+from rahbo.running.stopping import Gap, PBest, Stop
+
+__all__ = [
+    "Budget",
+    "Callback",
+    "Gap",
+    "Objective",
+    "PBest",
+    "Pool",
+    "Result",
+    "Run",
+    "Stop",
+    "in_parallel",
+    "maximize",
+    "minimize",
+]

@@ -1,0 +1,235 @@
+"""Run an objective: ask, evaluate each repeat, tell, until a budget is spent or enough known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+from rahbo.analysis import Recommendation
+from rahbo.errors import ExhaustedError, SettingsError
+from rahbo.numerics import is_finite, is_whole
+from rahbo.optimizer import Optimizer, OptimizerKeywords
+from rahbo.running.budget import Budget
+from rahbo.running.parallel import in_parallel
+from rahbo.running.pool import Pool
+from rahbo.running.run import Callback, End, Objective, Run, attempt
+from rahbo.running.stopping import Stop
+from rahbo.settings import Direction, spells_out_settings
+from rahbo.space import Candidates, Space
+from rahbo.trials import Trial
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a run came to.
+
+    Attributes:
+        recommendation: The point to use.
+        optimizer: The run itself, to predict with, to plot or to go on with.
+        stopped_by: What ended it: the ``"budget"``, the criterion ``"stop"``, a list of candidates
+            that is ``"exhausted"``, or an ``"interrupt"``.
+    """
+
+    recommendation: Recommendation
+    optimizer: Optimizer
+    stopped_by: End = "budget"
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Every suggestion with every value it gave, in order."""
+        return self.optimizer.trials
+
+    @property
+    def n_evaluations(self) -> int:
+        """Single evaluations, failures and past results included."""
+        return self.optimizer.n_evaluations
+
+    def __str__(self) -> str:
+        failed = sum(len(trial.failures) for trial in self.trials)
+        spent = f"{self.n_evaluations} evaluations at {self.optimizer.observations.n} points"
+        spent += f", {failed} failed" if failed else ""
+        ended = "" if self.stopped_by == "budget" else f"; ended by {self.stopped_by}"
+        return f"{self.recommendation}\nout of {spent}; seed {self.optimizer.settings.seed}{ended}"
+
+
+@spells_out_settings
+def maximize(
+    objective: Objective,
+    space: Mapping[str, Any] | Candidates | Space,
+    *,
+    rounds: int | None = None,
+    evaluations: int | None = None,
+    confirm: int | None = None,
+    stop: Stop | None = None,
+    callback: Callback | None = None,
+    executor: Executor | Callable[[], Executor] | None = None,
+    parallel: int | None = None,
+    timeout: float | None = None,
+    **settings: Unpack[OptimizerKeywords],
+) -> Result:
+    """Maximise a risk measure of a noisy objective.
+
+    Give exactly one of ``rounds`` and ``evaluations``. An evaluation that raises, or gives a
+    number that is not finite, is recorded as a failure. Ctrl-C ends a run with what is known.
+
+    Args:
+        objective: Called with the parameters as keywords; returns one noisy measurement. If it
+            has a parameter ``seed`` that is no parameter of the space, it is also given a whole
+            number that depends on the run's seed, the suggestion and the repeat alone.
+        space: As for `Optimizer`.
+        rounds: Suggestions after the initial design, the paper's T.
+        evaluations: Calls of the objective, initial design and failures included. The last
+            suggestion may get fewer repeats, so that the number is met exactly.
+        confirm: Evaluations at the end that measure the leading points again: the last ones of
+            ``evaluations``, or on top of ``rounds``. By default a tenth, with `Adaptive` repeats.
+        stop: Ends the run earlier, ``PBest(0.95)`` or ``Gap(0.1)``: looked at after each
+            suggestion, never within the initial design. What it would recommend is confirmed.
+        callback: Called with the optimizer after each suggestion is evaluated.
+        executor: Evaluates in parallel, each repeat a task of its own: any executor of
+            ``concurrent.futures``, such as those of threads, processes, loky and Dask. It is left
+            open. Or a function without arguments that makes one: it is shut down at the end, and
+            another one made when its workers die.
+        parallel: Tasks under way at a time; by default as many as the executor has workers. A
+            new point is asked for as soon as one is free.
+        timeout: Seconds after which an evaluation by an executor counts as failed.
+        **settings: Those of `Optimizer`, ``direction`` excepted. With ``trials=`` of an
+            interrupted run, its rounds and evaluations count: it is brought to the same end.
+            With ``journal=`` the same call again does that, however the run was ended.
+
+    Raises:
+        ObjectiveError: Ten evaluations or more failed in a row, at eight points or more, or one
+            gave something that is no number.
+        ExecutorError: The executor can run nothing more.
+
+    >>> from random import Random
+    >>> def objective(x, seed):
+    ...     return -((x - 1.0) ** 2) + 0.1 * x * Random(seed).gauss(0, 1)
+    >>> result = maximize(objective, {"x": (0.0, 2.0)}, evaluations=60, seed=0)
+    >>> result.n_evaluations
+    60
+    >>> abs(result.recommendation.params["x"] - 1.0) < 0.3
+    True
+    """
+    plan = _Plan(Budget(rounds, evaluations, confirm), stop, callback, executor, parallel, timeout)
+    return _run("maximize", objective, space, plan, settings)
+
+
+@spells_out_settings
+def minimize(
+    objective: Objective,
+    space: Mapping[str, Any] | Candidates | Space,
+    *,
+    rounds: int | None = None,
+    evaluations: int | None = None,
+    confirm: int | None = None,
+    stop: Stop | None = None,
+    callback: Callback | None = None,
+    executor: Executor | Callable[[], Executor] | None = None,
+    parallel: int | None = None,
+    timeout: float | None = None,
+    **settings: Unpack[OptimizerKeywords],
+) -> Result:
+    """Minimise a noisy objective that should also be reliable; as `maximize` in all else.
+
+    The risk measure is applied to the negated objective: ``MeanVariance(alpha)`` minimises
+    mean + alpha·variance.
+
+    >>> result = minimize(lambda x: (x - 1.0) ** 2, {"x": (0.0, 2.0)}, evaluations=60, seed=0)
+    >>> result.recommendation.mean < 0.1
+    True
+    """
+    plan = _Plan(Budget(rounds, evaluations, confirm), stop, callback, executor, parallel, timeout)
+    return _run("minimize", objective, space, plan, settings)
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """How to run an objective: how long, and where. `maximize` explains each part."""
+
+    budget: Budget
+    stop: Stop | None
+    callback: Callback | None
+    executor: Executor | Callable[[], Executor] | None
+    parallel: int | None
+    timeout: float | None
+
+    def check(self, direction: Direction) -> None:
+        """Refuse a budget, a stop criterion or a time-out that makes no sense."""
+        _check_budget(direction, self.budget)
+        if self.stop is not None and not isinstance(self.stop, Stop):
+            raise SettingsError(
+                f"stop must be PBest(0.95), Gap(0.1) or another Stop, got {self.stop!r}."
+            )
+        timeout, parallel = self.timeout, self.parallel
+        if timeout is not None and not (is_finite(timeout) and timeout > 0.0):
+            raise SettingsError(f"timeout must be a positive number of seconds, got {timeout!r}.")
+        if self.executor is None and (parallel is not None or timeout is not None):
+            raise SettingsError(
+                f"parallel= and timeout= need an executor=, got parallel={parallel!r} and "
+                f"timeout={timeout!r}. Pass one, such as concurrent.futures.ProcessPoolExecutor(4)."
+            )
+
+
+def _run(
+    direction: Direction,
+    objective: Objective,
+    space: Mapping[str, Any] | Candidates | Space,
+    plan: _Plan,
+    settings: OptimizerKeywords,
+) -> Result:
+    """Check the arguments, spend the budget, and report."""
+    if "direction" in settings:
+        raise SettingsError(
+            f"{direction}() needs no direction=, got {settings['direction']!r}. "
+            "Call maximize() or minimize()."
+        )
+    plan.check(direction)
+    pool = None if plan.executor is None else Pool(plan.executor, plan.parallel)
+    settings["direction"] = direction
+    optimizer = Optimizer(space, **settings)
+    try:
+        run = Run(objective, optimizer, plan.budget, plan.stop, plan.callback)
+        ended = _in_turn(run) if pool is None else in_parallel(run, pool, plan.timeout)
+        if ended == "budget":
+            # A run that died may have left open what its budget does not pay for.
+            for suggestion in optimizer.open:
+                optimizer.cancel(suggestion)
+    finally:
+        optimizer.close()
+    return Result(optimizer.recommend(), optimizer, ended)
+
+
+def _in_turn(run: Run) -> End:
+    """Evaluate one repeat after the other, here."""
+    optimizer = run.optimizer
+    try:
+        while not run.is_spent():
+            if not optimizer.open and run.has_enough():
+                return "stop"
+            asked = run.ask()
+            if asked is None:
+                return "stop"
+            suggestion, paid = asked
+            for repeat in suggestion.indices[:paid]:
+                outcome = attempt(run.objective, run.arguments(suggestion, repeat))
+                run.record(suggestion, repeat, outcome)
+            run.evaluated(suggestion, complete=suggestion.repeats == paid)
+    except (KeyboardInterrupt, ExhaustedError) as error:
+        return run.ended_by(error)
+    return "budget"
+
+
+def _check_budget(direction: Direction, budget: Budget) -> None:
+    """Refuse no budget, two budgets and budgets that are not whole numbers."""
+    rounds, evaluations = budget.rounds, budget.evaluations
+    if (rounds is None) == (evaluations is None):
+        raise SettingsError(
+            f"{direction}() needs exactly one of rounds= (suggestions after the initial design) "
+            f"and evaluations= (calls of the objective), got rounds={rounds!r} and "
+            f"evaluations={evaluations!r}. Pass one of them."
+        )
+    name, n = ("rounds", rounds) if evaluations is None else ("evaluations", evaluations)
+    if not is_whole(n) or n < 1:
+        raise SettingsError(f"{name} must be a whole number >= 1, got {n!r}.")

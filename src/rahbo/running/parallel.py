@@ -1,0 +1,337 @@
+"""Evaluate on an executor: each repeat a task, new points as soon as a worker is free.
+
+A task has the key (suggestion, repeat) and a seed that depends on it alone. Only the latest future
+of a task is looked at, so a task that runs twice, because a worker died, is told once.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import tempfile
+import traceback
+import uuid
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from rahbo.errors import ExecutorError, ExhaustedError
+from rahbo.running.pool import MAX_CRASHES, Pool
+from rahbo.running.run import End, Objective, Outcome, Run, attempt
+from rahbo.trials import Suggestion
+
+# Seconds: on some systems only a wait that ends lets an interrupt through.
+LONGEST_WAIT = 1.0
+# Time-outs after which evaluations that nobody can stop are taken never to return.
+PATIENCE = 10
+
+
+class RemoteError(Exception):
+    """The traceback of an exception in a worker, which need not survive the way here itself."""
+
+
+def in_parallel(run: Run, pool: Pool, timeout: float | None) -> End:
+    """Spend the budget of a run on a pool.
+
+    Args:
+        run: What to evaluate and how long.
+        pool: Where.
+        timeout: Seconds after which an evaluation has failed, counted from its start as far as
+            the executor shows it.
+    """
+    tasks = _Tasks(run, pool, timeout)
+    try:
+        try:
+            pool.start(_arrive, run.objective)
+            return tasks.work()
+        finally:
+            tasks.give_up()
+    except (KeyboardInterrupt, ExhaustedError) as error:
+        return run.ended_by(error)
+    except ExecutorError as error:
+        error.optimizer = run.optimizer
+        raise
+    finally:
+        pool.close(idle=tasks.idle)
+
+
+def _arrive(objective: Objective) -> None:
+    """Run by a worker, this shows that it has all it needs."""
+
+
+def _attempt_there(objective: Objective, arguments: dict[str, Any], mark: Path) -> Outcome:
+    """Call the objective in a worker; what is returned can always be sent back.
+
+    The ``mark`` is made to show that the task has started, if its folder is known here. No two
+    tasks have the same, so that no executor takes two repeats for one computation.
+    """
+    with suppress(OSError):
+        mark.touch()
+    try:
+        outcome = attempt(objective, arguments)
+    except SystemExit as error:
+        # In a worker this ends nothing but the evaluation.
+        outcome = Outcome(failure=repr(error), error=error)
+    if outcome.error is None:
+        return outcome
+    lines = traceback.format_exception(outcome.error)
+    return replace(outcome, error=RemoteError("\n" + "".join(lines)))
+
+
+@dataclass(eq=False)
+class _Task:
+    """One repeat of a suggestion.
+
+    Attributes:
+        suggestion: What to evaluate.
+        repeat: The index of the repeat.
+        crashes: How often workers died while it was under way.
+        mark: The file that shows that it runs.
+        deadline: When its time is over, once it is seen to run.
+    """
+
+    suggestion: Suggestion
+    repeat: int
+    crashes: int = 0
+    mark: Path = Path()
+    deadline: float = math.inf
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether it has to run alone, so that another crash is its own doing."""
+        return self.crashes == MAX_CRASHES - 1
+
+
+class _Tasks:
+    """The tasks of a run: waiting, under way, or overdue with no way to stop them."""
+
+    def __init__(self, run: Run, pool: Pool, timeout: float | None) -> None:
+        self._run = run
+        self._pool = pool
+        self._timeout = timeout
+        # Without a time-out nobody looks for marks, and the folder stays unknown to all.
+        self._marks = Path(tempfile.mkdtemp(prefix="rahbo-") if timeout else uuid.uuid4().hex)
+        self._waiting: deque[_Task] = deque()
+        # In the order of submission.
+        self._under_way: dict[Future[Outcome], _Task] = {}
+        # Told as failures; their workers are busy all the same.
+        self._overdue: set[Future[Outcome]] = set()
+        # How many tasks each suggestion still has, by its id.
+        self._unsettled: dict[int, int] = {}
+        self._last_event = monotonic()
+
+    @property
+    def idle(self) -> bool:
+        """Whether no worker is busy with a task."""
+        return not self._under_way and not self._overdue
+
+    def work(self) -> End:
+        """Keep the workers busy until the budget is spent or enough is known."""
+        # What an earlier run left open is evaluated first.
+        news = not self._run.optimizer.open
+        while not (news and self._run.has_enough()):
+            self._fill()
+            if not self._under_way and not self._waiting and self._run.is_spent():
+                return "budget"
+            news = self._settle()
+        while self._under_way:
+            self._settle()
+        for suggestion in self._run.optimizer.open:
+            if suggestion.id in self._unsettled:
+                self._run.optimizer.cancel(suggestion)
+        return "stop"
+
+    def give_up(self) -> None:
+        """Cancel what is under way, but tell the values that have come in meanwhile."""
+        shutil.rmtree(self._marks, ignore_errors=True)
+        for future in self._overdue:
+            future.cancel()
+        for future, task in list(self._under_way.items()):
+            if not future.cancel() and not future.done():
+                continue
+            del self._under_way[future]
+            if not future.cancelled() and future.exception() is None:
+                value = future.result().value
+                if value is not None:
+                    self._run.optimizer.tell(task.suggestion, value, repeat=task.repeat)
+
+    # -- submitting --------------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        """Give every free worker a task."""
+        while len(self._under_way) + len(self._overdue) < self._pool.parallel:
+            if not self._waiting and not self._ask():
+                return
+            others = self._under_way.values()
+            if others and any(task.is_suspect for task in (self._waiting[0], *others)):
+                return
+            self._submit(self._waiting.popleft())
+
+    def _ask(self) -> bool:
+        """Ask for a suggestion and queue its repeats, as many as the budget allows."""
+        under_way = len(self._under_way)
+        if self._run.is_spent(under_way, self._unsettled):
+            return False
+        try:
+            asked = self._run.ask(under_way, self._unsettled)
+        except ExhaustedError:
+            # A point whose repeats under way fail may be proposed again.
+            if under_way:
+                return False
+            raise
+        if asked is None:
+            return False
+        suggestion, paid = asked
+        repeats = suggestion.indices[:paid]
+        self._unsettled[suggestion.id] = len(repeats)
+        self._waiting.extend(_Task(suggestion, repeat) for repeat in repeats)
+        return True
+
+    def _submit(self, task: _Task) -> None:
+        task.mark, task.deadline = self._marks / uuid.uuid4().hex, math.inf
+        arguments = self._run.arguments(task.suggestion, task.repeat)
+        try:
+            future = self._pool.submit(_attempt_there, self._run.objective, arguments, task.mark)
+        except BrokenExecutor as error:
+            # A worker died while it was idle, or with another task.
+            self._waiting.appendleft(task)
+            self._rebuild(error)
+        except Exception as error:
+            if self._pool.is_broken:
+                # Its workers died a moment ago, and its pipe was closed before it could say so.
+                self._waiting.appendleft(task)
+                self._rebuild(BrokenExecutor(str(error)))
+                return
+            raise ExecutorError(
+                f"The executor takes no more tasks: {error!r}. The error's .optimizer holds what "
+                "was measured; go on with trials=error.optimizer.trials and another executor."
+            ) from error
+        else:
+            self._under_way[future] = task
+
+    # -- settling ----------------------------------------------------------------------------
+
+    def _settle(self) -> bool:
+        """Wait until something happens; whether a suggestion got all its repeats."""
+        unsettled = len(self._unsettled)
+        done, late = self._wait()
+        self._overdue -= done
+        broken = self._take([future for future in self._under_way if future in done])
+        if broken is not None:
+            self._rebuild(broken)
+        elif late:
+            self._fail(late)
+        return len(self._unsettled) < unsettled
+
+    def _wait(self) -> tuple[set[Future[Outcome]], list[Future[Outcome]]]:
+        """The futures that are done and those past their deadline, once there are any."""
+        while True:
+            futures = [*self._under_way, *self._overdue]
+            done, _ = wait(futures, self._start_clocks(), return_when=FIRST_COMPLETED)
+            now = monotonic()
+            late = [f for f, t in self._under_way.items() if f not in done and t.deadline <= now]
+            if done or late:
+                self._last_event = now
+                return done, late
+
+    def _start_clocks(self) -> float:
+        """Give tasks that run a deadline; the seconds to wait before looking again."""
+        if self._timeout is None:
+            return LONGEST_WAIT
+        now = monotonic()
+        for task in self._running():
+            if task.deadline == math.inf:
+                task.deadline = now + self._timeout
+        soonest = min((task.deadline for task in self._under_way.values()), default=math.inf)
+        waited = now - self._last_event
+        if self._overdue and soonest == math.inf and waited > PATIENCE * self._timeout:
+            raise ExecutorError(
+                f"All workers are busy with evaluations past their time-out of {self._timeout:g} s "
+                f"and none came free for {waited:.0f} s: threads and remote workers cannot be "
+                "stopped. Use processes; the error's .optimizer holds what was measured."
+            )
+        return max(0.0, min(LONGEST_WAIT, self._timeout / 10, soonest - now))
+
+    def _running(self) -> list[_Task]:
+        """The tasks under way that workers have begun with."""
+        tasks = list(self._under_way.values())
+        if self._pool.is_local:
+            return [task for task in tasks if task.mark.exists()]
+        # Elsewhere it cannot be seen. Workers take tasks in order, so all run that find one free.
+        return tasks[: max(0, self._pool.workers - len(self._overdue))]
+
+    def _take(self, done: list[Future[Outcome]]) -> BrokenExecutor | None:
+        """Record what tasks came to, those excepted whose pool broke; that error, if there is one.
+
+        An objective's own exceptions are caught where it runs: those of a future are of the way.
+        """
+        broken = None
+        for future in done:
+            error = CancelledError() if future.cancelled() else future.exception()
+            if isinstance(error, KeyboardInterrupt):
+                raise error
+            if isinstance(error, BrokenExecutor):
+                broken = error
+                continue
+            task = self._under_way.pop(future)
+            if isinstance(error, CancelledError):
+                self._retry([task], error)
+            elif error is not None:
+                self._record(task, Outcome(failure=repr(error), error=error))
+            else:
+                self._record(task, future.result())
+        return broken
+
+    def _rebuild(self, error: BrokenExecutor) -> None:
+        """Go on with another pool, where what was under way is tried again."""
+        lost = self._take_back()
+        self._pool.renew()
+        self._retry(lost, error)
+
+    def _take_back(self) -> list[_Task]:
+        """The tasks under way in a pool that is dead, those excepted that are done."""
+        self._take([future for future in self._under_way if future.done()])
+        lost = list(self._under_way.values())
+        self._under_way.clear()
+        self._overdue.clear()
+        return lost
+
+    def _retry(self, lost: list[_Task], error: Exception) -> None:
+        """Queue tasks again whose worker died, or tell that they failed if that is often."""
+        for task in lost:
+            task.crashes += 1
+        self._waiting.extendleft(t for t in reversed(lost) if t.crashes < MAX_CRASHES)
+        for task in lost:
+            if task.crashes >= MAX_CRASHES:
+                failure = f"lost with its worker {task.crashes} times: {error!r}"
+                self._record(task, Outcome(failure=failure, error=error))
+
+    def _fail(self, late: list[Future[Outcome]]) -> None:
+        """Tell that evaluations took too long, and kill their workers where that is possible."""
+        killed = self._pool.kill()
+        failed = [self._under_way.pop(future) for future in late]
+        if killed:
+            # What the other futures say from now on is that their pool was killed.
+            lost = list(self._under_way.values())
+            self._under_way.clear()
+            self._overdue.clear()
+            self._pool.renew()
+            self._waiting.extendleft(reversed(lost))
+        else:
+            self._overdue.update(late)
+        for task in failed:
+            self._record(task, Outcome(failure=f"timed out after {self._timeout:g} s"))
+
+    def _record(self, task: _Task, outcome: Outcome) -> None:
+        """Tell of one task, and of its suggestion if that was the last."""
+        suggestion = task.suggestion
+        self._run.record(suggestion, task.repeat, outcome)
+        self._unsettled[suggestion.id] -= 1
+        if self._unsettled[suggestion.id] == 0:
+            del self._unsettled[suggestion.id]
+            is_open = any(other.id == suggestion.id for other in self._run.optimizer.open)
+            self._run.evaluated(suggestion, complete=not is_open)

@@ -1,0 +1,185 @@
+"""An executor that outlives its workers.
+
+What every executor of ``concurrent.futures`` has in common is little: ``submit`` and ``shutdown``.
+How many workers it has, how it is made again and how its workers are killed differs, and stands
+here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from rahbo.errors import ExecutorError, SettingsError
+from rahbo.numerics import is_whole
+
+# Workers may die for reasons of their own; what sees them die this often is taken for the reason.
+MAX_CRASHES = 3
+
+T = TypeVar("T")
+
+
+class Pool:
+    """An executor, or a function that makes one, and how many tasks it gets.
+
+    Args:
+        executor: As for `maximize`.
+        parallel: Tasks under way; None for as many as there are workers.
+
+    Attributes:
+        parallel: Known once `start` is called.
+        workers: Tasks that run at the same time, as far as the executor says.
+    """
+
+    def __init__(
+        self, executor: Executor | Callable[[], Executor], parallel: int | None = None
+    ) -> None:
+        if parallel is not None and not (is_whole(parallel) and parallel >= 1):
+            raise SettingsError(f"parallel must be a whole number >= 1, got {parallel!r}.")
+        self._wanted = parallel
+        self._make: Callable[[], Executor] | None = None
+        # What we made ourselves is ours to shut down.
+        self._ours = False
+        if isinstance(executor, Executor):
+            self._take(executor)
+        elif callable(executor):
+            self._make = executor
+        else:
+            is_client = hasattr(executor, "get_executor")
+            instead = "client.get_executor(pure=False)" if is_client else "ProcessPoolExecutor(4)"
+            raise SettingsError(
+                "executor must be an executor of concurrent.futures, or a function without "
+                f"arguments that makes one, got {executor!r}. Pass {instead}, for example."
+            )
+
+    def _take(self, executor: Executor) -> None:
+        self._executor = executor
+        workers = _n_workers(executor)
+        if self._wanted is None and workers is None:
+            raise SettingsError(
+                f"{executor!r} does not say how many workers it has. Pass parallel=, the number of "
+                "tasks to keep under way."
+            )
+        self.workers = int(workers or self._wanted or 1)
+        self.parallel = int(self._wanted or self.workers)
+
+    def _made(self, make: Callable[[], Executor]) -> None:
+        executor = make()
+        if not isinstance(executor, Executor):
+            raise SettingsError(
+                "executor= given as a function must return an executor of concurrent.futures, got "
+                f"{executor!r}."
+            )
+        self._ours = True
+        self._take(executor)
+
+    def start(self, function: Callable[..., object], *arguments: object) -> None:
+        """Make the executor, and see that its workers can run a function on such arguments.
+
+        Args:
+            function: Called once, for nothing but to have been called.
+            *arguments: Its arguments.
+        """
+        if self._make is not None:
+            self._made(self._make)
+        problem = f"The executor's workers cannot run {arguments[0] if arguments else function!r}"
+        for _ in range(MAX_CRASHES):
+            try:
+                self.submit(function, *arguments).result()
+                return
+            except BrokenExecutor as error:
+                died = error
+                self.renew()
+            except Exception as error:
+                raise SettingsError(
+                    f"{problem}: {error!r}. Processes and clusters need a function that can be "
+                    "pickled, at the top level of a module that the workers can import, and rahbo "
+                    "installed there. loky and Dask also take functions of a session or notebook, "
+                    "threads take any."
+                ) from error
+        raise SettingsError(
+            f"{problem}: they died {MAX_CRASHES} times before they ran anything, {died!r}. They "
+            "must be able to import the module it is defined in (a script needs "
+            "if __name__ == '__main__'), and an initializer must not fail."
+        ) from died
+
+    def submit(self, function: Callable[..., T], *arguments: object) -> Future[T]:
+        """Have a worker call a function."""
+        return self._executor.submit(function, *arguments)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the workers are known to share this machine's files."""
+        threads = isinstance(self._executor, ThreadPoolExecutor)
+        return threads or hasattr(self._executor, "_processes")
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the executor knows that its workers died."""
+        return bool(getattr(self._executor, "_broken", False))
+
+    def renew(self) -> None:
+        """Another executor in the place of one whose workers died."""
+        broken, ours = self._executor, self._ours
+        self._made(self._make or (lambda: _made_again(broken)))
+        if ours:
+            broken.shutdown(wait=False)
+        if self._executor is broken:
+            raise ExecutorError(
+                f"The workers of {broken!r} died, and executor= as a function returned the same "
+                "again. Let it make a new one each time."
+            )
+
+    def kill(self) -> bool:
+        """Kill the workers, if they are processes of this machine; whether they are."""
+        processes = getattr(self._executor, "_processes", None)
+        if processes is None:
+            return False
+        if "kill_workers" in inspect.signature(self._executor.shutdown).parameters:
+            # loky's processes do not know how to be killed.
+            self._executor.shutdown(wait=False, kill_workers=True)  # type: ignore[call-arg]
+        else:
+            for process in list(processes.values()):
+                process.kill()
+        return True
+
+    def close(self, idle: bool) -> None:
+        """Shut down what was made here; an executor of the user's stays open.
+
+        Args:
+            idle: Whether nothing is under way. What is, is killed or else left alone.
+        """
+        if self._ours:
+            if not idle:
+                self.kill()
+            self._executor.shutdown(wait=idle)
+
+
+def _n_workers(executor: Executor) -> int | None:
+    """How many tasks run at the same time, if the executor says."""
+    of_dask = getattr(getattr(executor, "_client", None), "nthreads", None)
+    if of_dask is not None:
+        return sum(of_dask().values()) or None
+    # The names of the standard library and loky, and of mpi4py.
+    for name in ("_max_workers", "num_workers"):
+        number = getattr(executor, name, None)
+        if is_whole(number) and number >= 1:
+            return int(number)
+    return None
+
+
+def _made_again(executor: Executor) -> Executor:
+    """A pool of processes with the arguments of another, which keeps them by their names."""
+    names = [
+        name
+        for name in inspect.signature(type(executor)).parameters
+        if hasattr(executor, f"_{name}")
+    ]
+    if not hasattr(executor, "_processes") or "max_workers" not in names:
+        raise ExecutorError(
+            f"The workers of {executor!r} died, and how to make it again is not known. Pass "
+            "executor= as a function that makes one."
+        )
+    return type(executor)(**{name: getattr(executor, f"_{name}") for name in names})

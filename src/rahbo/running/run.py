@@ -1,0 +1,243 @@
+"""One run of an objective: what it may spend, how it is called, what is recorded.
+
+The loops that drive a run, in turn or in parallel, share this and differ in nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+
+from rahbo.errors import ObjectiveError, SettingsError
+from rahbo.numerics import evaluation_seed, is_number, is_whole
+from rahbo.optimizer import Optimizer
+from rahbo.running.budget import Budget, confirmations
+from rahbo.running.stopping import Stop
+from rahbo.trials import LARGEST_VALUE, Suggestion
+
+# An objective that fails this often in a row, and at this many points, is taken to be broken.
+# Where a fifth of the space fails, so many points in a row have a chance of three in a million.
+MAX_FAILURES = 10
+MAX_FAILED_POINTS = 8
+
+Objective = Callable[..., float]
+Callback = Callable[[Optimizer], object]
+End = Literal["budget", "stop", "exhausted", "interrupt"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one call of the objective.
+
+    Attributes:
+        value: The measurement, if there is one.
+        failure: Why there is none.
+        no_number: What was returned instead of a number: no objective does that.
+        error: The exception behind a failure.
+    """
+
+    value: float | None = None
+    failure: str = ""
+    no_number: str | None = None
+    error: BaseException | None = None
+
+
+def attempt(objective: Objective, arguments: dict[str, Any]) -> Outcome:
+    """Call the objective once."""
+    try:
+        returned: object = objective(**arguments)
+    except Exception as error:
+        return Outcome(failure=repr(error), error=error)
+    if isinstance(returned, np.ndarray) and returned.ndim == 0:
+        returned = returned.item()
+    if isinstance(returned, bool | np.bool_) or not isinstance(returned, Real):
+        return Outcome(no_number=repr(returned))
+    # A whole number may be too large to become a float.
+    value = math.inf if is_whole(returned) and not is_number(returned) else float(returned)
+    return Outcome(value) if abs(value) <= LARGEST_VALUE else Outcome(failure=f"returned {value!r}")
+
+
+class Run:
+    """An objective, the optimizer that learns of it, and when to end.
+
+    Args:
+        objective: Called with the parameters as keywords, and a ``seed`` if it wants one.
+        optimizer: Asked and told.
+        budget: How long it is.
+        stop: Ends the run earlier.
+        callback: Called with the optimizer after each suggestion is evaluated.
+
+    Attributes:
+        confirming: Whether what was asked for last measures a point again.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        optimizer: Optimizer,
+        budget: Budget,
+        stop: Stop | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.objective = objective
+        self.optimizer = optimizer
+        self._wants_seed = _check_signature(objective, optimizer.settings.space.names)
+        budget.check(optimizer)
+        self._budget = budget
+        self._stop = stop
+        self._callback = callback
+        self._criterion_met = False
+        self.confirming = False
+        self._failed: list[tuple[object, ...]] = []
+
+    # -- how long ----------------------------------------------------------------------------
+
+    @property
+    def left(self) -> float:
+        """Evaluations that may still be made; past results cost nothing."""
+        return self._budget.left(self.optimizer.trials)
+
+    def is_spent(self, under_way: int = 0, asked: Container[int] = ()) -> bool:
+        """Whether nothing more may be asked for.
+
+        Args:
+            under_way: Evaluations being made.
+            asked: Ids of the suggestions they belong to. Others that are open, left by an earlier
+                run, are not yet paid.
+        """
+        return self._budget.for_all(self.optimizer, under_way, asked) <= 0
+
+    def has_enough(self) -> bool:
+        """Whether the criterion to stop is met, and the point to recommend is confirmed.
+
+        While it is met and the point is not confirmed, `ask` confirms it.
+        """
+        stop, optimizer = self._stop, self.optimizer
+        self._criterion_met = stop is not None and self._is_past_design() and stop.is_met(optimizer)
+        if not self._criterion_met:
+            return False
+        kept = self._budget.kept(optimizer)
+        return confirmations(optimizer.trials) >= kept or optimizer.unconfirmed == 0
+
+    def _is_past_design(self) -> bool:
+        trials = self.optimizer.trials
+        if any(t.source == "design" and t.missing for t in trials):
+            return False
+        told = {trial.x.tobytes() for trial in trials if trial.values}
+        chosen = any(trial.source == "strategy" for trial in trials)
+        return chosen or len(told) >= self.optimizer.settings.n_initial
+
+    # -- what next ---------------------------------------------------------------------------
+
+    def ask(self, under_way: int = 0, asked: Container[int] = ()) -> tuple[Suggestion, int] | None:
+        """The next suggestion, and how many of its repeats the budget pays for.
+
+        None if what is under way has to be told first. The arguments are those of `is_spent`.
+        """
+        optimizer, room = self.optimizer, self._budget.for_search(self.optimizer, under_way, asked)
+        if room <= 0 and not any(trial.values for trial in optimizer.trials):
+            # There is nothing to confirm: what is kept for it is for the search too.
+            room = 0 if under_way else self._budget.for_all(optimizer, under_way, asked)
+            if room <= 0:
+                return None
+        self.confirming = self._criterion_met or room <= 0
+        if not self.confirming:
+            suggestion: Suggestion | None = optimizer.ask()
+        else:
+            waiting = [t for t in optimizer.trials if t.missing and t.id not in asked]
+            unpaid = [trial for trial in waiting if trial.source != "confirm"]
+            for trial in unpaid:
+                # A run that died may have left open what the search has no budget for.
+                optimizer.cancel(trial.id)
+            if unpaid:
+                return self.ask(under_way, asked)
+            room = self._budget.for_all(optimizer, under_way, asked)
+            suggestion = optimizer.ask() if waiting else self._ask_to_confirm()
+        return None if suggestion is None else (suggestion, int(min(room, suggestion.repeats)))
+
+    def _ask_to_confirm(self) -> Suggestion | None:
+        """One more evaluation of a leading point; None once enough of them are under way."""
+        optimizer = self.optimizer
+        coming = sum(len(t.missing) for t in optimizer.trials if t.source == "confirm")
+        if self._criterion_met and optimizer.unconfirmed <= coming:
+            return None
+        return optimizer.confirm(1)[0]
+
+    def ended_by(self, error: BaseException) -> End:
+        """What to call the end by an interrupt or for lack of points; raised if nothing is told."""
+        if not any(trial.values for trial in self.optimizer.trials):
+            raise error
+        return "interrupt" if isinstance(error, KeyboardInterrupt) else "exhausted"
+
+    # -- one evaluation ----------------------------------------------------------------------
+
+    def arguments(self, suggestion: Suggestion, repeat: int) -> dict[str, Any]:
+        """What the objective is called with."""
+        if not self._wants_seed:
+            return dict(suggestion.params)
+        seed = evaluation_seed(self.optimizer.settings.seed, suggestion.id, repeat)
+        return {**suggestion.params, "seed": seed}
+
+    def record(self, suggestion: Suggestion, repeat: int, outcome: Outcome) -> None:
+        """Tell the optimizer; too many failures in a row, or no number, are an error."""
+        if outcome.no_number is not None:
+            raise ObjectiveError(
+                f"The objective must return one number, got {outcome.no_number} at "
+                f"{suggestion.params}. Return a float; raise an exception where an evaluation "
+                "fails.",
+                self.optimizer,
+            )
+        if outcome.value is not None:
+            self.optimizer.tell(suggestion, outcome.value, repeat=repeat)
+            self._failed.clear()
+            return
+        self.optimizer.tell_failure(suggestion, outcome.failure, repeat=repeat)
+        self._failed.append(tuple(suggestion.params.values()))
+        points = len(set(self._failed))
+        enough = min(MAX_FAILED_POINTS, self.optimizer.settings.space.size)
+        if len(self._failed) >= MAX_FAILURES and points >= enough:
+            raise ObjectiveError(
+                f"The objective failed {len(self._failed)} times in a row at {points} points, last "
+                f"at {suggestion.params}: {outcome.failure}. Correct it, or keep such points out "
+                "with valid=; the error's .optimizer holds what was measured.",
+                self.optimizer,
+            ) from outcome.error
+
+    def evaluated(self, suggestion: Suggestion, complete: bool) -> None:
+        """A suggestion got all its repeats, or all that the budget had left for it."""
+        if not complete:
+            self.optimizer.cancel(suggestion)
+        if self._callback is not None:
+            self._callback(self.optimizer)
+
+
+def _check_signature(objective: Objective, names: tuple[str, ...]) -> bool:
+    """Whether the objective wants a seed; an error if it does not take the parameters."""
+    if not callable(objective):
+        raise SettingsError(
+            f"The objective must be a function of {list(names)}, got {objective!r}."
+        )
+    try:
+        signature = inspect.signature(objective)
+    except (TypeError, ValueError):
+        # Some functions written in C do not say what they take.
+        return False
+    bound = objective.keywords if isinstance(objective, functools.partial) else {}
+    seed = None if "seed" in bound else signature.parameters.get("seed")
+    by_keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    wants_seed = "seed" not in names and seed is not None and seed.kind in by_keyword
+    try:
+        signature.bind(**dict.fromkeys([*names, "seed"] if wants_seed else names))
+    except TypeError as error:
+        raise SettingsError(
+            f"The objective must take the parameters {list(names)} as keywords, but its signature "
+            f"is {signature}: {error}. Name its arguments as in the space."
+        ) from error
+    return wants_seed

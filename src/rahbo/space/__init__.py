@@ -1,0 +1,17 @@
+"""Where to look: parameters, lists of candidates, and their translation to the unit cube."""
+
+from rahbo.space.candidates import Candidates
+from rahbo.space.parameters import Categorical, Float, Int, Parameter, is_real, key, plain
+from rahbo.space.space import Space
+
+__all__ = [
+    "Candidates",
+    "Categorical",
+    "Float",
+    "Int",
+    "Parameter",
+    "Space",
+    "is_real",
+    "key",
+    "plain",
+]

@@ -1,0 +1,125 @@
+"""Lists of designs: for when only what is listed can be tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rahbo.errors import SpaceError
+from rahbo.numerics import Array
+from rahbo.space.parameters import (
+    LARGEST_SIZE,
+    SMALLEST_SIZE,
+    Categorical,
+    Listed,
+    check_name,
+    is_real,
+    is_sized,
+    key,
+    plain,
+)
+
+_CHUNK = 2_000_000
+
+
+@dataclass(frozen=True, repr=False)
+class Candidates(Listed):
+    """A list of the only points that can be evaluated, each a dict of the same names.
+
+    With ``revisit=False`` a row that has its repeats is not proposed again.
+    """
+
+    rows: Sequence[Mapping[str, Any]]
+    revisit: bool = True
+
+    def __post_init__(self) -> None:
+        given = tuple(self.rows)
+        if not all(isinstance(row, Mapping) for row in given):
+            raise SpaceError("Candidates rows must be dicts. Pass a list of dicts.")
+        rows = tuple(dict(row) for row in given)
+        if not rows or not rows[0]:
+            raise SpaceError("Candidates needs at least one row with at least one name. Add rows.")
+        for name in rows[0]:
+            check_name(name)
+        odd = next((row for row in rows if row.keys() != rows[0].keys()), None)
+        if odd is not None:
+            raise SpaceError(
+                f"Candidates rows must have the same names, got {list(rows[0])} in the first and"
+                f" {list(odd)} in another. Complete the rows."
+            )
+        object.__setattr__(self, "rows", rows)
+        found = [self._where[tuple(x)] for x in self._table.tolist()]
+        again = next((i for i, j in enumerate(found) if i != j), None)
+        if again is not None:
+            raise SpaceError(
+                f"Candidates rows must differ, but {rows[again]} cannot be told apart from"
+                f" {rows[found[again]]}. Drop one."
+            )
+
+    def __repr__(self) -> str:
+        return f"Candidates({len(self.rows)} rows)"
+
+    def _row_key(self, row: Mapping[str, Any]) -> tuple[tuple[bool, Any], ...]:
+        return tuple(key(row[name]) for name in self.rows[0])
+
+    @cached_property
+    def _index(self) -> dict[tuple[tuple[bool, Any], ...], int]:
+        return {self._row_key(row): i for i, row in enumerate(self.rows)}
+
+    @cached_property
+    def _coded(self) -> tuple[list[str], Array]:
+        labels, blocks = zip(*(self._column(name) for name in self.rows[0]), strict=True)
+        return [label for group in labels for label in group], np.hstack(blocks)
+
+    def _column(self, name: str) -> tuple[list[str], Array]:
+        """Labels and unit columns ``(n, width)`` of one name."""
+        values = [plain(row[name]) for row in self.rows]
+        if all(is_real(v) for v in values):
+            if not all(is_sized(v) for v in values):
+                raise SpaceError(
+                    f"Numbers in Candidates must be finite, and 0 or between {SMALLEST_SIZE} and"
+                    f" {LARGEST_SIZE} in size, got {name}={values!r}. Change units."
+                )
+            v = np.array(values, dtype=np.float64)
+            return [name], ((v - v.min()) / (np.ptp(v) or 1.0))[:, None]
+        levels = list({key(v): v for v in values}.values())
+        if len(levels) == 1:
+            return [f"{name}={levels[0]}"], np.zeros((len(values), 1))
+        part = Categorical(levels)
+        return part.labels(name), part.units(np.array([part.code(name, v) for v in values]))
+
+    @property
+    def _table(self) -> Array:
+        return self._coded[1]
+
+    @cached_property
+    def _where(self) -> dict[tuple[float, ...], int]:
+        return {tuple(row): i for i, row in enumerate(self._table.tolist())}
+
+    def labels(self, name: str) -> list[str]:
+        return self._coded[0]
+
+    def code(self, name: str, value: Any) -> float:
+        try:
+            return self._index[self._row_key(value)]
+        except (KeyError, SpaceError):
+            raise SpaceError(f"{value} is not among the candidates. Pass a listed row.") from None
+
+    def codes(self, cols: Array) -> Array:
+        codes = np.array([self._where.get(tuple(row), -1) for row in cols.tolist()], dtype=float)
+        unknown = np.flatnonzero(codes < 0)
+        for chunk in np.array_split(unknown, 1 + unknown.size * self._table.size // _CHUNK):
+            gaps = cols[chunk, None, :] - self._table
+            codes[chunk] = np.einsum("mnd,mnd->mn", gaps, gaps).argmin(axis=1)
+        return codes
+
+    def value(self, cols: list[float]) -> dict[str, Any]:
+        known = self._where.get(tuple(cols))
+        return dict(self.rows[int(self.codes(np.array([cols]))[0]) if known is None else known])
+
+    def near(self, code: float) -> Array:
+        return np.empty(0)

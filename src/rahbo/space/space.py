@@ -1,0 +1,244 @@
+"""The search space: the one border between user units and the unit cube.
+
+Notation: ``X`` holds points ``(m, d)`` in ``[0, 1]^d``, ``x`` is one point ``(d,)``, ``U`` holds
+uniform numbers ``(m, n_uniform)``.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rahbo.errors import SpaceError
+from rahbo.numerics import Array, Mask
+from rahbo.space.candidates import Candidates
+from rahbo.space.parameters import (
+    Categorical,
+    Float,
+    Int,
+    Parameter,
+    check_name,
+    is_real,
+    plain,
+)
+
+__all__ = ["Candidates", "Categorical", "Float", "Int", "Space"]
+
+_MAX_LISTED = 10_000_000
+
+Predicate = Callable[[dict[str, Any]], bool]
+
+
+def _parameter(name: Any, spec: Any) -> Parameter:
+    check_name(name)
+    if isinstance(spec, Float | Int | Categorical):
+        return spec
+    if isinstance(spec, list):
+        return Categorical(spec)
+    if isinstance(spec, tuple) and len(spec) == 2 and all(is_real(plain(v)) for v in spec):
+        low, high = map(plain, spec)
+        if isinstance(low, int) and isinstance(high, int):
+            raise SpaceError(
+                f"{name}=({low}, {high}) may mean real or whole numbers."
+                f" Write Float({low}, {high}) or Int({low}, {high})."
+            )
+        return Float(low, high)
+    raise SpaceError(
+        f"{name} must be a Float, Int or Categorical, a (low, high) tuple with a float in it, or a"
+        f" list of choices, got {spec!r}. Write one of these."
+    )
+
+
+@dataclass(frozen=True)
+class Space:
+    """A search space, built by `Space.of`.
+
+    Attributes:
+        spec: The parameters by name, or the candidates; ``Space.of(spec, valid)`` rebuilds it.
+        valid: Known constraint between the params, or None.
+        told: The params of points that were told, by the bytes of the point. `decode` returns
+            their floats as they were told, to the last digit.
+    """
+
+    spec: Mapping[str, Parameter] | Candidates
+    valid: Predicate | None = None
+    told: Mapping[bytes, Mapping[str, Any]] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, spec: object, valid: Predicate | None = None) -> Space:
+        """Space of a mapping from names to parameters or shorthand, of Candidates, or of a Space.
+
+        A given ``valid`` takes the place of the one of a Space.
+
+        >>> Space.of({"lr": Float(1e-4, 0.1, log=True), "x": (0.0, 15.0)}).decode([1.0, 0.2])
+        {'lr': 0.1, 'x': 3.0}
+        """
+        if isinstance(spec, Space):
+            return spec if valid is None else replace(spec, valid=valid)
+        if isinstance(spec, Candidates):
+            return cls(spec, valid)
+        if not isinstance(spec, Mapping) or not spec:
+            raise SpaceError(f"A space must be a non-empty dict or Candidates, got {spec!r}.")
+        return cls({name: _parameter(name, value) for name, value in spec.items()}, valid)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return tuple(self.spec.rows[0] if isinstance(self.spec, Candidates) else self.spec)
+
+    @cached_property
+    def _parts(self) -> tuple[tuple[str, Parameter | Candidates, slice], ...]:
+        """Name, part and its columns; a list of candidates is one part that fills all names."""
+        items = {"": self.spec} if isinstance(self.spec, Candidates) else self.spec
+        ends = accumulate((len(p.labels(n)) for n, p in items.items()), initial=0)
+        spans = (slice(a, b) for a, b in pairwise(ends))
+        return tuple((n, p, s) for (n, p), s in zip(items.items(), spans, strict=True))
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """A label for each unit column."""
+        return tuple(label for name, part, _ in self._parts for label in part.labels(name))
+
+    @cached_property
+    def d(self) -> int:
+        """Number of unit columns."""
+        return len(self.columns)
+
+    @property
+    def n_uniform(self) -> int:
+        """Number of uniform columns that `from_uniform` needs."""
+        return len(self._parts)
+
+    @property
+    def revisit(self) -> bool:
+        """Whether a point that has its repeats may be proposed again."""
+        return not isinstance(self.spec, Candidates) or self.spec.revisit
+
+    @cached_property
+    def continuous(self) -> Mask:
+        """Which unit columns ``(d,)`` are real numbers."""
+        return np.hstack([[isinstance(p, Float)] * (s.stop - s.start) for _, p, s in self._parts])
+
+    @property
+    def size(self) -> float:
+        """Number of legal points, ``valid`` ignored; infinite with a Float."""
+        return math.prod(part.count for _, part, _ in self._parts)
+
+    def encode(self, params: Mapping[str, Any]) -> Array:
+        """The point ``(d,)`` of params in user units."""
+        if not isinstance(params, Mapping):
+            raise SpaceError(f"Params must be a dict of {list(self.names)}, got {params!r}.")
+        missing = [name for name in self.names if name not in params]
+        unknown = [name for name in params if name not in self.names]
+        if missing or unknown:
+            raise SpaceError(
+                f"Params must have exactly the names {list(self.names)}: missing {missing},"
+                f" unknown {unknown}. Correct the names."
+            )
+        codes = [p.code(n, params[n] if n else params) for n, p, _ in self._parts]
+        x: Array = self._join([np.array([code], dtype=np.float64) for code in codes])[0]
+        return x
+
+    def decode(self, x: ArrayLike) -> dict[str, Any]:
+        """Params in user units of the legal point nearest to ``x``."""
+        point = np.asarray(x, dtype=np.float64)
+        params = self._decode(point)
+        told = self.told.get(point.tobytes())
+        if told is not None and not isinstance(self.spec, Candidates):
+            exact = (name for name, part in self.spec.items() if isinstance(part, Float))
+            params.update({name: float(told[name]) for name in exact})
+        return params
+
+    def _decode(self, point: Array) -> dict[str, Any]:
+        """Params of a point, whatever was told."""
+        cols: list[float] = point.tolist()
+        if point.shape != (self.d,) or not all(map(math.isfinite, cols)):
+            raise SpaceError(f"A point must be {self.d} finite numbers in [0, 1], got {point!r}.")
+        cols = [min(max(u, 0.0), 1.0) for u in cols]
+        if isinstance(self.spec, Candidates):
+            return self.spec.value(cols)
+        return {name: part.value(cols[s]) for name, part, s in self._parts}
+
+    def with_told(self, points: Mapping[bytes, Mapping[str, Any]]) -> Space:
+        """The same space, in which these points decode to the params they were told with.
+
+        Floats of the user may have more digits than a point of the cube keeps. Two that differ
+        only in these digits are the same point.
+        """
+        # A copy keeps what this space has computed and listed already.
+        other = copy.copy(self)
+        object.__setattr__(other, "told", points)
+        return other
+
+    def canonical(self, x: ArrayLike) -> Array:
+        """The exact fixed point ``encode(decode(x))``, by which points are compared."""
+        return self.encode(self._decode(np.asarray(x, dtype=np.float64)))
+
+    def _matrix(self, X: ArrayLike, width: int) -> Array:
+        points: Array = np.asarray(X, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != width or not np.isfinite(points).all():
+            raise SpaceError(f"Points must be finite, {width} numbers each, got {X!r}.")
+        return np.minimum(np.maximum(points, 0.0), 1.0)
+
+    def _join(self, codes: Sequence[Array]) -> Array:
+        """Points ``(m, d)`` of the codes ``(m,)`` of each part."""
+        return np.hstack([p.units(c) for (_, p, _), c in zip(self._parts, codes, strict=True)])
+
+    def snap(self, X: ArrayLike) -> Array:
+        """Nearest legal points, ``(m, d)`` in and out."""
+        X = self._matrix(X, self.d)
+        return self._join([part.codes(X[:, s]) for _, part, s in self._parts])
+
+    def from_uniform(self, U: ArrayLike) -> Array:
+        """Legal points ``(m, d)`` of uniform numbers ``(m, n_uniform)``, each value as likely."""
+        U = self._matrix(U, self.n_uniform)
+        return self._join([p.draw(u) for (_, p, _), u in zip(self._parts, U.T, strict=True)])
+
+    def is_valid(self, X: ArrayLike) -> Mask:
+        """Which points ``(m,)`` satisfy ``valid``."""
+        X = self._matrix(X, self.d)
+        if self.valid is None:
+            return np.ones(len(X), dtype=bool)
+        return np.array([self._ask(self._decode(x)) for x in X], dtype=bool)
+
+    def _ask(self, params: dict[str, Any]) -> bool:
+        try:
+            return self.valid is None or bool(self.valid(params))
+        except Exception as error:
+            raise SpaceError(
+                f"valid must return True or False, but raised {error!r} at {params}. Correct it."
+            ) from error
+
+    def enumerate(self) -> Array:
+        """All legal points ``(n, d)`` that satisfy ``valid``, the last parameter fastest."""
+        return self._listed.copy()
+
+    @cached_property
+    def _listed(self) -> Array:
+        if self.size > _MAX_LISTED:
+            raise SpaceError(
+                f"Only a space of at most {_MAX_LISTED} points can be listed, this has {self.size}."
+                " Use Int or Categorical with fewer values."
+            )
+        axes = [part.all() for _, part, _ in self._parts if not isinstance(part, Float)]
+        X = self._join([codes.ravel() for codes in np.meshgrid(*axes, indexing="ij")])
+        return X[self.is_valid(X)]
+
+    def neighbours(self, x: ArrayLike) -> Array:
+        """Legal points ``(m, d)`` that differ from ``x`` in one discrete parameter only."""
+        base = self.snap(np.asarray(x, dtype=np.float64)[None])
+        blocks = [np.empty((0, self.d))]
+        for _, part, s in self._parts:
+            near = part.units(part.near(part.codes(base[:, s])[0]))
+            block = np.repeat(base, len(near), axis=0)
+            block[:, s] = near
+            blocks.append(block)
+        return np.vstack(blocks)

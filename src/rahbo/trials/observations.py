@@ -1,0 +1,105 @@
+"""What was measured: every repeat, and per distinct point its count, mean and sample variance.
+
+Notation: ``X (n, d)`` distinct points in order of first round, ``rounds (t,)`` the point of each
+round. Repeats of a point merge, over all rounds at it; cost depends on ``n`` alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rahbo.numerics import Array, Index
+
+# A step of a smaller share of their range adds nothing that could be told from no noise.
+FINEST = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """All values told so far, grouped by distinct point.
+
+    Attributes:
+        X: Distinct points, ``(n, d)``.
+        values: Every repeat, in order of (round, repeat), ``(N,)``.
+        point: The point each value belongs to, ``(N,)``.
+        rounds: The point of each round, ``(t,)``.
+        count: Repeats per point, ``(n,)``.
+        mean: Sample means (eq. 12), ``(n,)``.
+        sample_var: Sample variances (eq. 12), ``(n,)``; NaN where one repeat is all. They are
+            unbiased where the values did not decide how often a point was repeated.
+        sign: What the user's values were multiplied by, so that larger is better.
+    """
+
+    X: Array
+    values: Array
+    point: Index
+    rounds: Index
+    count: Index
+    mean: Array
+    sample_var: Array
+    sign: float = 1.0
+
+    @classmethod
+    def from_rounds(
+        cls, points: Sequence[Array], values: Sequence[Sequence[float]], sign: float = 1.0
+    ) -> Observations:
+        """Group the user's values of each round, ``points[i] (d,)``, by distinct point."""
+        index: dict[bytes, int] = {}
+        rounds = np.array(
+            [index.setdefault(x.tobytes(), len(index)) for x in points], dtype=np.intp
+        )
+        first = np.unique(rounds, return_index=True)[1]
+        X = np.array([points[i] for i in first], dtype=float)
+        sizes = [len(v) for v in values]
+        flat = sign * np.array([y for v in values for y in v], dtype=float)
+        point = np.repeat(rounds, sizes)
+        count = np.bincount(point, minlength=len(X))
+        mean = np.bincount(point, flat, len(X)) / count
+        # A second pass takes out what rounding left in the mean of large values.
+        mean += np.bincount(point, flat - mean[point], len(X)) / count
+        squares = np.bincount(point, (flat - mean[point]) ** 2, len(X))
+        sample_var = np.where(count > 1, squares / np.maximum(count - 1, 1), np.nan)
+        return cls(X, flat, point, rounds, count, mean, sample_var, sign)
+
+    def best_first(self) -> Array:
+        """The points in order of their sample means, the largest first, ``(n, d)``."""
+        return np.asarray(self.X[np.argsort(-self.mean, kind="stable")])
+
+    @property
+    def n(self) -> int:
+        """Number of distinct points."""
+        return len(self.X)
+
+    @property
+    def any_single(self) -> bool:
+        """Whether some point has one value only."""
+        return bool(np.any(self.count == 1))
+
+    @property
+    def resolution(self) -> float:
+        """Return the rounding step of the values, 0 if they are not rounded.
+
+        Found with Euclid's algorithm: differences of values without a common step leave ever
+        smaller remainders.
+        """
+        spread, largest = float(np.ptp(self.values)), float(np.max(np.abs(self.values)))
+        nothing = 1e-9 * spread + 1e-14 * largest
+        step = 0.0
+        for other in np.unique(np.diff(np.unique(self.values))):
+            a, b = float(other), step
+            while b > nothing:
+                # A remainder just short of the divisor is one just above zero, badly rounded.
+                rest = math.fmod(a, b)
+                a, b = b, min(rest, b - rest)
+            step = a if a > nothing else step
+            if step < FINEST * spread:
+                return 0.0
+        return step
+
+    def repeats(self, i: int) -> Array:
+        """Every value told at point ``i``."""
+        return np.asarray(self.values[self.point == i])

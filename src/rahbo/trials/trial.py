@@ -1,0 +1,318 @@
+"""Who was asked what, and what came back: suggestions, repeats, failures.
+
+A trial is one suggestion, or one point told without being asked for, with every value by its
+repeat index. Trials are ordered by id, values within a trial by repeat index, never by arrival,
+so the same answers give the same data in whatever order they come.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+
+from rahbo.errors import DataError
+from rahbo.numerics import Array, Index, is_whole
+from rahbo.trials.observations import Observations
+
+# "confirm" is a point that is measured again before it is used, see `policy.confirmation`.
+Source = Literal["design", "strategy", "user", "confirm"]
+
+# The fourth power of larger numbers, a variance of variances, overflows.
+LARGEST_VALUE = 1e60
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A point to evaluate.
+
+    Attributes:
+        id: Its name in `Optimizer.tell`.
+        params: Parameters in user units.
+        indices: Repeat indices still wanted.
+    """
+
+    id: int
+    params: dict[str, Any]
+    indices: tuple[int, ...]
+
+    @property
+    def repeats(self) -> int:
+        """How many evaluations are wanted."""
+        return len(self.indices)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One suggestion, or one point told without being asked for, and what is known of it.
+
+    Attributes:
+        id: Trials are numbered from 0 in the order they were opened.
+        params: Parameters in user units.
+        x: The point of the cube, ``(d,)``.
+        n_requested: Repeats asked for.
+        source: Where the point came from.
+        values: By repeat index, in the user's sign.
+        failures: Reasons, by repeat index.
+        own_bound: The strategy's lower bound at ``x`` when it was asked (Corollary 1.1), in the
+            sense of maximisation; None for points a strategy did not choose.
+        cancelled: Whether the missing repeats are no longer wanted.
+    """
+
+    id: int
+    params: dict[str, Any]
+    x: Array
+    n_requested: int
+    source: Source
+    values: Mapping[int, float] = field(default_factory=dict)
+    failures: Mapping[int, str] = field(default_factory=dict)
+    own_bound: float | None = None
+    cancelled: bool = False
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Repeat indices asked for and neither told, failed nor cancelled."""
+        if self.cancelled:
+            return ()
+        settled = self.values.keys() | self.failures.keys()
+        return tuple(i for i in range(self.n_requested) if i not in settled)
+
+    @property
+    def suggestion(self) -> Suggestion:
+        """What is still wanted of this trial."""
+        return Suggestion(self.id, dict(self.params), self.missing)
+
+    def is_at(self, x: Array) -> bool:
+        """Whether it is a trial of the point ``x (d,)``."""
+        return bool(np.array_equal(self.x, x))
+
+    @property
+    def provided(self) -> int:
+        """Repeats told or outstanding; a failed one may be tried again."""
+        return len(self.values) + len(self.missing)
+
+    def with_values(self, values: Sequence[float]) -> Trial:
+        """Append values at the first free repeat indices."""
+        taken = self.values.keys() | self.failures.keys()
+        free = (i for i in range(len(taken) + len(values)) if i not in taken)
+        return replace(self, values={**self.values, **dict(zip(free, values, strict=False))})
+
+    def with_value(self, repeat: int, value: float) -> Trial:
+        """Tell one repeat; the same value again changes nothing, another one is an error.
+
+        A value for a repeat that was said to have failed replaces the failure.
+        """
+        known = self.values.get(repeat)
+        if known is not None and known != value:
+            raise DataError(
+                f"Repeat {repeat} of suggestion {self.id} was told as {known!r} and now as "
+                f"{value!r}. A repeat has one value; use another repeat index for a new one."
+            )
+        failures = {i: why for i, why in self.failures.items() if i != repeat}
+        return replace(self, values={**self.values, repeat: value}, failures=failures)
+
+    def with_failures(self, repeats: Iterable[int], reason: str) -> Trial:
+        """Mark repeats as failed; values already told stay."""
+        lost = {i: reason for i in repeats if i not in self.values}
+        return replace(self, failures={**self.failures, **lost})
+
+
+def trial_at(
+    x: Array,
+    params: Mapping[str, Any],
+    trials: Mapping[int, Trial],
+    missing: Sequence[Trial],
+    by_repeat: bool,
+) -> Trial:
+    """The trial that parameters at the point ``x (d,)`` mean.
+
+    That is the oldest open one that has them; with a repeat index, which names one evaluation,
+    the latest trial that has them; else a new trial, not yet recorded.
+    """
+    named: Iterable[Trial] = reversed(list(trials.values())) if by_repeat else ()
+    for trial in (*missing, *named):
+        if trial.is_at(x):
+            return trial
+    return Trial(len(trials), dict(params), x, 0, "user")
+
+
+def trial_named(suggestion: Suggestion | int, trials: Mapping[int, Trial]) -> Trial:
+    """The trial of a suggestion or of its id."""
+    number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
+    if not is_whole(number):
+        raise DataError(f"Expected a suggestion, its id or parameters, got {suggestion!r}.")
+    known = trials.get(int(number))
+    if known is None:
+        raise DataError(
+            f"Suggestion {number} is unknown here, where {len(trials)} were opened. "
+            "Pass the parameters to tell a point that was never asked for."
+        )
+    if isinstance(suggestion, Suggestion) and suggestion.params != known.params:
+        raise DataError(
+            f"Suggestion {number} has the parameters {known.params!r} here, not "
+            f"{suggestion.params!r}: it comes from another optimizer. Tell it there, or pass "
+            "the parameters."
+        )
+    return known
+
+
+def valued(trials: Iterable[Trial]) -> list[Trial]:
+    """Return the rounds: the trials that gave a value, in order."""
+    return [trial for trial in trials if trial.values]
+
+
+def observations_of(trials: Iterable[Trial], sign: float) -> Observations:
+    """The data of trials in order of id, multiplied by ``sign``."""
+    ordered = sorted(trials, key=lambda trial: trial.id)
+    values = [[t.values[i] for i in sorted(t.values)] for t in ordered]
+    return Observations.from_rounds([t.x for t in ordered], values, sign)
+
+
+def outcomes_of(trials: Iterable[Trial]) -> tuple[Array, Index, Index]:
+    """Distinct points ``(n, d)`` in order, and how many values and failures each had, ``(n,)``."""
+    told = [trial for trial in trials if trial.values or trial.failures]
+    points = {trial.x.tobytes(): trial.x for trial in told}
+    rows = {key: i for i, key in enumerate(points)}
+    values, failures = np.zeros((2, len(rows)), dtype=np.intp)
+    for trial in told:
+        row = rows[trial.x.tobytes()]
+        values[row] += len(trial.values)
+        failures[row] += len(trial.failures)
+    return np.array(list(points.values())), values, failures
+
+
+def attempts_at(X: Array, trials: Iterable[Trial]) -> tuple[Index, Index]:
+    """Evaluations at each point of ``X (n, d)``: made, failures included, and outstanding."""
+    rows = {x.tobytes(): i for i, x in enumerate(X)}
+    made, missing = np.zeros((2, len(X)), dtype=np.intp)
+    for trial in trials:
+        row = rows.get(trial.x.tobytes())
+        if row is not None:
+            made[row] += len(trial.values) + len(trial.failures)
+            missing[row] += len(trial.missing)
+    return made, missing
+
+
+def params_by_point(trials: Iterable[Trial]) -> dict[bytes, dict[str, Any]]:
+    """The params of the first trial at each point, by the bytes of the point."""
+    found: dict[bytes, dict[str, Any]] = {}
+    for trial in trials:
+        found.setdefault(trial.x.tobytes(), trial.params)
+    return found
+
+
+def own_bounds(trials: Iterable[Trial], observations: Observations) -> Array:
+    """The largest bound each point had when it was chosen, ``(n,)``; NaN if it never was.
+
+    Args:
+        trials: All of a run. One that was cancelled counts where its point is observed: a revisit
+            whose values were known already.
+        observations: Their data.
+    """
+    own = np.full(observations.n, np.nan)
+    index = {x.tobytes(): i for i, x in enumerate(observations.X)}
+    for trial in trials:
+        point = index.get(trial.x.tobytes())
+        if point is not None and trial.own_bound is not None and (trial.values or trial.cancelled):
+            own[point] = np.fmax(own[point], trial.own_bound)
+    return own
+
+
+def provided_points(trials: Iterable[Trial], n_repeats: int) -> set[bytes]:
+    """Points that have, or are about to get, ``n_repeats`` values."""
+    total: dict[bytes, int] = {}
+    for trial in trials:
+        key = trial.x.tobytes()
+        total[key] = total.get(key, 0) + trial.provided
+    return {key for key, count in total.items() if count >= n_repeats}
+
+
+def tried_once(trials: Iterable[Trial]) -> set[bytes]:
+    """Points with one trial that has all it asked for: nothing missing, failed or cancelled."""
+    by_point: dict[bytes, list[Trial]] = {}
+    for trial in trials:
+        by_point.setdefault(trial.x.tobytes(), []).append(trial)
+    return {
+        key
+        for key, (first, *others) in by_point.items()
+        if not (others or first.missing or first.failures or first.cancelled)
+    }
+
+
+def checked_trials(trials: Iterable[Trial], names: Sequence[str], d: int) -> dict[int, Trial]:
+    """The trials of a run by id, all there and of a space with these names and ``d`` columns."""
+    listed = list(trials)
+    if not all(isinstance(trial, Trial) for trial in listed):
+        raise DataError(f"trials= needs the trials of a run, optimizer.trials, got {trials!r}.")
+    by_id = {trial.id: trial for trial in sorted(listed, key=lambda trial: trial.id)}
+    if list(by_id) != list(range(len(listed))):
+        raise DataError("trials= must be all trials of a run, numbered from 0 without gaps.")
+    if any(trial.x.shape != (d,) or trial.params.keys() != set(names) for trial in listed):
+        raise DataError(
+            f"trials= are of another space than this one, whose names are {list(names)}."
+        )
+    return by_id
+
+
+def checked_data(data: object) -> list[tuple[Mapping[str, Any], object]]:
+    """Past results as a list of pairs of parameters and values."""
+    problem = "data= needs pairs of parameters and values, such as [({'x': 0.5}, [1.2, 1.3])]"
+    if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
+        raise DataError(f"{problem}, got {data!r}.")
+    pairs = list(data)
+    for pair in pairs:
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], Mapping)):
+            raise DataError(f"{problem}, got {pair!r} among them.")
+    return [(pair[0], pair[1]) for pair in pairs]
+
+
+def past_trials(data: object, encode: Callable[[Mapping[str, Any]], Array]) -> list[Trial]:
+    """Past results as trials, each told without being asked for, at the point of its params."""
+    return [
+        Trial(i, dict(params), encode(params), 0, "user").with_values(checked_values(told))
+        for i, (params, told) in enumerate(checked_data(data))
+    ]
+
+
+def checked_values(values: object) -> list[float]:
+    """A number or a sequence of numbers as a list of finite floats."""
+    if isinstance(values, (str, bytes, Mapping)):
+        raise DataError(f"tell() needs a number or a sequence of numbers, got {values!r}.")
+    if isinstance(values, Iterable) and not (isinstance(values, np.ndarray) and values.ndim == 0):
+        listed = list(values)
+    else:
+        listed = [values]
+    if not listed:
+        raise DataError("tell() got no values. Pass at least one, or call tell_failure().")
+    return [_checked_value(value) for value in listed]
+
+
+def checked_repeat(repeat: object) -> int:
+    """A repeat index."""
+    if isinstance(repeat, int | np.integer) and is_whole(repeat) and repeat >= 0:
+        return int(repeat)
+    raise DataError(f"repeat must be a whole number >= 0, got {repeat!r}.")
+
+
+def _checked_value(value: object) -> float:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise DataError(f"tell() needs numbers, got {value!r}. Convert it, or call tell_failure().")
+    if isinstance(value, int) and abs(value) > LARGEST_VALUE:
+        raise DataError(
+            f"tell() got a whole number beyond {LARGEST_VALUE:g}. Tell it in other units."
+        )
+    number = float(value)
+    if not math.isfinite(number):
+        raise DataError(
+            f"tell() got {number!r}, which is not a measurement. Call tell_failure() for an "
+            "evaluation that gave no number."
+        )
+    if abs(number) > LARGEST_VALUE:
+        raise DataError(f"tell() got {number!r}, beyond {LARGEST_VALUE:g}. Tell it in other units.")
+    return number

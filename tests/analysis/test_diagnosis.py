@@ -1,0 +1,427 @@
+"""Each verdict against what it is computed from, by brute force, and on tables of every kind."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+import rahbo
+from rahbo.analysis import (
+    Calibration,
+    Diagnosis,
+    InputNoise,
+    Interval,
+    Prediction,
+    RepeatsThatPay,
+    RiskDecision,
+    Snapshot,
+    Unevenness,
+    diagnose,
+    posterior,
+)
+from rahbo.analysis.diagnosis import noise_shares, risk_gain
+from rahbo.errors import NotReadyError
+from rahbo.model import GP, KnownNoise, LogNoise
+from rahbo.model.variance import KnownPosterior
+from rahbo.space import Space
+
+SPACE = {"x": (0.0, 2.0), "y": (-1.0, 1.0)}
+
+
+def optimizer(n, count, seed=0, *, mean=None, noise_std=None, space=SPACE, **settings):
+    """A table of past results, ``count`` values a point or a function of the rng."""
+    rng = np.random.default_rng(seed)
+    mean = mean or (lambda p: 100.0 + 5.0 * math.sin(3.0 * p["x"]) + p["y"])
+    noise_std = noise_std or (lambda p: 1.0)
+    decode = Space.of(space).decode
+    rows = []
+    for _ in range(n):
+        params = decode(rng.random(Space.of(space).d))
+        k = count(rng) if callable(count) else count
+        rows.append((params, list(mean(params) + noise_std(params) * rng.standard_normal(k))))
+    return rahbo.Optimizer(space, seed=0, data=rows, **settings)
+
+
+def page(opt):
+    return diagnose(opt.snapshot())
+
+
+@pytest.fixture(scope="module")
+def run():
+    return optimizer(25, lambda rng: int(rng.integers(2, 6)), noise_std=lambda p: 0.3 + p["x"])
+
+
+def left_out(model, observations, i):
+    """The mean GP without point i, at the same hyperparameters and noise."""
+    gp = model.mean
+    A = gp.chol @ gp.chol.T
+    noise_var = (A - gp.kernel(gp.X, gp.X)).diagonal() / gp.lam
+    y = (observations.mean - model.units.shift) / model.units.scale
+    keep = np.arange(observations.n) != i
+    rest = GP.condition(
+        gp.kernel, gp.X[keep], y[keep], noise_var[keep], lam=gp.lam, prior_mean=gp.prior_mean
+    )
+    mu, sigma = rest.predict(gp.X[[i]])
+    return y[i] - mu[0], sigma[0] ** 2, noise_var[i]
+
+
+# -- calibration ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{}, rahbo.paper_preset(alpha=0.1)], ids=["default", "paper"])
+def test_calibration_is_that_of_points_left_out(settings):
+    opt = optimizer(24, 4, noise_std=lambda p: 0.3 + p["x"], **settings)
+    model, observations = opt.model, opt.observations
+    z = []
+    for i in range(observations.n):
+        r, var, noise_var = left_out(model, observations, i)
+        z.append(r / math.sqrt(var + noise_var))
+    found = page(opt).calibration
+    hits = int(np.sum(np.abs(z) <= 1.6448536269514722))
+    assert found.n_points == 24
+    assert found.inside == hits / 24
+    assert found.rms == pytest.approx(np.sqrt(np.mean(np.square(z))), rel=1e-5)
+    expected = binomtest(hits, 24).proportion_ci(0.95, method="exact")
+    assert found.inside_interval == pytest.approx((expected.low, expected.high))
+
+
+def with_noise_bound(opt, factor):
+    """The model with all the noise of the mean GP multiplied."""
+    model, observations = opt.model, opt.observations
+    gp = model.mean
+    noise_var = (gp.chol @ gp.chol.T - gp.kernel(gp.X, gp.X)).diagonal() / gp.lam
+    y = (observations.mean - model.units.shift) / model.units.scale
+    gp = GP.condition(gp.kernel, gp.X, y, factor * noise_var, prior_mean=gp.prior_mean)
+    return replace(model, mean=gp)
+
+
+@pytest.mark.parametrize(
+    ("factor", "answer"), [(0.02, "too narrow"), (1.0, "calibrated"), (20.0, "too wide")]
+)
+def test_bands_that_are_too_narrow_or_too_wide_are_told(factor, answer):
+    opt = optimizer(60, 5, mean=lambda p: p["x"], noise_std=lambda p: 2.0, noise=KnownNoise(4.0))
+    model = with_noise_bound(opt, factor)
+    found = diagnose(Snapshot.of(opt.settings.policy, opt.trials, model)).calibration
+    assert found.answer == answer
+    assert (found.rms > 2.0) == (answer == "too narrow")
+
+
+def test_few_points_do_not_calibrate():
+    found = page(optimizer(10, 3)).calibration
+    assert found.answer == "cannot tell"
+    assert found.verdict.startswith("Cannot tell yet")
+
+
+# -- over which inputs ---------------------------------------------------------------------------
+
+
+def test_shares_of_an_additive_noise_are_its_variances(run):
+    model = replace(run.model, noise=KnownPosterior(lambda X: 3.0 * X[:, 0] + X[:, 1]))
+    shares = noise_shares(model, run.settings.space, [np.array([0]), np.array([1])])
+    assert shares == pytest.approx([0.9, 0.1], abs=0.12)
+
+
+def test_a_product_counts_for_both_inputs(run):
+    model = replace(
+        run.model, noise=KnownPosterior(lambda X: (X[:, 0] - 0.5) * (X[:, 1] - 0.5) + 1.0)
+    )
+    shares = noise_shares(model, run.settings.space, [np.array([0]), np.array([1])])
+    assert shares == pytest.approx([1.0, 1.0], abs=0.25)
+
+
+def test_constant_noise_has_no_shares(run):
+    model = replace(run.model, noise=KnownPosterior(lambda X: np.full(len(X), 0.7)))
+    assert noise_shares(model, run.settings.space, [np.array([0]), np.array([1])]) == [0.0, 0.0]
+
+
+def test_the_noisy_input_is_named():
+    opt = optimizer(40, 5, noise_std=lambda p: math.exp(p["y"]))
+    found = page(opt)
+    assert found.unevenness.answer == "yes"
+    x, y = found.inputs
+    assert (x.name, y.name) == ("x", "y")
+    assert y.share > 0.7 > 0.3 > x.share
+    assert y.p_value <= 0.01
+    assert found.inputs_verdict.startswith("Share of the variation of the noise: y ")
+    assert found.inputs_verdict.endswith("Shown by itself: y.")
+
+
+def test_a_choice_is_one_input():
+    space = {"kind": ["a", "b", "c", "d"], "x": (0.0, 1.0), "flag": [True, False]}
+    loud = {"a": 0.3, "b": 0.3, "c": 4.0, "d": 4.0}
+    opt = optimizer(40, 5, space=space, mean=lambda p: p["x"], noise_std=lambda p: loud[p["kind"]])
+    found = page(opt)
+    assert [i.name for i in found.inputs] == ["kind", "x", "flag"]
+    assert found.inputs[0].p_value <= 0.01
+    assert found.inputs[0].share == max(i.share for i in found.inputs)
+
+
+# -- does risk change the decision ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", [{}, rahbo.paper_preset(alpha=0.4)], ids=["default", "paper"])
+def test_gains_have_the_moments_of_both_posteriors(preset, monkeypatch):
+    # This test depends on how draws get their tails: so many degrees of freedom are Gaussian ones,
+    # and no other noise level is looked at.
+    monkeypatch.setattr(posterior, "DOF", 1e6)
+    monkeypatch.setattr(posterior, "plausible", lambda model: [(model, n_draws)])
+    n_draws = 4000
+    opt = optimizer(
+        20, 5, noise_std=lambda p: 0.3 + p["x"], **{**preset, "risk": rahbo.MeanVariance(0.4)}
+    )
+    model, scale = opt.model, opt.model.units.scale
+    X = opt.observations.X[[3, 11]]
+    mu, _ = model.mean.predict(X)
+    g, _ = model.noise.latent(X)
+    F, G = model.mean.covariance(X), model.noise.gp.covariance(X)
+    contrast = np.array([1.0, -1.0])
+    mean, var = scale * contrast @ mu, scale**2 * contrast @ F @ contrast
+    if preset:
+        v, V = g, G
+    else:
+        v = np.exp(g + 0.5 * G.diagonal())
+        V = np.outer(v, v) * np.expm1(G)
+    mean -= 0.4 * scale**2 * contrast @ v
+    var += (0.4 * scale**2) ** 2 * contrast @ V @ contrast
+    gain = risk_gain(model, opt.settings.risk, X)
+    assert gain.shape == (n_draws,)
+    assert np.mean(gain) == pytest.approx(mean, abs=5.0 * math.sqrt(var / n_draws))
+    assert np.std(gain) == pytest.approx(math.sqrt(var), rel=0.15)
+
+
+def test_certain_noise_leaves_the_mean_uncertain():
+    opt = optimizer(15, 1, noise=KnownNoise(lambda p: 1.0 + p["x"]), risk=rahbo.MeanStd(1.0))
+    model, scale = opt.model, opt.model.units.scale
+    X = opt.observations.X[[0, 1]]
+    a, b = (opt.settings.space.decode(x)["x"] for x in X)
+    mu, _ = model.mean.predict(X)
+    expected = scale * (mu[0] - mu[1]) - (math.sqrt(1.0 + a) - math.sqrt(1.0 + b))
+    gain = risk_gain(model, opt.settings.risk, X)
+    low, middle, high = np.quantile(gain, [0.25, 0.5, 0.75])
+    assert low < high
+    assert middle == pytest.approx(expected, abs=0.15 * (high - low))
+
+
+def risky(alpha):
+    """The mean rises with x, and the noise rises faster."""
+    return optimizer(
+        30,
+        8,
+        mean=lambda p: 3.0 * p["x"],
+        noise_std=lambda p: 0.2 * math.exp(1.5 * p["x"]),
+        risk=rahbo.MeanVariance(alpha),
+    )
+
+
+def test_risk_that_changes_the_decision():
+    opt = risky(2.0)
+    found = page(opt).decision
+    assert found.answer == "yes"
+    assert found.risk_averse.params == opt.recommend().params
+    assert found.risk_neutral.params == opt.recommend(risk=rahbo.MeanVariance(0.0)).params
+    assert found.risk_averse.params["x"] < found.risk_neutral.params["x"]
+    assert 0.0 < found.gain_interval.lower < found.gain < found.gain_interval.upper
+    assert found.probability >= 0.95
+    assert found.risk_averse.risk == pytest.approx(opt.recommend().risk)
+    gain = risk_gain(opt.model, opt.settings.risk, np.array([
+        opt.settings.space.encode(p.params) for p in (found.risk_averse, found.risk_neutral)
+    ]))  # fmt: skip
+    assert found.gain == np.median(gain)
+    assert found.verdict.startswith("Yes: another point")
+
+
+def test_without_aversion_the_decision_is_the_same():
+    found = page(risky(0.0)).decision
+    assert found.answer == "no"
+    assert found.risk_averse == found.risk_neutral
+    assert (found.gain, found.gain_interval, found.probability) == (0.0, (0.0, 0.0), 0.0)
+    assert found.verdict.startswith("No:")
+
+
+def test_a_gain_within_the_noise_cannot_be_told():
+    # Equal means, and hardly any repeats: the quieter looking point leads by chance.
+    opt = optimizer(12, 2, seed=2, mean=lambda p: 0.1 * p["x"], risk=rahbo.MeanVariance(1.0))
+    found = page(opt).decision
+    assert found.risk_averse.params != found.risk_neutral.params
+    assert found.answer == "cannot tell"
+    assert found.probability < 0.95
+    assert found.verdict.startswith("Cannot tell yet")
+
+
+def test_a_minimised_objective_is_the_maximised_one_with_signs_changed():
+    up = risky(2.0)
+    seen = up.observations
+    rows = [(up.settings.space.decode(x), -seen.repeats(i)) for i, x in enumerate(seen.X)]
+    down = rahbo.Optimizer(
+        SPACE, seed=0, data=rows, risk=rahbo.MeanVariance(2.0), direction="minimize"
+    )
+    assert page(down) == page(up)
+    user = page(down).negated()
+    assert user.decision.risk_averse.mean == pytest.approx(down.recommend().mean)
+    assert user.decision.risk_neutral.risk == -page(up).decision.risk_neutral.risk
+    assert user.decision.gain == page(up).decision.gain > 0.0
+    assert str(user) == str(page(up))
+    assert user.negated() == page(up)
+
+
+def known_in(opt, space):
+    """What a run knows in another space of the same parameters."""
+    known = opt.snapshot()
+    return replace(known, settings=replace(known.settings, space=space))
+
+
+def test_one_valid_point_is_no_choice():
+    opt = risky(2.0)
+    only = opt.settings.space.decode(opt.observations.X[0])
+    space = Space.of(SPACE, valid=lambda p: p == only)
+    found = diagnose(known_in(opt, space)).decision
+    assert found.answer == "cannot tell"
+    assert found.verdict.startswith("Cannot tell: there is one point only")
+
+
+def test_points_that_are_not_valid_do_not_count():
+    opt = risky(2.0)
+    space = Space.of(SPACE, valid=lambda p: p["x"] > 1.0)
+    found = diagnose(known_in(opt, space))
+    assert found.decision.risk_averse.params["x"] > 1.0
+    nowhere = Space.of(SPACE, valid=lambda p: False)
+    with pytest.raises(NotReadyError, match="satisfies valid="):
+        diagnose(known_in(opt, nowhere))
+
+
+# -- repeats -------------------------------------------------------------------------------------
+
+
+def test_repeats_halve_what_the_other_points_leave_unknown(run):
+    model, observations = run.model, run.observations
+    records = run.predict([run.settings.space.decode(x) for x in observations.X])
+    best = max(r.pessimistic for r in records)
+    b, units = model.belief(observations.X), model.units
+    top = run.settings.risk.value(
+        units.shift + units.scale * b.f_upper, units.scale**2 * b.noise_lower
+    )
+    leading = [i for i in range(len(records)) if top[i] >= best]
+    unit = model.units.scale**2
+    ratios = [
+        records[i].noise_std ** 2 / (unit * left_out(model, observations, i)[1]) for i in leading
+    ]
+    found = page(run).repeats
+    assert found.n_leading == len(leading)
+    assert found.noise_ratio == pytest.approx(np.median(ratios), rel=1e-4)
+    assert found.n_repeats == max(2, math.ceil(np.median(ratios)))
+    assert found.noise_std == pytest.approx(
+        math.sqrt(np.median([records[i].noise_std ** 2 for i in leading]))
+    )
+
+
+def test_quiet_noise_needs_no_repeats_and_loud_noise_many():
+    def repeats(std, risk):
+        opt = optimizer(
+            30, 3, mean=lambda p: math.sin(9.0 * p["x"]), noise_std=lambda p: std, risk=risk
+        )
+        return page(opt).repeats.n_repeats
+
+    assert repeats(0.001, rahbo.MeanVariance(0.0)) == 1
+    # The risk measure looks at the noise, which one value does not show.
+    assert repeats(0.001, rahbo.MeanVariance(1.0)) == 2
+    assert repeats(0.001, rahbo.Quantile(0.05)) == 2
+    assert repeats(3.0, rahbo.MeanVariance(0.0)) > 3
+
+
+# -- tables of every kind ------------------------------------------------------------------------
+
+
+def candidates():
+    rows = [{"a": i % 5, "b": "pq"[i % 2], "c": 0.1 * i} for i in range(20)]
+    return rahbo.Candidates(rows)
+
+
+TABLES = {
+    "repeated": lambda: optimizer(20, 4),
+    "single values": lambda: optimizer(30, 1),
+    "mixed": lambda: optimizer(30, lambda rng: int(rng.integers(1, 5))),
+    "one value": lambda: optimizer(1, 1),
+    "one point": lambda: optimizer(1, 5),
+    "two points": lambda: optimizer(2, 2),
+    "no noise": lambda: optimizer(20, 3, noise_std=lambda p: 0.0),
+    "constant": lambda: optimizer(20, 3, mean=lambda p: 7.0, noise_std=lambda p: 0.0),
+    "constant singles": lambda: optimizer(20, 1, mean=lambda p: 7.0, noise_std=lambda p: 0.0),
+    "candidates": lambda: optimizer(
+        30, 2, space=candidates(), mean=lambda p: p["c"], noise_std=lambda p: 1.0 + p["a"]
+    ),
+    "paper preset": lambda: optimizer(20, 10, **rahbo.paper_preset()),
+    "known noise": lambda: optimizer(20, 1, noise=KnownNoise(1.0)),
+    "log noise": lambda: optimizer(20, 2, noise=LogNoise(), risk=rahbo.ExpectedShortfall(0.1)),
+}
+TITLES = [
+    "Is the noise uneven?",
+    "Over which inputs?",
+    "Does risk change the decision?",
+    "How many repeats pay?",
+    "Is the model calibrated?",
+]
+
+
+@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
+def test_any_table_has_a_page(make):
+    opt = make()
+    before = opt.observations.values.copy()
+    found = page(opt)
+    assert found == page(opt)
+    assert (opt.observations.values == before).all()
+    lines = str(found).splitlines()
+    assert [line for line in lines if not line.startswith("  ")] == TITLES
+    assert max(map(len, lines)) <= 90
+    assert "nan" not in str(found)
+    assert found.unevenness.variance_ratio >= 1.0
+    assert all(0.0 <= i.share < 2.0 for i in found.inputs)
+    lower, upper = found.decision.gain_interval
+    assert lower <= found.decision.gain <= upper
+    says_nothing = opt.observations.n == 1 or np.ptp(opt.observations.values) == 0.0
+    if says_nothing:
+        assert found.repeats.n_repeats is None
+        assert str(found).count("\n  Cannot tell") == 4
+        assert found.decision.risk_averse == found.decision.risk_neutral
+    else:
+        assert 1 <= found.repeats.n_repeats <= 100
+        assert "one point only" not in str(found)
+    assert found.repeats.n_leading >= 1
+    low, high = found.calibration.inside_interval
+    assert 0.0 <= low <= found.calibration.inside <= high <= 1.0
+
+
+def test_the_printed_page():
+    bold, careful = (
+        Prediction(
+            {"x": x},
+            m,
+            Interval(m - 1, m + 1),
+            s,
+            Interval(s, s),
+            m,
+            Interval(m - 1, m + 1),
+            0.9,
+            m - 1,
+        )
+        for x, m, s in ((1.0, 5.0, 2.0), (0.2, 4.0, 0.5))
+    )
+    found = Diagnosis(
+        Unevenness("yes", 0.001, 16.0, Interval(0.5, 2.0), 4.0, "repeats", 30),
+        (InputNoise("lr", 0.2, 0.3), InputNoise("depth", 0.85, 0.001)),
+        RiskDecision("yes", careful, bold, 2.75, Interval(1.5, 4.0), 0.99),
+        RepeatsThatPay(7, 6.6, 1.1, 3),
+        Calibration("too narrow", 0.6, Interval(0.4, 0.77), 1.8, 30),
+    )
+    text = " ".join(str(found).split())
+    assert "Yes (p = 0.001 from the repeats of 30 points)" in text
+    assert "noise std goes from 0.5 to 2 " in text
+    assert "depth 85%, lr 20%. Shown by itself: depth." in text
+    assert "(noise std 0.5, not 2). Gain 2.75 [1.5, 4] by the risk measure." in text
+    assert "About 7. At the 3 leading points" in text
+    assert "too narrow: 60% of 30 points [40%, 77%]" in text
+    even = replace(found, unevenness=replace(found.unevenness, answer="no", p_value=0.4))
+    assert "Not told" in even.inputs_verdict
+    from_residuals = replace(found, unevenness=replace(found.unevenness, source="residuals"))
+    assert from_residuals.inputs_verdict.endswith("depth.")

@@ -1,0 +1,135 @@
+"""What each alpha would report."""
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rahbo
+from rahbo.analysis import Choice, Frontier, Interval, Prediction, envelope
+from rahbo.errors import NotReadyError, SettingsError
+from rahbo.policy import GPUCB, Rahbo, RahboUS
+
+lines = st.lists(st.tuples(st.integers(-20, 20), st.integers(0, 20)), min_size=1, max_size=12)
+
+
+@given(lines, st.floats(0.0, 50.0))
+def test_the_envelope_is_the_largest_line_at_every_alpha(points, alpha):
+    lower, noise = np.array(points, dtype=float).T
+    found = envelope(lower, noise)
+    assert found[0][1] == 0.0
+    assert found[-1][2] == math.inf
+    assert all(a[2] == b[1] and a[1] < a[2] for a, b in pairwise(found))
+    best = (lower - alpha * noise).max()
+    here = [lower[i] - alpha * noise[i] for i, start, end in found if start <= alpha <= end]
+    assert max(here) == pytest.approx(best, abs=1e-9)
+    assert min(here) == pytest.approx(best, abs=1e-9)
+
+
+def test_the_envelope_by_hand():
+    # Mean 3 with variance 2 until alpha = 1, then mean 2 with variance 1 until 4, then 0 without.
+    lower, noise = np.array([2.0, 3.0, -2.0, 2.5]), np.array([1.0, 2.0, 0.0, 3.0])
+    assert envelope(lower, noise) == [(1, 0.0, 1.0), (0, 1.0, 4.0), (2, 4.0, math.inf)]
+
+
+def prediction(x, mean, std):
+    ends = Interval(mean - 1.0, mean + 2.0)
+    return Prediction(
+        {"x": x}, mean, ends, std, Interval(std / 2, 2 * std), mean, ends, 0.9, mean - 1.0
+    )
+
+
+@pytest.fixture
+def frontier():
+    bold, careful = prediction(0.5, 3.0, 1.5), prediction(0.1, 2.0, 0.2)
+    choices = (Choice(0.0, 0.7, bold, 4), Choice(0.7, math.inf, careful, 6))
+    return Frontier(choices, (bold, careful), ((2.0, 2.0), (1.0, 0.3)), 0.5)
+
+
+def test_what_an_alpha_would_report(frontier):
+    assert frontier.at(0.0).prediction.params == {"x": 0.5}
+    assert frontier.at(0.7).prediction.params == {"x": 0.5}
+    assert frontier.at(5.0).prediction.params == {"x": 0.1}
+    for bad in (-1.0, math.nan):
+        with pytest.raises(SettingsError, match="alpha must be"):
+            frontier.at(bad)
+
+
+def test_negated(frontier):
+    turned = frontier.negated()
+    assert turned.choices[0].prediction.mean == -3.0
+    assert turned.choices[0].prediction.mean_interval == Interval(-5.0, -2.0)
+    assert turned.choices[0].prediction.noise_std == 1.5
+    assert [p.mean for p in turned.evaluated] == [-3.0, -2.0]
+    assert turned.worst == ((-2.0, 2.0), (-1.0, 0.3))
+    assert turned.alpha == 0.5
+    assert turned.negated() == frontier
+
+
+def test_in_words(frontier):
+    first, bold, careful, own = str(frontier).splitlines()
+    assert first.split() == ["alpha", "mean", "noise", "std", "evaluated", "params"]
+    assert bold.split() == ["0", "to", "0.7", "3", "1.5", "4", "x=0.5"]
+    assert careful.split() == ["0.7", "to", "inf", "2", "0.2", "6", "x=0.1"]
+    assert own == "This run reports by alpha = 0.5."
+    assert "reports by" not in str(replace(frontier, alpha=None))
+
+
+# -- of a run ------------------------------------------------------------------------------------
+
+
+def run(**settings):
+    rng = np.random.default_rng(3)
+    data = [
+        ({"x": float(x)}, np.sin(5 * x) + 0.1 * (1 + 9 * x) * rng.standard_normal(3))
+        for x in rng.random(15)
+    ]
+    return rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, data=data, **settings)
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+@pytest.mark.parametrize(
+    ("strategy", "noise"), [(Rahbo(), "noise_upper"), (RahboUS(), "noise_var")]
+)
+def test_the_lines_are_the_ends_that_the_strategy_reports_by(strategy, noise, direction):
+    opt = run(strategy=strategy, direction=direction, min_noise_var=0.05)
+    found, units = opt.frontier(), opt.model.units
+    b, sign = opt.model.belief(opt.observations.X), opt.settings.sign
+    mean, noise_std = np.array(found.worst).T
+    np.testing.assert_allclose(mean, sign * (units.shift + units.scale * b.f_lower))
+    expected = units.scale**2 * getattr(b, noise)
+    np.testing.assert_allclose(noise_std**2, np.maximum(expected, 0.05))
+    score = [sign * p.pessimistic for p in found.evaluated]
+    np.testing.assert_allclose(score, sign * mean - noise_std**2)
+    assert found.alpha == 1.0
+    assert found.at(1.0).prediction.params == opt.recommend().params
+
+
+def test_a_strategy_that_ignores_the_noise_reports_as_alpha_zero_does():
+    opt = run(strategy=GPUCB(), risk=rahbo.MeanVariance(3.0))
+    found, best = opt.frontier(), opt.recommend()
+    assert found.alpha == 0.0
+    assert found.at(0.0).prediction.params == best.params
+    # What the other alphas would choose is still the pessimistic choice.
+    careful = run(risk=rahbo.MeanVariance(3.0)).recommend().params
+    assert found.at(3.0).prediction.params == careful
+    assert found.at(3.0).prediction.params != best.params
+
+
+def test_points_that_are_not_legal_are_left_out():
+    opt = run(valid=lambda p: p["x"] > 0.5)
+    found = opt.frontier()
+    x = [p.params["x"] for p in found.evaluated]
+    assert 0 < len(x) == len(found.worst) < opt.observations.n
+    assert min(x) > 0.5
+    with pytest.raises(NotReadyError, match="satisfies valid="):
+        run(valid=lambda p: False).frontier()
+
+
+def test_another_measure_has_no_alpha():
+    opt = run(risk=rahbo.MeanStd(1.0))
+    assert opt.frontier().alpha is None

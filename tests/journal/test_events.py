@@ -1,0 +1,120 @@
+"""Trials as events and back; what cannot have been written is refused."""
+
+import json
+from dataclasses import replace
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+from rahbo.errors import DataError, JournalError, SettingsError
+from rahbo.journal import foreign, opened
+from rahbo.journal.events import MOST_REPEATS, change_of, record_of, trials_of
+from rahbo.space import Space
+from rahbo.trials import Trial
+
+SPACE = Space.of({"x": (0.0, 2.0)})
+VALUES = st.dictionaries(st.integers(0, 20), st.floats(-1e60, 1e60), max_size=4)
+REASONS = st.dictionaries(st.integers(0, 20), st.text(max_size=5), max_size=4)
+
+
+def trial(**known):
+    return Trial(0, {"x": 1.0}, np.array([0.5]), 3, "strategy", own_bound=-0.25, **known)
+
+
+def as_json(event):
+    return json.loads(json.dumps(event))
+
+
+def replayed(*changes):
+    """What a reader makes of changes, the first from nothing."""
+    return trials_of([{"trials": []}, *map(as_json, changes)], SPACE, "run.jsonl")[0]
+
+
+def fields(t):
+    return (t.id, t.params, t.x.tolist(), t.n_requested, t.source, t.own_bound, t.cancelled,
+            {i: v.hex() for i, v in t.values.items()}, t.failures)  # fmt: skip
+
+
+@given(VALUES, REASONS, st.booleans())
+def test_a_whole_trial_comes_back(values, failures, cancelled):
+    failures = {i: why for i, why in failures.items() if i not in values}
+    t = trial(values=values, failures=failures, cancelled=cancelled)
+    assert fields(replayed(change_of(None, t))) == fields(t)
+    assert opened(as_json(record_of(t)), 0, SPACE)["values"] == values
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.sampled_from("vfc"), st.floats(-9, 9)), max_size=9))
+def test_every_sequence_of_changes_comes_back(steps):
+    current = trial()
+    changes = [change_of(None, current)]
+    for repeat, kind, number in steps:
+        if kind == "v":
+            known = current.values.get(repeat, number)
+            after = current.with_value(repeat, known)
+        elif kind == "f":
+            after = current.with_failures([repeat], f"reason {number}")
+        else:
+            after = replace(current, cancelled=True)
+        changes.append(change_of(current, after))
+        current = after
+    assert fields(replayed(*filter(None, changes))) == fields(current)
+
+
+def test_no_change_is_no_event():
+    assert change_of(trial(values={0: 1.0}), trial(values={0: 1.0})) is None
+    assert change_of(trial(values={0: 0.0}), trial(values={0: -0.0})) is not None
+
+
+def test_an_infinite_bound_comes_back():
+    t = replace(trial(), own_bound=-np.inf)
+    assert replayed(change_of(None, t)).own_bound == -np.inf
+
+
+def test_points_told_without_being_asked_for_say_so():
+    assert change_of(None, trial())["event"] == "ask"
+    assert change_of(None, replace(trial(), source="user"))["event"] == "point"
+
+
+def test_more_repeats_than_can_be_read_are_not_written():
+    with pytest.raises(SettingsError, match="Ask for fewer"):
+        record_of(replace(trial(), n_requested=MOST_REPEATS + 1))
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"id": 1}, "id must be 0"),
+        ({"id": False}, "id must be 0"),
+        ({"repeats": 10**18}, "repeats must be"),
+        ({"repeats": 1.0}, "repeats must be"),
+        ({"source": "elsewhere"}, "source must be"),
+        ({"own_bound": "high"}, "own_bound must be"),
+        ({"x": [0.25]}, "x must be the point of"),
+        ({"x": [0.5, 0.5]}, "x must be the point of"),
+        ({"values": {"0": "1.0"}}, "a value must be a number"),
+        ({"values": {"0": [1.0, 2.0]}}, "a value must be a number"),
+        ({"values": {"0": True}}, "a value must be a number"),
+        ({"values": {"+1": 1.0}}, "a repeat must be"),
+        ({"values": {"0": 1e61}}, "beyond"),
+        ({"failures": {"0": 5}}, "must have a value or a reason"),
+        ({"values": {"0": 1.0}, "failures": {"0": "no"}}, "must have a value or a reason"),
+    ],
+)
+def test_records_that_are_wrong_are_refused(change, problem):
+    with pytest.raises(DataError, match=problem):
+        opened({**as_json(record_of(trial())), **change}, 0, SPACE)
+
+
+def test_a_repeat_has_one_value():
+    opening = change_of(None, trial(values={0: 1.0}))
+    again = {"event": "tell", "id": 0, "values": {"0": 1.0}}
+    assert replayed(opening, again).values == {0: 1.0}
+    with pytest.raises(JournalError, match=r"line 3.*repeat 0 has the value 1.0, got 2.0"):
+        replayed(opening, {**again, "values": {"0": 2.0}})
+
+
+def test_errors_name_the_file_and_the_line():
+    text = str(foreign("run.jsonl", 7, KeyError("x")))
+    assert text.startswith("run.jsonl, line 7, is not what rahbo writes: KeyError('x'). ")

@@ -1,0 +1,71 @@
+"""Files with one writer: locks, whole writes, and what a fork may not do."""
+
+import os
+
+import pytest
+
+from rahbo.errors import JournalError, SettingsError
+from rahbo.journal import full_name
+from rahbo.journal.files import append, contents, flush_folder, open_locked, release
+
+
+@pytest.fixture
+def name(tmp_path):
+    return str(tmp_path / "file")
+
+
+def test_one_writer_at_a_time(name):
+    fd = open_locked(name)
+    with pytest.raises(JournalError, match="being written by another"):
+        open_locked(name)
+    release(fd)
+    release(open_locked(name))
+
+
+def test_what_is_appended_is_there_whole(name, monkeypatch):
+    fd, write = open_locked(name), os.write
+    # The system may take less than it is given.
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:3]))
+    append(fd, b"0123456789")
+    append(fd, b"ab")
+    assert contents(name) == b"0123456789ab"
+    release(fd)
+
+
+def test_the_first_line_alone_can_be_read(name):
+    with open(name, "wb") as file:
+        file.write(b"one\ntwo\n")
+    assert contents(name, first_line=True) == b"one\n"
+    assert contents(name) == b"one\ntwo\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_pipes_and_folders_are_no_files(name, tmp_path):
+    os.mkfifo(name)
+    for use in (open_locked, contents):
+        with pytest.raises(JournalError, match="regular"):
+            use(name)
+        with pytest.raises(JournalError, match=r"regular|cannot be written"):
+            use(str(tmp_path))
+
+
+def test_a_file_system_without_locks_is_named(name, monkeypatch):
+    def unsupported(fd):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr("rahbo.journal.files._lock", unsupported)
+    with pytest.raises(JournalError, match=r"cannot be locked.*file system that has locks"):
+        open_locked(name)
+
+
+def test_names_are_absolute_and_of_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert full_name("run.jsonl") == str(tmp_path / "run.jsonl")
+    assert full_name(tmp_path / "run.jsonl") == str(tmp_path / "run.jsonl")
+    with pytest.raises(SettingsError, match="name of a file"):
+        full_name(None)
+
+
+def test_folders_that_cannot_be_flushed_do_no_harm(name):
+    flush_folder(name)
+    flush_folder("/no/such/folder/file")

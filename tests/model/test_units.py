@@ -1,0 +1,60 @@
+"""The border between the user's outputs and the model's."""
+
+import numpy as np
+import pytest
+
+from rahbo.model import Raw, Standardized, Units, output_scale
+from rahbo.risk import MeanStd, MeanVariance, Quantile
+from rahbo.trials import Observations
+
+UNITS = Units(shift=3.0, scale=2.0, sign=-1.0)
+
+
+def test_there_and_back():
+    outcome = np.array([1.0, 5.0, -2.0])
+    f = UNITS.to_model(outcome)
+    assert f.tolist() == [-1.0, 1.0, -2.5]
+    assert UNITS.to_outcome(f).tolist() == outcome.tolist()
+    assert UNITS.to_user(f).tolist() == (-outcome).tolist()
+    assert UNITS.to_outcome(1.0) == 5.0
+    assert UNITS.to_user(1.0) == -5.0
+
+
+def test_variances_have_a_scale_and_no_sign():
+    var = np.array([1.0, 0.25])
+    assert UNITS.var_to_user(var).tolist() == [4.0, 1.0]
+    assert UNITS.var_to_model(UNITS.var_to_user(var)).tolist() == var.tolist()
+    assert UNITS.std_to_user(np.sqrt(var)).tolist() == [2.0, 1.0]
+
+
+@pytest.mark.parametrize("risk", [MeanVariance(0.7), MeanStd(1.5), Quantile(0.1)])
+def test_a_risk_measure_says_the_same_of_both(risk, rng):
+    f, v = rng.standard_normal(9), rng.random(9)
+    inside = UNITS.risk_to_model(risk).value(f, v)
+    outside = risk.value(UNITS.to_outcome(f), UNITS.var_to_user(v))
+    np.testing.assert_allclose(UNITS.to_outcome(inside), outside, rtol=1e-12)
+
+
+def test_outputs_choose_the_units_and_keep_the_sign():
+    X = [np.array([0.1]), np.array([0.9])]
+    told = Observations.from_rounds(X, [[1.0, 3.0], [8.0]], sign=-1.0)
+    assert told.values.tolist() == [-1.0, -3.0, -8.0]
+    assert Raw().units(told) == Units(0.0, 1.0, -1.0)
+    assert Standardized().units(told) == Units(-5.0, 3.0, -1.0)
+    assert Standardized().units(told).to_model(told.mean).tolist() == [1.0, -1.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"), [([[1.0], [3.0]], 1.0), ([[1.0, 3.0]], np.sqrt(2.0)), ([[5.0]], 1.0)]
+)
+def test_the_scale_is_never_zero(values, scale):
+    X = [np.array([float(i)]) for i in range(len(values))]
+    assert output_scale(Observations.from_rounds(X, values)) == pytest.approx(scale)
+
+
+def test_output_scale_falls_back_to_the_repeats_and_to_one():
+    x, z = np.array([0.1]), np.array([0.9])
+    assert output_scale(Observations.from_rounds([x, z], [[1.0], [3.0]])) == 1.0
+    assert output_scale(Observations.from_rounds([x], [[0.0, 6.0]])) == pytest.approx(18.0**0.5)
+    assert output_scale(Observations.from_rounds([x, z], [[2.0, 2.0], [2.0]])) == 1.0
+    assert output_scale(Observations.from_rounds([x, z], [[2.0], [2.0]])) == 1.0

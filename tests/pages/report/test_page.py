@@ -1,0 +1,244 @@
+"""The page as a file, and in a browser."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from browser import Browser, Page, needs_chromium, open_browser
+from page_runs import run
+from rahbo import Candidates, Categorical, Float, Optimizer
+from rahbo.pages import record_of, report_page
+from rahbo.pages.report import page as report
+from rahbo.pages.report.record import CELLS
+
+MOST_BYTES = 6_000_000
+# Of package/plotly-cartesian.min.js in plotly.js-cartesian-dist-min 4.1.1.
+PUBLISHED = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"
+DRAWN = "document.documentElement.dataset.drawn === 'yes'"
+ATTACKS = (
+    "</script><script>window.ran = 1</script>",
+    "<img src=x onerror='window.ran = 2'>",
+    '<a href="javascript:window.ran = 3">link</a><b>bold</b>&lt;i&gt;',
+    '" onmouseover="window.ran = 4" x=\'\u2028',
+)
+
+
+def page_of(optimizer: Optimizer, source: str = "run.jsonl") -> str:
+    return report_page(record_of(optimizer, source=source, made="2026-01-01"))
+
+
+def hostile() -> Optimizer:
+    """A run whose names, choices and reasons are markup and script."""
+    space = {ATTACKS[0]: Float(0.0, 1.0), ATTACKS[1]: Categorical([ATTACKS[2], ATTACKS[3]])}
+    optimizer = run(8, 2, space)
+    optimizer.tell_failure(optimizer.trials[0].params, ATTACKS[0] + ATTACKS[1])
+    return optimizer
+
+
+@pytest.fixture(scope="module")
+def long_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of 1,000 evaluations."""
+    file = tmp_path_factory.mktemp("report") / "long.html"
+    file.write_text(page_of(run(200, 5)), "utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_browser() as found:
+        yield found
+
+
+def opened(browser: Browser, file: Path, width: int = 1280, dark: bool = False) -> Page:
+    page = browser.page(file.as_uri(), width=width, dark=dark)
+    page.wait_until(DRAWN)
+    return page
+
+
+# -- the file ----------------------------------------------------------------------------------
+
+
+class Tags(HTMLParser):
+    """What a parser of HTML finds."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def test_a_long_run_is_one_small_file_that_names_no_other(long_page):
+    text = long_page.read_text("utf-8")
+    assert len(text.encode("utf-8")) < MOST_BYTES
+    ours = text.replace(report.asset(report.PLOTLY), "")
+    assert not re.search(r"https?:|src=|<link|@import|url\(", ours)
+    assert "From 1,000 evaluations, at 200 points." in ours
+
+
+def test_the_largest_run_stays_a_small_file(rng):
+    record = record_of(run(), source="run", made="now")
+    numbers = [float(f"{v:.6g}") for v in rng.standard_normal(CELLS // 50)]
+    columns = {f.name: numbers for f in fields(record.pictures.points) if f.type != "int"}
+    columns["places"] = [rng.permutation(numbers[:50]).tolist() for _ in numbers]
+    pictures = replace(
+        record.pictures,
+        points=replace(record.pictures.points, **columns),
+        history=replace(record.pictures.history, number=[10**6] * 4000, value=4 * numbers),
+        # As of six inputs in the place of three.
+        maps=[record.pictures.maps] * 5,
+    )
+    page = report_page(replace(record, pictures=pictures))
+    assert len(page.encode("utf-8")) < MOST_BYTES
+
+
+def test_hostile_values_make_no_element_and_no_attribute():
+    clean, found = (Tags(page_of(o, s)) for o, s in ((run(8, 2), "x"), (hostile(), ATTACKS[1])))
+    assert set(found.tags) == set(clean.tags)
+    assert found.tags.count("script") == 3
+    assert found.attributes == clean.attributes
+
+
+def test_plotly_is_as_published_and_fits_in_a_page():
+    script = report.asset(report.PLOTLY)
+    assert hashlib.sha256(script.encode("utf-8")).hexdigest() == PUBLISHED
+    assert "</script" not in script
+
+
+# -- in a browser ------------------------------------------------------------------------------
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_long_run_opens_with_its_plots_and_fetches_nothing(browser, long_page, width):
+    page = opened(browser, long_page, width, dark=width == 390)
+    assert page.errors == []
+    assert page.too_wide() <= 0
+    assert {address.split(":")[0] for address in page.requests} <= {"file", "data", "blob"}
+    drawn = "document.querySelectorAll('#{} .scatterlayer .point').length"
+    assert page.evaluate(drawn.format("frontier-plot")) > 200
+    assert page.evaluate(drawn.format("history-plot")) > 1000
+    assert page.evaluate("document.querySelectorAll('#map-plot .heatmaplayer image').length") == 1
+    assert page.evaluate("document.querySelectorAll('#points-table tbody tr').length") == 200
+    buttons = "[...document.querySelectorAll('.modebar-btn')].map((b) => b.dataset.title).join()"
+    assert not re.search("share|cloud|plotly|edit", page.evaluate(buttons).lower())
+    page.close()
+
+
+@needs_chromium
+def test_the_slider_moves_the_point(browser, tmp_path):
+    optimizer = run(40, 3)
+    file = tmp_path / "report.html"
+    file.write_text(page_of(optimizer), "utf-8")
+    page = opened(browser, file)
+    frontier = optimizer.frontier()
+    chosen = "Number(document.getElementById('choice').dataset.point)"
+    star = "((t) => [t.x[0], t.y[0]])(document.getElementById('frontier-plot').data[3])"
+
+    def slide(place: int) -> None:
+        page.evaluate(
+            f"(() => {{ const s = document.getElementById('slider'); s.value = {place};"
+            " s.dispatchEvent(new Event('input')); })()"
+        )
+
+    own = frontier.evaluated[page.evaluate(chosen)]
+    assert own.params == optimizer.recommend().params
+    seen = set()
+    for place in (0, 250, 500, 750, 1000):
+        slide(place)
+        alpha = page.evaluate("document.getElementById('weight').valueAsNumber")
+        expected = frontier.at(alpha).prediction
+        assert frontier.evaluated[page.evaluate(chosen)].params == expected.params
+        assert page.evaluate(star) == pytest.approx([expected.noise_std, expected.mean], rel=1e-4)
+        seen.add(page.evaluate("document.getElementById('choice').textContent"))
+    assert len({page_text.split("use ")[1].split(". Mean")[0] for page_text in seen}) > 1
+    page.evaluate("document.getElementById('own').click()")
+    assert frontier.evaluated[page.evaluate(chosen)].params == own.params
+    assert page.errors == []
+    page.close()
+
+
+@needs_chromium
+def test_other_inputs_and_orders_can_be_chosen(browser, tmp_path):
+    file = tmp_path / "report.html"
+    file.write_text(page_of(run()), "utf-8")
+    page = opened(browser, file)
+    change = (
+        "(() => {{ const s = document.getElementById('{}'); s.value = '{}';"
+        " s.dispatchEvent(new Event('change')); }})()"
+    )
+    titles = (
+        "['xtitle', 'ytitle'].map((t) => document.querySelector('#map-plot .' + t).textContent)"
+    )
+    for across, up, expected in (("1", "0", ["depth", "lr"]), ("2", "1", ["kind", "depth"])):
+        page.evaluate(change.format("across", across))
+        page.evaluate(change.format("up", up))
+        assert page.evaluate(titles) == expected
+    page.evaluate(change.format("up", ""))
+    page.evaluate(change.format("quantity", "mean"))
+    assert page.evaluate(titles) == ["kind", "mean"]
+    page.evaluate("document.querySelectorAll('#points-table th button')[1].click()")
+    depths = page.evaluate(
+        "[...document.querySelectorAll('#points-table tbody tr')]"
+        ".map((row) => Number(row.cells[1].textContent))"
+    )
+    assert depths == sorted(depths, reverse=True)
+    assert page.errors == []
+    page.close()
+
+
+@needs_chromium
+def test_a_hostile_run_is_text_and_runs_nothing(browser, tmp_path):
+    file = tmp_path / "report.html"
+    file.write_text(page_of(hostile(), source=ATTACKS[1]), "utf-8")
+    page = opened(browser, file, 390)
+    assert page.too_wide() <= 0
+    page.evaluate("document.getElementById('points-table').querySelector('button').click()")
+    shown = page.evaluate("document.body.textContent")
+    for attack in ATTACKS[:3]:
+        assert attack in shown
+    titles = page.evaluate("document.querySelector('#map-plot .infolayer').textContent")
+    assert all(attack[:25] in titles for attack in ATTACKS[:2])
+    assert page.evaluate("window.ran === undefined")
+    assert (
+        page.evaluate("document.querySelectorAll('main img, main svg a, main script').length") == 0
+    )
+    assert (page.errors, page.dialogs) == ([], [])
+    assert {address.split(":")[0] for address in page.requests} <= {"file", "data"}
+    page.close()
+
+
+@needs_chromium
+def test_lists_and_single_inputs_are_drawn_too(browser, tmp_path):
+    rows = [{"x": i / 9, "kind": "ab"[i % 2]} for i in range(10)]
+    for i, space in enumerate((Candidates(rows), {"x": Float(0.0, 1.0)})):
+        file = tmp_path / f"{i}.html"
+        file.write_text(page_of(run(6, 2, space, direction="minimize")), "utf-8")
+        page = opened(browser, file, 390)
+        assert page.errors == []
+        assert page.evaluate("document.querySelectorAll('#map-plot .scatterlayer .trace').length")
+        page.close()
+
+
+@needs_chromium
+def test_plots_fit_on_paper(browser, tmp_path):
+    file = tmp_path / "run.html"
+    file.write_text(page_of(run(12, 2)), "utf-8")
+    page = opened(browser, file)
+    page.call("Emulation.setEmulatedMedia", media="print")
+    widths = "[...document.querySelectorAll('.plot .main-svg')].map((svg) => svg.clientWidth)"
+    page.wait_until(f"{widths}.every((width) => width <= 680)")
+    assert len(page.evaluate(widths)) > 0
+    page.call("Emulation.setEmulatedMedia", media="screen")
+    page.wait_until(f"{widths}.some((width) => width > 680)")
+    assert page.errors == []
+    page.close()

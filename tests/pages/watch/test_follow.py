@@ -1,0 +1,244 @@
+import json
+import os
+
+import pytest
+
+import rahbo
+from rahbo.journal import read
+from rahbo.pages.watch import follow
+from rahbo.pages.watch.follow import Arrival, Follower
+
+SPACE = {"x": (0.0, 1.0), "kind": ["a", "b"]}
+
+
+def begun(path, seed=0, rounds=3):
+    """A run that goes on."""
+    opt = rahbo.Optimizer(SPACE, repeats=2, seed=seed, journal=path)
+    for i in range(rounds):
+        opt.tell(opt.ask(), [float(i), i + 0.5])
+    return opt
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.jsonl"
+
+
+def as_read(follower):
+    """What was followed, in a form that compares."""
+    trials = [follower.trial(i) for i in range(follower.n_trials)]
+    return [(t.id, t.params, dict(t.values), dict(t.failures), t.cancelled) for t in trials]
+
+
+def as_journal(path):
+    return [(t.id, t.params, dict(t.values), dict(t.failures), t.cancelled) for t in read(path)[1]]
+
+
+def test_what_is_new_is_taken_and_no_more(path, monkeypatch):
+    opt = begun(path)
+    follower = Follower(path)
+    follower.look()
+    assert follower.problem == ""
+    assert as_read(follower) == as_journal(path)
+    seen = []
+    parse = follow.parse
+    monkeypatch.setattr(
+        follow, "parse", lambda raw, *rest: seen.append(len(raw)) or parse(raw, *rest)
+    )
+    follower.look()
+    assert seen == []
+    before = path.stat().st_size
+    suggestion = opt.ask()
+    opt.tell(suggestion, 7.0, repeat=1)
+    follower.look()
+    assert seen == [path.stat().st_size - before]
+    assert as_read(follower) == as_journal(path)
+    assert follower.arrivals[-1] == Arrival(suggestion.id, 1, 7.0)
+    assert follower.unsettled == {suggestion.id}
+    assert follower.outstanding(suggestion.id) == 1
+    opt.tell_failure(suggestion, "beam trip")
+    follower.look()
+    assert follower.arrivals[-1] == Arrival(suggestion.id, 0, None)
+    assert not follower.unsettled
+    opt.cancel(opt.ask())
+    follower.look()
+    assert not follower.unsettled
+    assert follower.epoch == 1
+    opt.close()
+
+
+def test_every_prefix_of_a_journal_leads_to_the_same(path, tmp_path):
+    opt = begun(path)
+    opt.tell_failure(opt.ask(), "no beam")
+    opt.close()
+    raw, grown = path.read_bytes(), tmp_path / "grown.jsonl"
+    follower = Follower(grown)
+    for end in [*range(0, len(raw), 97), len(raw)]:
+        with grown.open("ab") as file:
+            file.write(raw[grown.stat().st_size : end])
+        follower.look()
+        assert follower.problem == "" or "holds no run yet" in follower.problem
+    assert as_read(follower) == as_journal(path)
+    assert [a.value for a in follower.arrivals] == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, None, None]
+
+
+def test_a_file_that_is_not_there_yet(path):
+    follower = Follower(path)
+    follower.look()
+    assert "There is no file" in follower.problem
+    assert follower.written is None
+    begun(path).close()
+    follower.look()
+    assert follower.problem == ""
+    assert len(follower.arrivals) == 6
+
+
+def test_a_file_that_is_away_for_a_while_is_not_read_again(path):
+    begun(path).close()
+    follower = Follower(path)
+    follower.look()
+    aside = path.with_suffix(".1")
+    path.rename(aside)
+    follower.look()
+    assert "There is no file" in follower.problem
+    assert len(follower.arrivals) == 6
+    aside.rename(path)
+    follower.look()
+    assert follower.problem == ""
+    assert (follower.epoch, len(follower.arrivals)) == (1, 6)
+
+
+def rotated(path):
+    path.rename(path.with_suffix(".1"))
+    begun(path, seed=1, rounds=2).close()
+
+
+def replaced(path):
+    other = path.with_suffix(".new")
+    begun(other, seed=1, rounds=2).close()
+    os.replace(other, path)
+
+
+def overwritten(path):
+    """The same file with longer contents, so that only these tell."""
+    other = path.with_suffix(".new")
+    begun(other, seed=1, rounds=8).close()
+    path.write_bytes(other.read_bytes())
+
+
+def emptied_and_begun(path):
+    os.truncate(path, 0)
+    begun(path, seed=1, rounds=2).close()
+
+
+@pytest.mark.parametrize("change", [rotated, replaced, overwritten, emptied_and_begun])
+def test_another_run_takes_the_place_of_the_first(path, change):
+    begun(path).close()
+    follower = Follower(path)
+    follower.look()
+    first = follower.arrivals
+    change(path)
+    follower.look()
+    assert follower.problem == ""
+    assert follower.epoch == 2
+    assert follower.keywords["seed"] == 1
+    assert follower.arrivals is not first
+    assert as_read(follower) == as_journal(path)
+
+
+def test_a_file_cut_short(path):
+    begun(path).close()
+    follower = Follower(path)
+    follower.look()
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:3]))
+    follower.look()
+    assert follower.epoch == 2
+    assert len(follower.arrivals) == 2
+    path.write_bytes(b"")
+    follower.look()
+    assert "holds no run yet" in follower.problem
+    path.write_bytes(b"".join(lines))
+    follower.look()
+    assert follower.problem == ""
+    assert len(follower.arrivals) == 6
+
+
+def test_a_torn_end_is_waited_for(path):
+    begun(path).close()
+    follower, raw = Follower(path), path.read_bytes()
+    path.write_bytes(raw[:-5])
+    follower.look()
+    assert (follower.problem, len(follower.arrivals)) == ("", 4)
+    path.write_bytes(raw)
+    follower.look()
+    assert (follower.problem, len(follower.arrivals), follower.epoch) == ("", 6, 1)
+
+
+def test_damage_is_said_and_gone_on_after_repair(path):
+    begun(path).close()
+    follower, raw = Follower(path), path.read_bytes()
+    follower.look()
+    with path.open("ab") as file:
+        file.write(b'{"event":"ask","id":99}\n')
+    follower.look()
+    assert "line 8, is not what rahbo writes" in follower.problem
+    assert len(follower.arrivals) == 6
+    follower.look()
+    assert "line 8" in follower.problem
+    path.rename(path.with_suffix(".1"))
+    follower.look()
+    assert "There is no file" in follower.problem
+    path.write_bytes(raw)
+    follower.look()
+    assert follower.problem == ""
+    assert as_read(follower) == as_journal(path)
+
+
+@pytest.mark.parametrize(
+    ("contents", "problem"),
+    [
+        (b"a,b\n1,2\n", "is no journal"),
+        (b"\x00\xff", "is no journal of rahbo"),
+        (b'{"event":"run","format":99}\n', "has format 99"),
+        (b'{"event":"run","format":1,"settings":{}}\n', "is not what rahbo writes"),
+        (b"[" * 100_000 + b"\n", "is no journal"),
+    ],
+)
+def test_what_is_no_journal_is_said(path, contents, problem):
+    path.write_bytes(contents)
+    follower = Follower(path)
+    follower.look()
+    assert problem in follower.problem
+    begun(path.with_suffix(".new")).close()
+    os.replace(path.with_suffix(".new"), path)
+    follower.look()
+    assert (follower.problem, len(follower.arrivals)) == ("", 6)
+
+
+def test_a_folder_and_a_file_too_large_are_said(tmp_path, path, monkeypatch):
+    follower = Follower(tmp_path)
+    follower.look()
+    assert "no regular file" in follower.problem
+    begun(path).close()
+    monkeypatch.setattr(follow, "LARGEST_JOURNAL", 100)
+    follower = Follower(path)
+    follower.look()
+    assert "too large" in follower.problem
+
+
+def test_past_results_and_a_million_repeats(path):
+    data = [({"x": 0.5, "kind": "a"}, [1.0, 2.0])]
+    rahbo.Optimizer(SPACE, data=data, seed=0, journal=path).close()
+    ask = {
+        "event": "ask", "id": 1, "params": {"x": 0.5, "kind": "a"}, "repeats": 1_000_000,
+        "source": "strategy", "own_bound": None,
+    }  # fmt: skip
+    ask["x"] = json.loads(path.read_text().splitlines()[0])["trials"][0]["x"]
+    with path.open("a") as file:
+        file.write(json.dumps(ask) + "\n")
+    follower = Follower(path)
+    follower.look()
+    assert follower.problem == ""
+    assert [a.value for a in follower.arrivals] == [1.0, 2.0]
+    assert follower.outstanding(1) == 1_000_000

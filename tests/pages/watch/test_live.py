@@ -1,0 +1,160 @@
+import json
+import threading
+import time
+
+import pytest
+
+import rahbo
+from rahbo.pages import Live
+from rahbo.pages.escape import embedded
+from rahbo.pages.watch import live as module
+
+SPACE = {"x": (0.0, 1.0)}
+
+
+def begun(path, **settings):
+    opt = rahbo.Optimizer(SPACE, repeats=2, seed=0, n_initial=4, journal=path, **settings)
+    for i in range(4):
+        suggestion = opt.ask()
+        x = suggestion.params["x"]
+        opt.tell(suggestion, [x, x + 0.1 * (i + 1)])
+    return opt
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.jsonl"
+
+
+def test_the_run_and_what_is_new_of_it(path):
+    opt = begun(path)
+    live = Live(path)
+    run = live.run()
+    assert (run["n_evaluations"], run["n_failures"], run["n_open"]) == (8, 0, 0)
+    assert (run["first"], len(run["values"]), run["model"]) == (0, 8, 0)
+    suggestion = opt.ask()
+    opt.tell(suggestion, 0.25, repeat=0)
+    opt.tell_failure(suggestion, "beam trip", repeat=1)
+    opt.ask()
+    run = live.run(run["epoch"], 8)
+    assert (run["first"], run["values"]) == (8, [(4, 0, 0.25), (4, 1, None)])
+    assert run["n_failures"] == 1
+    assert run["failures"][0]["reason"] == "beam trip"
+    assert run["newest"][1]["value"] == 0.25
+    assert [(o["id"], o["told"], o["missing"]) for o in run["open"]] == [(5, 0, 2)]
+    assert live.run(run["epoch"] + 1, 8)["first"] == 0
+    json.loads(embedded(run))
+    opt.close()
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_what_is_believed_is_what_the_optimizer_reports(path, direction):
+    opt = begun(path, direction=direction)
+    live = Live(path)
+    live.run()
+    live.fit()
+    model, found = live.model(), opt.recommend()
+    assert model["version"] == live.run()["model"] == 1
+    shown = model["recommendation"]
+    assert shown["known"][2] == ("risk value", found.risk, *found.risk_interval)
+    assert (shown["pessimistic"], shown["level"]) == (found.pessimistic, 0.9)
+    assert shown["certainty"].startswith(str(found.gain))
+    assert [(r["score"], r["bound"]) for r in shown["runner_ups"]] == [
+        (r.score, r.gain.bound) for r in found.runner_ups
+    ]
+    chosen = model["points"][model["chosen"]]
+    assert chosen[:3] == pytest.approx([found.mean, *found.mean_interval], rel=1e-5)
+    assert chosen[3:6] == pytest.approx([found.noise_std, *found.noise_std_interval], rel=1e-5)
+    assert [point[6] for point in model["points"]] == [2, 2, 2, 2]
+    assert [number for number, _ in model["best"]] == [2, 4, 6, 8]
+    assert model["best"][-1][1] == pytest.approx(found.pessimistic)
+    opt.close()
+
+
+def test_a_later_fit_is_the_one_of_all_data(path):
+    opt = begun(path)
+    live = Live(path)
+    live.run()
+    live.fit()
+    for _ in range(3):
+        suggestion = opt.ask()
+        opt.tell(suggestion, [suggestion.params["x"]] * 2)
+    live.run()
+    live.fit()
+    assert live.model()["recommendation"]["certainty"].startswith(str(opt.recommend().gain))
+    assert live.model()["n_evaluations"] == 14
+    opt.close()
+
+
+def test_another_measure_of_risk(path):
+    opt, risk = begun(path), rahbo.MeanVariance(100.0)
+    live = Live(path, risk)
+    live.run()
+    live.fit()
+    found, usual = opt.recommend(risk=risk), opt.recommend()
+    assert found.risk != usual.risk
+    assert live.model()["recommendation"]["known"][2][1] == found.risk
+    opt.close()
+
+
+class Mine(rahbo.MeanVariance):
+    """Code that no journal holds."""
+
+
+def test_a_run_with_code_says_what_to_do(path):
+    begun(path, risk=Mine(1.0)).close()
+    live = Live(path)
+    assert "Mine" in dict(live.run()["settings"])["risk"]
+    live.fit()
+    assert "--alpha" in live.model()["problem"]
+    replaced = Live(path, rahbo.MeanVariance(1.0))
+    replaced.run()
+    replaced.fit()
+    assert "recommendation" in replaced.model()
+
+
+def test_nothing_told_and_nothing_there(path):
+    live = Live(path)
+    live.fit()
+    assert "There is no file" in live.run()["problem"]
+    assert "recommendation" not in live.model()
+    rahbo.Optimizer(SPACE, seed=0, journal=path).close()
+    assert live.run()["problem"] == ""
+    live.fit()
+    assert "Nothing has been told yet" in live.model()["problem"]
+
+
+def test_long_texts_are_cut(path):
+    opt = rahbo.Optimizer({"k": ["a" * 10_000, "b"]}, seed=0, repeats=1, journal=path)
+    opt.tell_failure({"k": "a" * 10_000}, "why " * 10_000)
+    live = Live(path)
+    assert len(embedded(live.run())) < 5000
+    opt.close()
+
+
+def test_a_fit_blocks_no_reader_and_follows_the_run(path, monkeypatch):
+    opt = begun(path)
+    entered, leave = threading.Event(), threading.Event()
+
+    def slowly(*args):
+        entered.set()
+        leave.wait(30)
+        raise rahbo.errors.NumericalError("What broke.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_belief", slowly)
+        live = Live(path, pause=0.01)
+        live.start()
+        live.run()
+        assert entered.wait(30)
+        opt.tell({"x": 0.5}, 1.0)
+        run = live.run()
+        assert (run["n_evaluations"], run["fitting"], run["model"]) == (9, True, 0)
+    leave.set()
+    end = time.monotonic() + 60
+    while live.model().get("n_evaluations") != 9:
+        assert time.monotonic() < end
+        live.run()
+        time.sleep(0.02)
+    assert "recommendation" in live.model()
+    opt.close()

@@ -1,0 +1,136 @@
+"""A pool: how many workers it has, how it is made again, killed and shut down."""
+
+import multiprocessing
+import time
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+
+import pytest
+
+import objectives
+from rahbo.errors import ExecutorError, SettingsError
+from rahbo.running import Pool
+
+FORKSERVER = multiprocessing.get_context("forkserver")
+
+
+class Plain(Executor):
+    """An executor that says nothing of itself."""
+
+
+class Counted(Plain):
+    num_workers = 5
+
+
+def is_open(executor):
+    try:
+        return executor.submit(abs, -1).result() == 1
+    except RuntimeError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("executor", "parallel", "expected"),
+    [
+        (ThreadPoolExecutor(3), None, (3, 3)),
+        (ThreadPoolExecutor(3), 7, (3, 7)),
+        (ProcessPoolExecutor(2), None, (2, 2)),
+        (Counted(), None, (5, 5)),
+        (Plain(), 4, (4, 4)),
+    ],
+)
+def test_as_many_tasks_as_workers_unless_said_otherwise(executor, parallel, expected):
+    pool = Pool(executor, parallel)
+    assert (pool.workers, pool.parallel) == expected
+
+
+def test_an_unknown_number_of_workers_has_to_be_said():
+    with pytest.raises(SettingsError, match="Pass parallel="):
+        Pool(Plain())
+
+
+def test_what_was_given_stays_open_and_what_was_made_is_shut_down():
+    with ThreadPoolExecutor(1) as given:
+        pool = Pool(given)
+        pool.start(abs, -1)
+        pool.close(idle=True)
+        assert is_open(given)
+    made = ThreadPoolExecutor(1)
+    pool = Pool(lambda: made)
+    pool.start(abs, -1)
+    pool.close(idle=True)
+    assert not is_open(made)
+
+
+def test_nothing_is_made_before_the_start():
+    def make():
+        raise AssertionError("made")
+
+    pool = Pool(make)
+    pool.close(idle=True)
+    with pytest.raises(AssertionError, match="made"):
+        pool.start(abs, -1)
+
+
+def test_a_killed_pool_is_made_again_as_it_was():
+    options = {"initializer": objectives.prepare, "initargs": ("bench 3",)}
+    with ProcessPoolExecutor(1, mp_context=FORKSERVER, max_tasks_per_child=50, **options) as given:
+        pool = Pool(given)
+        pool.start(abs, -1)
+        hanging = pool.submit(time.sleep, 60.0)
+        assert pool.is_local
+        assert pool.kill()
+        assert isinstance(hanging.exception(timeout=30.0), BrokenExecutor)
+        pool.renew()
+        made = pool._executor
+        assert made is not given
+        for name in ("max_workers", "mp_context", "max_tasks_per_child", *options):
+            assert getattr(made, f"_{name}") == getattr(given, f"_{name}")
+        assert pool.submit(objectives.prepared, 1.0, 0).result() == objectives.noisy(1.0, 0)
+        pool.close(idle=True)
+        assert not is_open(made)
+
+
+def test_a_reusable_pool_of_loky_is_made_again():
+    loky = pytest.importorskip("loky")
+    given = loky.get_reusable_executor(max_workers=1, env={"BENCH": "3"})
+    pool = Pool(given)
+    assert pool.kill()
+    pool.renew()
+    made = pool._executor
+    assert (made._max_workers, made._env) == (1, {"BENCH": "3"})
+    pool.close(idle=True)
+
+
+class Peculiar(ProcessPoolExecutor):
+    """Nobody knows what it was made with."""
+
+    def __init__(self, *arguments):
+        super().__init__(1)
+
+
+@pytest.mark.parametrize("executor", [ThreadPoolExecutor(1), Peculiar(7), Counted()])
+def test_what_cannot_be_made_again_should_be_a_function(executor):
+    with pytest.raises(ExecutorError, match="Pass executor= as a function"):
+        Pool(executor).renew()
+
+
+def test_a_function_must_make_a_new_one_each_time():
+    with ThreadPoolExecutor(1) as same:
+        pool = Pool(lambda: same)
+        pool.start(abs, -1)
+        with pytest.raises(ExecutorError, match="a new one each time"):
+            pool.renew()
+
+
+def test_threads_cannot_be_killed():
+    with ThreadPoolExecutor(1) as given:
+        assert not Pool(given).kill()
+        assert is_open(given)
+
+
+def test_a_start_shows_what_workers_cannot_run():
+    with ThreadPoolExecutor(1) as given, pytest.raises(SettingsError, match="cannot run 'x'"):
+        Pool(given).start(abs, "x")
+    given.shutdown()
+    with pytest.raises(SettingsError, match="shutdown"):
+        Pool(given).start(abs, -1)

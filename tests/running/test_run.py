@@ -1,0 +1,119 @@
+"""What the loops share: one call of an objective, the budget, what is recorded."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import rahbo
+from rahbo.errors import ExhaustedError, ObjectiveError
+from rahbo.numerics import evaluation_seed
+from rahbo.running import Budget, Run
+from rahbo.running.run import Outcome, attempt
+
+SPACE = {"x": (0.0, 2.0)}
+
+
+def a_run(objective=lambda x: x, stop=None, callback=None, **budget):
+    optimizer = rahbo.Optimizer(SPACE, repeats=2, n_initial=2, seed=3)
+    return Run(objective, optimizer, Budget(**budget), stop, callback)
+
+
+# -- one call --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("returned", [2, 2.0, np.float32(2), np.array(2.0), Fraction(2)])
+def test_numbers_of_all_kinds_are_values(returned):
+    assert attempt(lambda x: returned, {"x": 1.0}) == Outcome(2.0)
+
+
+@pytest.mark.parametrize("returned", [None, "2", [2.0], np.ones(1), True, np.True_, 2j])
+def test_what_is_no_number_is_named(returned):
+    assert attempt(lambda: returned, {}) == Outcome(no_number=repr(returned))
+
+
+@pytest.mark.parametrize("returned", [float("nan"), -float("inf"), 1e61, 10**400])
+def test_numbers_that_are_no_measurements_are_failures(returned):
+    outcome = attempt(lambda: returned, {})
+    assert outcome.value is None
+    assert outcome.failure.startswith("returned ")
+
+
+def test_an_exception_is_a_failure_and_an_interrupt_is_not():
+    error = ValueError("no beam")
+
+    def raising(what):
+        raise what
+
+    assert attempt(raising, {"what": error}) == Outcome(failure=repr(error), error=error)
+    with pytest.raises(KeyboardInterrupt):
+        attempt(raising, {"what": KeyboardInterrupt()})
+
+
+def test_arguments_are_the_parameters_and_a_seed_where_one_is_wanted():
+    run = a_run(lambda x, seed: x)
+    suggestion = run.optimizer.ask()
+    assert run.arguments(suggestion, 1) == suggestion.params | {"seed": evaluation_seed(3, 0, 1)}
+    assert a_run().arguments(suggestion, 1) == suggestion.params
+
+
+# -- the budget ------------------------------------------------------------------------------
+
+
+def test_evaluations_under_way_are_paid():
+    run = a_run(evaluations=3)
+    suggestion = run.optimizer.ask()
+    assert (run.left, run.is_spent(2), run.is_spent(3)) == (3, False, True)
+    run.record(suggestion, 0, Outcome(1.0))
+    run.record(suggestion, 1, Outcome(failure="no beam"))
+    assert (run.left, run.is_spent(), run.is_spent(1)) == (1, False, True)
+
+
+def test_rounds_are_spent_once_no_other_suggestion_is_open():
+    run = a_run(rounds=1)
+    for _ in range(2):
+        run.optimizer.tell(run.optimizer.ask(), [1.0, 1.1])
+    assert not run.is_spent()
+    chosen = run.optimizer.ask()
+    assert not run.is_spent(0, asked=())
+    assert run.is_spent(2, asked={chosen.id})
+    run.optimizer.tell(chosen, [1.0, 1.2])
+    assert run.is_spent()
+
+
+def test_a_stop_is_not_looked_at_within_the_initial_design():
+    run = a_run(evaluations=100, stop=rahbo.Gap(1e9))
+    first, second = run.optimizer.ask(2)
+    run.optimizer.tell(second, [1.0, 1.1])
+    run.optimizer.ask()
+    assert not run.has_enough()
+    run.optimizer.tell(first, [1.0, 1.1])
+    assert run.has_enough()
+
+
+# -- ends ------------------------------------------------------------------------------------
+
+
+def test_an_end_needs_something_to_report():
+    run = a_run(evaluations=4)
+    with pytest.raises(ExhaustedError):
+        run.ended_by(ExhaustedError("none left"))
+    run.record(run.optimizer.ask(), 0, Outcome(1.0))
+    assert run.ended_by(ExhaustedError("none left")) == "exhausted"
+    assert run.ended_by(KeyboardInterrupt()) == "interrupt"
+
+
+def test_a_suggestion_cut_short_is_cancelled_before_the_callback():
+    seen = []
+    run = a_run(evaluations=1, callback=lambda optimizer: seen.append(optimizer.open))
+    suggestion = run.optimizer.ask()
+    run.record(suggestion, 0, Outcome(1.0))
+    run.evaluated(suggestion, complete=False)
+    assert seen == [()]
+
+
+def test_no_number_is_an_error_that_carries_the_run():
+    run = a_run(evaluations=4)
+    with pytest.raises(ObjectiveError, match="got 'seven' at") as caught:
+        run.record(run.optimizer.ask(), 0, Outcome(no_number="'seven'"))
+    assert caught.value.optimizer is run.optimizer
