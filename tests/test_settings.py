@@ -39,14 +39,22 @@ def test_what_may_be_given_is_what_a_run_has():
     assert ["space", *(name for name in Keywords.__annotations__ if name != "valid")] == fields
 
 
-@pytest.mark.parametrize("function", [rahbo.Optimizer, rahbo.maximize, rahbo.minimize])
-def test_signatures_show_every_setting_with_its_default(function):
-    shown = inspect.signature(function).parameters
+def test_the_signature_shows_every_setting_with_its_default():
+    shown = inspect.signature(rahbo.Optimizer).parameters
     assert all(p.kind is not p.VAR_KEYWORD for p in shown.values())
+    assert str(shown["repeats"]).startswith("repeats: 'int | Repeats' = Adaptive(")
     told = {name: shown[name].default for name in Keywords.__annotations__ if name != "seed"}
     by_hand, by_default = made(seed=0, **told), made(seed=0)
     for field in dataclasses.fields(Settings):
         assert getattr(by_hand, field.name) == getattr(by_default, field.name)
+
+
+@pytest.mark.parametrize("function", [rahbo.maximize, rahbo.minimize])
+def test_loops_show_what_they_pass_on(function):
+    shown = inspect.signature(function).parameters
+    passed_on = inspect.signature(rahbo.Optimizer).parameters.keys() - {"direction"}
+    assert shown.keys() >= passed_on
+    assert "direction" not in shown
 
 
 @pytest.mark.parametrize(

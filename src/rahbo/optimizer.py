@@ -43,7 +43,7 @@ from rahbo.policy import (
     with_pending,
 )
 from rahbo.risk import RiskMeasure
-from rahbo.settings import Keywords, Settings, spells_out_settings
+from rahbo.settings import Keywords, Settings, setting_parameters, spells_out
 from rahbo.space import Candidates, Space
 from rahbo.trials import (
     Observations,
@@ -112,7 +112,7 @@ class Optimizer:
     3
     """
 
-    @spells_out_settings
+    @spells_out(setting_parameters())
     def __init__(
         self,
         space: Mapping[str, Any] | Candidates | Space,

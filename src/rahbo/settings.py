@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypedDict, TypeVar, get_args
@@ -184,25 +184,37 @@ class Settings:
         )
 
 
-def spells_out_settings(function: F) -> F:
-    """Show each setting in the signature of a function that takes them as ``**settings``.
+def setting_parameters() -> list[inspect.Parameter]:
+    """Return each setting as a keyword of a signature, with its default.
 
-    Type checkers read `Keywords`; this is for `help` and notebooks.
+    A default that depends on the other settings is shown as None.
     """
-    signature = inspect.signature(function)
-    first = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     defaults = {field.name: field.default for field in fields(Settings)}
-    listed = [
+    return [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
             default=None if defaults.get(name, MISSING) is MISSING else defaults[name],
-            annotation=annotation,
+            annotation=getattr(annotation, "__forward_arg__", annotation),
         )
-        for name, annotation in inspect.get_annotations(Keywords).items()
+        for name, annotation in Keywords.__annotations__.items()
     ]
-    vars(function)["__signature__"] = signature.replace(parameters=[*first, *listed])
-    return function
+
+
+def spells_out(parameters: Iterable[inspect.Parameter]) -> Callable[[F], F]:
+    """Show these parameters in the signature of a function that takes them as ``**keywords``.
+
+    Type checkers read `Keywords`. This is for `help` and notebooks.
+    """
+
+    def decorate(function: F) -> F:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        shown = signature.replace(parameters=[*own, *parameters])
+        vars(function)["__signature__"] = shown
+        return function
+
+    return decorate
 
 
 def paper_preset(alpha: float = 1.0, repeats: int = 10, n_initial: int = 10) -> dict[str, Any]:

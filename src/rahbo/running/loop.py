@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -16,9 +17,16 @@ from rahbo.running.parallel import in_parallel
 from rahbo.running.pool import Pool
 from rahbo.running.run import Callback, End, Objective, Run, attempt
 from rahbo.running.stopping import Stop
-from rahbo.settings import Direction, spells_out_settings
+from rahbo.settings import Direction, spells_out
 from rahbo.space import Candidates, Space
 from rahbo.trials import Trial
+
+# What these functions pass on to the optimizer, whose direction is their own name.
+OPTIMIZER_PARAMETERS = [
+    parameter
+    for name, parameter in inspect.signature(Optimizer).parameters.items()
+    if name not in ("space", "direction")
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +62,7 @@ class Result:
         return f"{self.recommendation}\nout of {spent}; seed {self.optimizer.settings.seed}{ended}"
 
 
-@spells_out_settings
+@spells_out(OPTIMIZER_PARAMETERS)
 def maximize(
     objective: Objective,
     space: Mapping[str, Any] | Candidates | Space,
@@ -116,7 +124,7 @@ def maximize(
     return _run("maximize", objective, space, plan, settings)
 
 
-@spells_out_settings
+@spells_out(OPTIMIZER_PARAMETERS)
 def minimize(
     objective: Objective,
     space: Mapping[str, Any] | Candidates | Space,
