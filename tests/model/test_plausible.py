@@ -10,6 +10,7 @@ from rahbo.model import (
     RBF,
     CubeNoise,
     DirectNoise,
+    Hyperprior,
     LogNoise,
     Matern52,
     ModelSettings,
@@ -84,6 +85,52 @@ def test_shares_are_those_of_the_densities_written_out(rng, counts):
     np.testing.assert_allclose(shares, expected / expected.sum(), rtol=2e-3)
     steps = np.array(list(found)) / STEP
     np.testing.assert_allclose(steps, np.round(steps), atol=1e-9)
+
+
+def log_posterior(data, model, theta, noise_var):
+    """Log density of data and hyperparameters of the mean GP, written out."""
+    kernel = Matern52(np.exp(theta[:2]), np.exp(theta[2]))
+    A = kernel(data.X, data.X) + np.diag(noise_var)
+    y, ones = model.units.to_model(data.mean), np.ones(len(data.X))
+    # The prior mean has a standard normal prior of its own: its mode by ridge regression.
+    m = ones @ np.linalg.solve(A, y) / (ones @ np.linalg.solve(A, ones) + 1.0)
+    prior = Hyperprior.weak(2)
+    log_prior = (
+        stats.norm(prior.log_lengthscale, prior.log_lengthscale_std).logpdf(theta[:2]).sum()
+        + stats.norm(prior.log_variance, prior.log_variance_std).logpdf(theta[2])
+        + stats.norm(0.0, 1.0).logpdf(m)
+    )
+    return stats.multivariate_normal(np.full(len(y), m), A).logpdf(y) + log_prior
+
+
+def curvature(f, theta, step=1e-3):
+    """Minus the Hessian of a function by second differences of its values."""
+    E = step * np.eye(len(theta))
+    H = [[f(theta + a + b) - f(theta + a - b) - f(theta - a + b) + f(theta - a - b) for b in E]
+         for a in E]  # fmt: skip
+    return -np.array(H) / (4.0 * step**2)
+
+
+def test_learned_hyperparameters_count_by_their_best_value_and_their_curvature(rng):
+    """Laplace's approximation at every level: the peak's height times its width."""
+    data = table(rng, 12)
+    model = model_of(ModelSettings(noise=LogNoise(Matern52([1.0, 1.0], 0.5))), data)
+    found = {level(one.model) - level(model): one for one in alternatives(model)}
+    assert len(found) > 2
+    v = model.noise.variance(data.X)
+    log_p, widths = [], []
+    for t, one in found.items():
+        theta, noise_var = one.model.mean.kernel.log_parameters, np.exp(t) * v
+        H = curvature(lambda at, nv=noise_var: log_posterior(data, model, at, nv), theta)
+        widths.append(-0.5 * np.linalg.slogdet(H)[1])
+        level_prior = stats.norm(np.log(0.1), 2.0).logpdf(np.mean(np.log(v)) + t)
+        log_p.append(log_posterior(data, model, theta, noise_var) + level_prior)
+    shares = np.array([one.share for one in found.values()])
+    expected = np.exp(np.array(log_p) + widths - np.max(log_p))
+    np.testing.assert_allclose(shares, expected / expected.sum(), rtol=0.02)
+    # Widths differ enough for their part to show.
+    heights = np.exp(np.array(log_p) - np.max(log_p))
+    assert np.abs(shares - heights / heights.sum()).max() > 0.02
 
 
 def test_an_alternative_is_the_model_under_its_level(rng):
