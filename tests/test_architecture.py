@@ -5,6 +5,7 @@ tree and run nothing, so that they see imports inside functions too.
 """
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -333,6 +334,24 @@ def test_there_are_sources_to_check() -> None:
 def test_module_keeps_the_rules(path: Path) -> None:
     found = violations(module_name(path), path.read_text("utf-8"), path.name == "__init__.py")
     assert found == []
+
+
+USERS = [
+    path
+    for folder in ("tests", "bench", "examples", "scripts")
+    for path in sorted((TESTS.parent / folder).rglob("*.py"))
+]
+
+
+@pytest.mark.parametrize("path", USERS, ids=lambda path: path.relative_to(TESTS.parent).as_posix())
+def test_tests_and_scripts_use_no_private_names_either(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    found = private_violations(path.name, tree, imports_of(path.stem, tree))
+    named = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    patched = [
+        name for name in named if isinstance(name, str) and re.match(r"rahbo[\w.]*\._", name)
+    ]
+    assert found + patched == []
 
 
 @pytest.mark.parametrize("path", MIRRORED, ids=module_name)

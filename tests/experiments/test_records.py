@@ -54,6 +54,6 @@ def test_outside_a_checkout_the_commit_is_unknown(monkeypatch):
         raise subprocess.CalledProcessError(128, "git")
 
     monkeypatch.setattr(subprocess, "run", fail)
-    records._commit.cache_clear()
-    assert records._commit() == "unknown"
-    records._commit.cache_clear()
+    records.source_commit.cache_clear()
+    assert records.source_commit() == "unknown"
+    records.source_commit.cache_clear()

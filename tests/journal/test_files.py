@@ -53,7 +53,7 @@ def test_a_file_system_without_locks_is_named(name, monkeypatch):
     def unsupported(fd):
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr("rahbo.journal.files._lock", unsupported)
+    monkeypatch.setattr("rahbo.journal.files.lock", unsupported)
     with pytest.raises(JournalError, match=r"cannot be locked.*file system that has locks"):
         open_locked(name)
 

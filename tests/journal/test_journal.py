@@ -22,7 +22,7 @@ from hypothesis import example, given, settings
 
 import rahbo
 from rahbo.errors import JournalError, SettingsError, SpaceError
-from rahbo.journal import Journal, read
+from rahbo.journal import read
 from rahbo.model import KnownNoise
 from rahbo.policy import RandomSearch, initial_design
 
@@ -839,7 +839,6 @@ def test_copies_have_the_trials_and_leave_the_file_alone(path):
         other.tell({"x": 0.1, "kind": "a"}, 1.0)
         other.close()
     assert path.read_bytes() == before
-    assert isinstance(opt._trials, Journal)
     opt.tell({"x": 0.1, "kind": "a"}, 1.0)
     assert len(read(path)[1]) == 7
 

@@ -8,7 +8,7 @@ import rahbo
 from rahbo.errors import NotReadyError, SpaceError
 from rahbo.model import KnownNoise
 from rahbo.plots import Sensitivity, draw_sensitivity, sensitivity
-from rahbo.plots.influence import _shares
+from rahbo.plots.influence import effect_shares
 
 
 def test_shares_of_a_function_that_is_known():
@@ -20,7 +20,7 @@ def test_shares_of_a_function_that_is_known():
         return U[:, 0] + 2.0 * U[:, 1] + 4.0 * (U[:, 0] - 0.5) * (U[:, 1] - 0.5)
 
     swapped = [np.column_stack([other[:, 0], U[:, 1]]), np.column_stack([U[:, 0], other[:, 1]])]
-    alone, total = _shares(np.array([h(U), h(other), *map(h, swapped)]))
+    alone, total = effect_shares(np.array([h(U), h(other), *map(h, swapped)]))
     parts = np.array([1.0 / 12.0, 4.0 / 12.0, 16.0 / 144.0])
     np.testing.assert_allclose(alone, parts[:2] / parts.sum(), atol=0.01)
     np.testing.assert_allclose(total, (parts[:2] + parts[2]) / parts.sum(), atol=0.01)

@@ -81,7 +81,7 @@ def test_a_killed_pool_is_made_again_as_it_was():
         assert pool.kill()
         assert isinstance(hanging.exception(timeout=30.0), BrokenExecutor)
         pool.renew()
-        made = pool._executor
+        made = pool.executor
         assert made is not given
         for name in ("max_workers", "mp_context", "max_tasks_per_child", *options):
             assert getattr(made, f"_{name}") == getattr(given, f"_{name}")
@@ -96,7 +96,7 @@ def test_a_reusable_pool_of_loky_is_made_again():
     pool = Pool(given)
     assert pool.kill()
     pool.renew()
-    made = pool._executor
+    made = pool.executor
     assert (made._max_workers, made._env) == (1, {"BENCH": "3"})
     pool.close(idle=True)
 

@@ -457,7 +457,7 @@ def test_candidates_snap_to_the_nearest_row(monkeypatch):
     nearest = [min(range(40), key=lambda i, x=x: math.dist(x, table[i])) for x in X]
     assert np.array_equal(space.snap(X), table[nearest])
     assert [space.decode(x) for x in X] == [rows[i] for i in nearest]
-    monkeypatch.setattr("rahbo.space.candidates._CHUNK", 100)
+    monkeypatch.setattr("rahbo.space.candidates.CHUNK", 100)
     assert np.array_equal(space.snap(X), table[nearest])
 
 

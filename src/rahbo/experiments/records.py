@@ -12,10 +12,10 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from rahbo import __version__
 from rahbo.errors import DataError
 from rahbo.experiments.spec import Case
 
@@ -40,7 +40,7 @@ class Store:
         """Keep the records of a case, stamped with what made them."""
         path = self.path(case)
         path.parent.mkdir(parents=True, exist_ok=True)
-        stamp = {"version": _version(), "commit": _commit(), **asdict(case)}
+        stamp = {"version": __version__, "commit": source_commit(), **asdict(case)}
         part = path.with_suffix(f".part{os.getpid()}")
         try:
             with part.open("w", encoding="utf-8") as file:
@@ -77,15 +77,8 @@ class Store:
         return records
 
 
-def _version() -> str:
-    try:
-        return version("rahbo")
-    except PackageNotFoundError:
-        return "unknown"
-
-
 @cache
-def _commit() -> str:
+def source_commit() -> str:
     """The commit of the checkout that this file is part of, marked if files have changed since."""
     here = Path(__file__)
     git = ["git", "-C", str(here.parent)]

@@ -19,7 +19,8 @@ if sys.platform == "win32":
     import msvcrt
 
     # Windows locks bytes, which others cannot read then: one that no journal will ever reach.
-    def _lock(fd: int) -> None:
+    def lock(fd: int) -> None:
+        """Take the lock of an open file, or raise."""
         os.lseek(fd, 1 << 60, os.SEEK_SET)
         msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
 
@@ -27,7 +28,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(fd: int) -> None:
+    def lock(fd: int) -> None:
+        """Take the lock of an open file, or raise."""
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     _IN_USE = (BlockingIOError,)
@@ -68,7 +70,7 @@ def open_locked(name: str) -> int:
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise JournalError(f"{name} is no regular file. Name one, or one to be made.")
-        _lock(fd)
+        lock(fd)
     except _IN_USE as error:
         release(fd)
         raise JournalError(

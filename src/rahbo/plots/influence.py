@@ -73,12 +73,12 @@ def sensitivity(optimizer: Optimizer, *, n: int = 1024) -> Sensitivity:
         swapped[j, :, j] = other[:, j]
     X = space.from_uniform(np.vstack([U, other, *swapped]))
     with one_blas_thread():
-        mean = _shares(_posterior_mean(model.mean, X).reshape(p + 2, n))
+        mean = effect_shares(_posterior_mean(model.mean, X).reshape(p + 2, n))
         if model.noise.gp is None:
             latent = model.noise.latent(X)[0]
         else:
             latent = _posterior_mean(model.noise.gp, X)
-    return Sensitivity(names, *mean, *_shares(latent.reshape(p + 2, n)))
+    return Sensitivity(names, *mean, *effect_shares(latent.reshape(p + 2, n)))
 
 
 def _posterior_mean(gp: GP, X: Array) -> Array:
@@ -87,7 +87,7 @@ def _posterior_mean(gp: GP, X: Array) -> Array:
     return np.concatenate([gp.prior_mean + gp.kernel(x, gp.X) @ gp.weights for x in pieces])
 
 
-def _shares(h: Array) -> tuple[Array, Array]:
+def effect_shares(h: Array) -> tuple[Array, Array]:
     """First-order and total shares ``(p,)`` from ``h (p + 2, n)`` at U, U' and each U_j."""
     here, other, swapped = h[0], h[1], h[2:]
     variance = float(np.var(h[:2]))

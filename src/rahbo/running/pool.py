@@ -29,6 +29,7 @@ class Pool:
         parallel: Tasks under way; None for as many as there are workers.
 
     Attributes:
+        executor: The executor in use, known once `start` is called.
         parallel: Known once `start` is called.
         workers: Tasks that run at the same time, as far as the executor says.
     """
@@ -55,7 +56,7 @@ class Pool:
             )
 
     def _take(self, executor: Executor) -> None:
-        self._executor = executor
+        self.executor = executor
         workers = _n_workers(executor)
         if self._wanted is None and workers is None:
             raise SettingsError(
@@ -107,26 +108,26 @@ class Pool:
 
     def submit(self, function: Callable[..., T], *arguments: object) -> Future[T]:
         """Have a worker call a function."""
-        return self._executor.submit(function, *arguments)
+        return self.executor.submit(function, *arguments)
 
     @property
     def is_local(self) -> bool:
         """Whether the workers are known to share this machine's files."""
-        threads = isinstance(self._executor, ThreadPoolExecutor)
-        return threads or hasattr(self._executor, "_processes")
+        threads = isinstance(self.executor, ThreadPoolExecutor)
+        return threads or hasattr(self.executor, "_processes")
 
     @property
     def is_broken(self) -> bool:
         """Whether the executor knows that its workers died."""
-        return bool(getattr(self._executor, "_broken", False))
+        return bool(getattr(self.executor, "_broken", False))
 
     def renew(self) -> None:
         """Another executor in the place of one whose workers died."""
-        broken, ours = self._executor, self._ours
+        broken, ours = self.executor, self._ours
         self._made(self._make or (lambda: _made_again(broken)))
         if ours:
             broken.shutdown(wait=False)
-        if self._executor is broken:
+        if self.executor is broken:
             raise ExecutorError(
                 f"The workers of {broken!r} died, and executor= as a function returned the same "
                 "again. Let it make a new one each time."
@@ -134,12 +135,12 @@ class Pool:
 
     def kill(self) -> bool:
         """Kill the workers, if they are processes of this machine; whether they are."""
-        processes = getattr(self._executor, "_processes", None)
+        processes = getattr(self.executor, "_processes", None)
         if processes is None:
             return False
-        if "kill_workers" in inspect.signature(self._executor.shutdown).parameters:
+        if "kill_workers" in inspect.signature(self.executor.shutdown).parameters:
             # loky's processes do not know how to be killed.
-            self._executor.shutdown(wait=False, kill_workers=True)  # type: ignore[call-arg]
+            self.executor.shutdown(wait=False, kill_workers=True)  # type: ignore[call-arg]
         else:
             for process in list(processes.values()):
                 process.kill()
@@ -154,7 +155,7 @@ class Pool:
         if self._ours:
             if not idle:
                 self.kill()
-            self._executor.shutdown(wait=idle)
+            self.executor.shutdown(wait=idle)
 
 
 def _n_workers(executor: Executor) -> int | None:

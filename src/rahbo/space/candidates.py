@@ -23,7 +23,7 @@ from rahbo.space.parameters import (
     plain,
 )
 
-_CHUNK = 2_000_000
+CHUNK = 2_000_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,7 +112,7 @@ class Candidates(Listed):
     def codes(self, cols: Array) -> Array:
         codes = np.array([self._where.get(tuple(row), -1) for row in cols.tolist()], dtype=float)
         unknown = np.flatnonzero(codes < 0)
-        for chunk in np.array_split(unknown, 1 + unknown.size * self._table.size // _CHUNK):
+        for chunk in np.array_split(unknown, 1 + unknown.size * self._table.size // CHUNK):
             gaps = cols[chunk, None, :] - self._table
             codes[chunk] = np.einsum("mnd,mnd->mn", gaps, gaps).argmin(axis=1)
         return codes

@@ -142,7 +142,7 @@ def test_a_fit_blocks_no_reader_and_follows_the_run(path, monkeypatch):
         raise rahbo.errors.NumericalError("What broke.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_belief", slowly)
+        patch.setattr(module, "belief_of", slowly)
         live = Live(path, pause=0.01)
         live.start()
         live.run()

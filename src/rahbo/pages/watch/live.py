@@ -120,7 +120,7 @@ class Live:
             optimizer = _optimizer(keywords, trials, self._risk)
             if last.optimizer is not None and last.of[0] == of[0]:
                 optimizer.reuse_fits(last.optimizer)
-            page |= _belief(optimizer, self._risk)
+            page |= belief_of(optimizer, self._risk)
         except RahboError as error:
             page["problem"] = _text(str(error))
         except Exception as error:
@@ -197,7 +197,8 @@ def _optimizer(
     return Optimizer(**known, trials=trials)
 
 
-def _belief(optimizer: Optimizer, risk: RiskMeasure | None) -> Json:
+def belief_of(optimizer: Optimizer, risk: RiskMeasure | None) -> Json:
+    """Return what the page shows of a run."""
     if not optimizer.observations.n:
         raise NotReadyError("Nothing has been told yet.")
     found = optimizer.recommend(risk=risk)
