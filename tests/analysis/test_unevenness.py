@@ -1,6 +1,7 @@
 """The test of uneven noise: its scores by hand, its symmetries, its error rates."""
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -131,6 +132,19 @@ def test_units_means_and_signs_do_not_matter(rng):
     for values in moved:
         rounds = [values[plain.point == i] for i in range(25)]
         assert p_value(Observations.from_rounds(list(X), rounds)) == first
+
+
+def test_mirroring_an_input_changes_nothing(rng):
+    """Also where points have different weights, which only a weighted mean takes out."""
+    X = rng.random((40, 2))
+    observations = table(rng, X, 2.0 * X[:, 0], rng.integers(2, 9, 40))
+    scatter = repeat_scatter(observations)
+    assert np.ptp(scatter.weight) > 1.0
+    there = uneven_test(scatter, columns(2))
+    back = uneven_test(replace(scatter, X=1.0 - scatter.X), columns(2))
+    assert back.p_value == there.p_value
+    assert back.input_p_values == there.input_p_values
+    assert back.detectable_ratio == pytest.approx(there.detectable_ratio)
 
 
 def test_a_loud_half_is_found_and_named(rng):

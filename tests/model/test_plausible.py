@@ -1,5 +1,6 @@
 """Noise levels that data leave open, against densities written out and against simulation."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from rahbo.model import (
     alternatives,
     condition,
     learn,
+    plausible,
 )
 from rahbo.model.plausible import STEP
 from rahbo.trials import Observations
@@ -67,6 +69,7 @@ def test_shares_are_those_of_the_densities_written_out(rng, counts):
     settings = ModelSettings(kernel=kernel, noise=LogNoise(Matern52([1.0, 1.0], 0.5)))
     model = model_of(settings, data)
     found = {level(one.model) - level(model): one for one in alternatives(model)}
+    assert len(found) > 2
     units, v = model.units, model.noise.variance(data.X)
     y = (data.mean - units.shift) / units.scale
     repeated = data.count > 1
@@ -175,3 +178,11 @@ def test_raw_outputs_and_finite_numbers_of_values_have_alternatives(rng):
 def test_the_same_model_is_searched_once(rng):
     model = model_of(ModelSettings(), table(rng, 10))
     assert alternatives(model) is alternatives(model)
+
+
+def test_where_nothing_can_be_evaluated_the_model_stands_alone(rng, monkeypatch):
+    model = model_of(ModelSettings(), table(rng, 10))
+    unknown = replace(model.learned.mean, log_posterior=math.nan)
+    monkeypatch.setattr(plausible, "fit", lambda *_: unknown)
+    (only,) = alternatives(model)
+    assert (only.share, only.model) == (1.0, model)
