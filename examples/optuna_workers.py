@@ -1,10 +1,7 @@
 """Share an Optuna study between four workers. Any free worker makes the next repeat of a point.
 
-    pip install "rahbo[optuna]"
-    python examples/optuna_workers.py
-
-The storage here is a file. A team would use a server, such as PostgreSQL, with workers on any
-number of machines.
+Run it with ``pip install "rahbo[optuna]"``. The storage here is a file. A team would use a server,
+such as PostgreSQL, with workers on any number of machines.
 """
 
 import subprocess
