@@ -1,9 +1,10 @@
-"""A lab that can only make what is on its list, with enough of each sample for four measurements.
+"""Find the best row of a list when each sample is enough for four measurements.
 
     python examples/candidate_list.py
 
-Here a formula stands for the lab. Replace `measure` by your own: it gets a row of the list and
-how many measurements to make.
+Here a formula stands for the lab. Replace `measure` by your own function: it gets a row of the list
+and the number of measurements to make. The program prints the recommended row and the most
+promising row that was not tried.
 """
 
 import itertools
@@ -23,7 +24,7 @@ PER_SAMPLE = 4
 
 
 def measure(row: dict, n: int, rng: np.random.Generator) -> list[float]:
-    """The yields of ``n`` runs: toluene is best on average, and erratic when hot."""
+    """Return the yields of ``n`` runs. Toluene is best on average, and erratic when hot."""
     best = {"water": 0.50, "ethanol": 0.72, "toluene": 0.78}[row["solvent"]]
     mean = best - ((row["temperature"] - 60.0) / 80.0) ** 2 - 0.05 * (row["load"] - 1.0) ** 2
     noise_std = 0.02 + (0.004 * row["temperature"] if row["solvent"] == "toluene" else 0.0)
@@ -31,15 +32,15 @@ def measure(row: dict, n: int, rng: np.random.Generator) -> list[float]:
 
 
 def main() -> None:
-    """Ask for samples, measure them, print what to use."""
+    """Measure 16 of the 36 samples and print which one to use."""
     rng = np.random.default_rng(0)
     lab = rahbo.Optimizer(
-        rahbo.Candidates(ROWS, revisit=False),  # a sample that is used up is not asked for again
+        rahbo.Candidates(ROWS, revisit=False),  # do not propose a sample that is used up
         risk=rahbo.MeanStd(1.0),
         repeats=PER_SAMPLE,
         seed=0,
     )
-    for _ in range(16):  # of 36 rows
+    for _ in range(16):
         suggestion = lab.ask()
         lab.tell(suggestion, measure(suggestion.params, suggestion.repeats, rng))
 

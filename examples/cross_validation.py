@@ -3,8 +3,8 @@
     pip install "rahbo[sklearn]"
     python examples/cross_validation.py
 
-The folds are the repeats: the search looks for parameters that score well on all of them, not
-well on average and badly on some. What varies is the score between the folds of this division.
+The folds are the repeats. The search looks for parameters that score well on all folds, not well on
+average and badly on some. The variance is that of the score between the folds of this division.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -18,7 +18,7 @@ from rahbo.integrations.sklearn import RiskAverseSearchCV
 
 
 def main() -> None:
-    """Search, then print what was found."""
+    """Search, then print the recommended parameters and what other risk aversions would choose."""
     X, y = load_breast_cancer(return_X_y=True)
     search = RiskAverseSearchCV(
         make_pipeline(StandardScaler(), SVC()),

@@ -1,7 +1,10 @@
-"""Train a small model on a Dask cluster, each training seed a task of its own.
+"""Tune the training of a small model on a Dask cluster. Each training seed is one task.
 
-`LocalCluster` stands for any cluster: with `Client("tcp://scheduler:8786")` nothing else changes.
-Workers that die are no concern: Dask gives their tasks to others, and each value counts once.
+    pip install "rahbo[dask]"
+    python examples/dask_cluster.py
+
+`LocalCluster` stands for any cluster. With `Client("tcp://scheduler:8786")` nothing else changes.
+If a worker dies, Dask gives its tasks to another worker, and each value still counts once.
 """
 
 import random
@@ -12,7 +15,7 @@ import rahbo
 
 
 def train(log_rate, momentum, seed):
-    """The accuracy of a linear classifier after stochastic gradient descent, one seed."""
+    """Train a linear classifier by stochastic gradient descent and return its accuracy."""
     chance = random.Random(seed)
     rate = 10.0**log_rate
     weights, velocity = [0.0, 0.0], [0.0, 0.0]
@@ -33,7 +36,7 @@ def train(log_rate, momentum, seed):
 
 
 def main():
-    """Run it on two workers, and say what to train with."""
+    """Search on two workers and print the recommended setting."""
     space = {"log_rate": (-4.0, 0.0), "momentum": (0.0, 0.95)}
     with (
         LocalCluster(

@@ -1,7 +1,10 @@
-"""Tune a laser that sometimes trips, measured on two benches at a time.
+"""Tune a laser that sometimes trips, with two benches that measure at the same time.
 
-Each measurement takes a moment, gives a noisy pulse energy, and near full current may trip. A trip
-is an exception: it is recorded as a failure, and later points keep away from where it is likely.
+    python examples/instrument.py
+
+Each measurement takes a moment and gives a noisy pulse energy. Near full current the laser may
+trip. A trip is an exception. It is recorded as a failure, and later points keep away from where
+trips are likely.
 """
 
 import random
@@ -16,20 +19,20 @@ class TripError(Exception):
 
 
 def measure(current, delay, pump, seed):
-    """One pulse energy in millijoule; stands for a call of the instrument."""
+    """Return one pulse energy in millijoule. Replace this by a call of your instrument."""
     chance = random.Random(seed)
     time.sleep(0.005)
     if current > 80.0 and chance.random() < (current - 80.0) / 20.0:
         raise TripError(f"over-current at {current:.1f} A")
     energy = 3.0 * (current / 100.0) - ((delay - 40.0) / 60.0) ** 2
-    jitter = 0.05 + 0.4 * (current / 100.0) ** 4  # more current, more energy, less stable
+    jitter = 0.05 + 0.4 * (current / 100.0) ** 4  # more current: more energy, less stable
     if pump == "long":
         energy, jitter = energy + 0.1, 2.0 * jitter
     return energy + jitter * chance.gauss(0.0, 1.0)
 
 
 def main():
-    """Run it, and say what to set."""
+    """Search, then print the failures and the recommended setting."""
     space = {
         "current": (20.0, 100.0),
         "delay": (0.0, 100.0),

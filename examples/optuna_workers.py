@@ -1,7 +1,7 @@
-"""Four Optuna workers share a study: repeats of a point are made by whichever worker is free.
+"""Share an Optuna study between four workers. Any free worker makes the next repeat of a point.
 
-Run it with ``pip install "rahbo[optuna]"``. The storage here is a file; a team would use a server,
-such as PostgreSQL, and workers on as many machines as it likes.
+Run it with ``pip install "rahbo[optuna]"``. The storage here is a file. A team would use a server,
+such as PostgreSQL, with workers on any number of machines.
 """
 
 import subprocess
@@ -21,7 +21,7 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
 def objective(trial: optuna.Trial) -> float:
-    """One noisy measurement: the fast setting is better on average, and erratic."""
+    """Make one noisy measurement. The fast setting is better on average, and erratic."""
     speed = trial.suggest_float("speed", 0.0, 1.0)
     fast, slow = np.exp(-(((speed - 0.8) / 0.2) ** 2)), np.exp(-(((speed - 0.25) / 0.2) ** 2))
     noise = np.random.default_rng(trial.number).standard_normal()
@@ -29,7 +29,7 @@ def objective(trial: optuna.Trial) -> float:
 
 
 def open_study(file: str) -> optuna.Study:
-    """The shared study; whoever comes first makes it."""
+    """Open the shared study. The first process creates it."""
     backend = optuna.storages.journal.JournalFileBackend(file)
     return optuna.create_study(
         study_name="speed",
@@ -41,7 +41,7 @@ def open_study(file: str) -> optuna.Study:
 
 
 def main() -> None:
-    """Start the workers, wait for them and report."""
+    """Start the workers, wait for them, and print the luckiest and the recommended setting."""
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder) / "study.log")
         study = open_study(file)
