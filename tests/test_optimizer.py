@@ -93,7 +93,7 @@ def test_a_repeat_told_twice_counts_once_and_another_value_is_an_error():
     opt.tell(s, 1.5, repeat=2)
     opt.tell(s, 1.5, repeat=2)
     assert opt.n_evaluations == 1
-    with pytest.raises(DataError, match=r"Repeat 2 of suggestion 0 was told as 1\.5 and now as"):
+    with pytest.raises(DataError, match=r"repeat 2 of suggestion 0 was told as 1\.5 and now as"):
         opt.tell(s, 1.6, repeat=2)
     opt.tell(s, [1.0, 2.0])
     assert opt.trials[0].values == {2: 1.5, 0: 1.0, 1: 2.0}
@@ -126,7 +126,7 @@ def test_a_repeat_of_a_point_never_asked_for_counts_once():
     opt.tell(p, 5.0, repeat=0)
     assert opt.open == ()
     assert opt.observations.values.tolist() == [5.0, 6.0]
-    with pytest.raises(DataError, match="Repeat 2 of suggestion 0"):
+    with pytest.raises(DataError, match="repeat 2 of suggestion 0"):
         opt.tell(p, 7.0, repeat=2)
 
 
@@ -364,9 +364,9 @@ def test_bad_past_results_are_named(settings, culprit):
 
 
 def test_trials_of_another_space_are_refused():
-    with pytest.raises(DataError, match="another space"):
+    with pytest.raises(DataError, match="come from the same space"):
         rahbo.Optimizer({"x": (0.0, 1.0)}, trials=run(2).trials)
-    with pytest.raises(DataError, match="another space"):
+    with pytest.raises(DataError, match="come from the same space"):
         rahbo.Optimizer({"x": (0.0, 1.0), "z": (0.0, 1.0)}, trials=run(2).trials)
 
 
@@ -973,7 +973,7 @@ def test_bad_params_are_named_and_lose_nothing(params, culprit):
 @pytest.mark.parametrize("who", [99, -1, "0", None, 1.5, True, Suggestion(50, {}, (0,))])
 def test_unknown_suggestions_are_refused(who):
     opt = run(2)
-    with pytest.raises(DataError, match=r"unknown here|Expected a suggestion"):
+    with pytest.raises(DataError, match=r"unknown to this optimizer|Expected a suggestion"):
         opt.tell(who, 1.0)
 
 
@@ -1019,7 +1019,7 @@ def test_bad_settings_are_named(settings, culprit):
 def test_bad_risk_and_bounds_are_named():
     with pytest.raises(SettingsError, match="alpha"):
         rahbo.MeanVariance(-1.0)
-    with pytest.raises(SpaceError, match="reversed"):
+    with pytest.raises(SpaceError, match="Swap them"):
         rahbo.Optimizer({"x": (1.0, 0.0)})
     with pytest.raises(SpaceError, match="low < high"):
         rahbo.Optimizer({"x": (1.0, 1.0)})
