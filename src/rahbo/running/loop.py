@@ -72,8 +72,7 @@ def maximize(
     """Maximise a risk measure of a noisy objective.
 
     Give exactly one of ``rounds`` and ``evaluations``. An evaluation that raises an exception or
-    returns a number that is not finite is recorded as a failure. Ctrl-C ends a run and returns
-    the result so far.
+    returns a number that is not finite counts as failed. Ctrl-C returns the result so far.
 
     Args:
         objective: Called with the parameters as keywords; returns one noisy measurement. If it
@@ -83,9 +82,8 @@ def maximize(
         rounds: Suggestions after the initial design, the paper's T.
         evaluations: Calls of the objective, initial design and failures included. The last
             suggestion may get fewer repeats, so that the number is met exactly.
-        confirm: Evaluations at the end that measure the leading points again. They are the last
-            part of ``evaluations``, but come on top of ``rounds``. By default about a tenth, with
-            `Adaptive` repeats.
+        confirm: Evaluations at the end that measure the leading points again. They are part of
+            ``evaluations`` or come on top of ``rounds``. By default a tenth, with `Adaptive`.
         stop: A criterion that ends the run early, such as ``PBest(0.95)`` or ``Gap(0.1)``. It is
             checked after each suggestion once the initial design is complete. The recommended
             point is confirmed before the run ends.
