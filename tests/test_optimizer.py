@@ -93,7 +93,7 @@ def test_a_repeat_told_twice_counts_once_and_another_value_is_an_error():
     opt.tell(s, 1.5, repeat=2)
     opt.tell(s, 1.5, repeat=2)
     assert opt.n_evaluations == 1
-    with pytest.raises(DataError, match=r"Repeat 2 of suggestion 0 was told as 1\.5 and now as"):
+    with pytest.raises(DataError, match=r"repeat 2 of suggestion 0 was told as 1\.5 and now as"):
         opt.tell(s, 1.6, repeat=2)
     opt.tell(s, [1.0, 2.0])
     assert opt.trials[0].values == {2: 1.5, 0: 1.0, 1: 2.0}
@@ -126,7 +126,7 @@ def test_a_repeat_of_a_point_never_asked_for_counts_once():
     opt.tell(p, 5.0, repeat=0)
     assert opt.open == ()
     assert opt.observations.values.tolist() == [5.0, 6.0]
-    with pytest.raises(DataError, match="Repeat 2 of suggestion 0"):
+    with pytest.raises(DataError, match="repeat 2 of suggestion 0"):
         opt.tell(p, 7.0, repeat=2)
 
 
@@ -248,7 +248,7 @@ def test_cancelled_suggestions_are_no_longer_waited_for():
     opt.cancel(s)
     assert opt.open == ()
     assert opt.observations.values.tolist() == [1.0]
-    with pytest.raises(DataError, match="No open suggestion"):
+    with pytest.raises(DataError, match="needs an open suggestion"):
         opt.cancel({"x": 0.5, "y": 0.5})
 
 
@@ -364,9 +364,9 @@ def test_bad_past_results_are_named(settings, culprit):
 
 
 def test_trials_of_another_space_are_refused():
-    with pytest.raises(DataError, match="another space"):
+    with pytest.raises(DataError, match="come from the same space"):
         rahbo.Optimizer({"x": (0.0, 1.0)}, trials=run(2).trials)
-    with pytest.raises(DataError, match="another space"):
+    with pytest.raises(DataError, match="come from the same space"):
         rahbo.Optimizer({"x": (0.0, 1.0), "z": (0.0, 1.0)}, trials=run(2).trials)
 
 
@@ -604,7 +604,7 @@ def test_a_recommendation_has_credible_intervals_at_the_level_asked_for():
     assert usual.gain.level == 0.9
     for level in (0.0, 1.0, 90, "0.9", True, float("nan")):
         for ask in (opt.recommend, opt.frontier, partial(opt.predict, usual.params)):
-            with pytest.raises(SettingsError, match="level must be a probability"):
+            with pytest.raises(SettingsError, match="level must be above 0"):
                 ask(level=level)
 
 
@@ -817,7 +817,7 @@ def test_tables_that_say_little_are_said_to(table):
     answers = (found.unevenness.answer, found.calibration.answer)
     assert answers == ("cannot tell", "cannot tell")
     assert str(found).count("\n  Cannot tell") >= 2
-    assert "Not told" in str(found)
+    assert "No answer" in str(found)
 
 
 def test_a_diagnosis_needs_a_point():
@@ -916,7 +916,7 @@ def test_fixed_kernels_are_taken_as_they_are():
     opt = run(14, kernel=kernel, noise=noise, outputs=Raw(), refit=Refit(np.inf))
     assert opt.model.mean.kernel == kernel
     assert opt.model.noise.gp.kernel == noise.kernel
-    with pytest.raises(SettingsError, match="1 lengthscales, the space has 2 columns: x, y"):
+    with pytest.raises(SettingsError, match=r"2 columns of the space \(x, y\), got .* with 1"):
         rahbo.Optimizer(SQUARE, kernel=Matern52([0.2]))
 
 
@@ -973,7 +973,7 @@ def test_bad_params_are_named_and_lose_nothing(params, culprit):
 @pytest.mark.parametrize("who", [99, -1, "0", None, 1.5, True, Suggestion(50, {}, (0,))])
 def test_unknown_suggestions_are_refused(who):
     opt = run(2)
-    with pytest.raises(DataError, match=r"unknown here|Expected a suggestion"):
+    with pytest.raises(DataError, match=r"unknown to this optimizer|Expected a suggestion"):
         opt.tell(who, 1.0)
 
 
@@ -1019,7 +1019,7 @@ def test_bad_settings_are_named(settings, culprit):
 def test_bad_risk_and_bounds_are_named():
     with pytest.raises(SettingsError, match="alpha"):
         rahbo.MeanVariance(-1.0)
-    with pytest.raises(SpaceError, match="reversed"):
+    with pytest.raises(SpaceError, match="Swap them"):
         rahbo.Optimizer({"x": (1.0, 0.0)})
     with pytest.raises(SpaceError, match="low < high"):
         rahbo.Optimizer({"x": (1.0, 1.0)})

@@ -1,18 +1,19 @@
-"""Optimise what is expensive to try and answers differently each time.
+"""Optimise what is expensive to evaluate and gives a different result each time.
 
-rahbo is told every repeat of a noisy measurement. From them it learns two things, each with a
-Gaussian process: the mean of the objective, and how large the noise is at each point. It tries
-next what could be best with luck on both counts, and recommends what is good even without: a point
-whose mean is high and whose noise is low, not the luckiest trial. The method is Risk-averse
-Heteroscedastic Bayesian Optimization (Makarova, Usmanova, Bogunovic and Krause, NeurIPS 2021).
+You tell rahbo every repeat of a noisy measurement. It learns two things from them, each with a
+Gaussian process: the mean of the objective, and the size of the noise at each point. It evaluates
+next what could be best under optimistic assumptions about both. It recommends what is good under
+pessimistic ones: a point with a high mean and low noise, not the luckiest trial. The method is
+Risk-averse Heteroscedastic Bayesian Optimization (Makarova, Usmanova, Bogunovic and Krause,
+NeurIPS 2021).
 
-`maximize` and `minimize` run a function. `Optimizer` is the same by hand, for experiments that a
-function cannot run: ask for a point, tell what came of it, ask for a recommendation.
+`maximize` and `minimize` run a function. `Optimizer` is for experiments that a function cannot
+run: ask for a point, tell the results, get a recommendation.
 
-`Float`, `Int` and `Categorical` describe parameters, `Candidates` a list of the only points that
-can be tried. `MeanVariance`, `MeanStd`, `Quantile` and `ExpectedShortfall` say what a noisy outcome
-is worth. `PBest` and `Gap` end a run once enough is known. `paper_preset` gives the settings of the
-paper's experiments.
+`Float`, `Int` and `Categorical` describe parameters. `Candidates` lists points when no others can
+be tried. `MeanVariance`, `MeanStd`, `Quantile` and `ExpectedShortfall` say what a noisy outcome is
+worth. `Adaptive` and `Folds` decide how often a point is measured. `PBest` and `Gap` end a run
+early. `paper_preset` returns the settings of the paper's experiments.
 
 >>> import random, rahbo
 >>> def objective(x):

@@ -2,15 +2,15 @@
 
 
 class RahboError(Exception):
-    """Base of all errors raised by rahbo; catch it to catch them all."""
+    """Base class of every error that rahbo raises on purpose."""
 
 
 class SpaceError(RahboError, ValueError):
-    """Raised when a search space is ill-defined or a point does not belong to it."""
+    """Raised when a search space is ill-defined or a point lies outside it."""
 
 
 class DataError(RahboError, ValueError):
-    """Raised when told observations are malformed, such as a NaN or a wrong shape."""
+    """Raised when told values are malformed, such as a NaN or a wrong shape."""
 
 
 class SettingsError(RahboError, ValueError):
@@ -18,26 +18,26 @@ class SettingsError(RahboError, ValueError):
 
 
 class ExhaustedError(RahboError, RuntimeError):
-    """Raised when a point is asked for but no legal point is left to propose."""
+    """Raised when no legal point is left to propose."""
 
 
 class NotReadyError(RahboError, RuntimeError):
-    """Raised when an answer is asked for before there is enough data to give it."""
+    """Raised when there is not yet enough data for an answer."""
 
 
 class NumericalError(RahboError, RuntimeError):
-    """Raised when a computation breaks down, such as a matrix that cannot be factorised."""
+    """Raised when a computation fails, for example on a matrix that cannot be factorised."""
 
 
 class JournalError(RahboError, RuntimeError):
-    """Raised when the journal of a run cannot be read, written or gone on with."""
+    """Raised when a journal cannot be read, written or continued."""
 
 
 class ObjectiveError(RahboError, RuntimeError):
-    """Raised when the objective of `maximize` or `minimize` gives no usable number.
+    """Raised when the objective of `maximize` or `minimize` returns no usable number.
 
     Attributes:
-        optimizer: The run so far, or None; nothing that was measured is lost.
+        optimizer: The run so far with all its measurements, or None.
     """
 
     def __init__(self, message: str, optimizer: object = None) -> None:
@@ -46,10 +46,10 @@ class ObjectiveError(RahboError, RuntimeError):
 
 
 class ExecutorError(RahboError, RuntimeError):
-    """Raised when the executor of `maximize` or `minimize` can run nothing more.
+    """Raised when the executor of `maximize` or `minimize` cannot run any more tasks.
 
     Attributes:
-        optimizer: The run so far, or None; nothing that was measured is lost.
+        optimizer: The run so far with all its measurements, or None.
     """
 
     def __init__(self, message: str, optimizer: object = None) -> None:

@@ -1,7 +1,7 @@
-"""The one stateful class: ask for points, tell what came of them, get a recommendation.
+"""The one stateful class: ask for points, tell the results, get a recommendation.
 
-The border between minimising and maximising is crossed here: inside, values are multiplied by
-``sign`` and always maximised.
+Minimising becomes maximising here: inside, values are multiplied by ``sign`` and are always
+maximised.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ R = TypeVar("R", Prediction, Recommendation, Frontier, Diagnosis)
 
 
 class OptimizerKeywords(Keywords, total=False):
-    """All that `Optimizer` takes as keywords: its settings, and what a run begins with."""
+    """The keywords of `Optimizer`: its settings, and what a run begins with."""
 
     data: Iterable[tuple[Params, object]]
     trials: Iterable[Trial]
@@ -73,35 +73,34 @@ class OptimizerKeywords(Keywords, total=False):
 
 
 class Optimizer:
-    """Optimises something expensive that answers differently each time.
+    """Optimises something that is expensive to evaluate and gives a different result each time.
 
     Args:
-        space: ``{name: Float | Int | Categorical}``, a tuple of two floats or a list for short,
-            or ``Candidates(rows)``.
-        valid: A predicate on the parameters for constraints known in advance.
-        risk: What makes an outcome good, in the units of the objective.
-        repeats: Evaluations per suggestion: a number, or as many as pay.
+        space: A dict ``{name: Float | Int | Categorical}``, or ``Candidates(rows)``. In the dict a
+            tuple of two floats is short for a Float, and a list is short for a Categorical.
+        valid: A predicate on the parameters, for constraints known in advance.
+        risk: The risk measure to maximise, in the units of the objective.
+        repeats: Evaluations per suggestion: an int, or `Adaptive` for as many as pay.
         strategy: How points are chosen and reported.
         direction: ``"maximize"`` or ``"minimize"``.
         n_initial: Distinct points of the initial design; past results count towards it. By default
             twice the number of parameters plus 2, and at least 6.
-        kernel: Of the mean GP: a class to be learned, or a kernel to be taken as it is (in units
-            of ``outputs``).
-        noise: The model of the noise variance.
+        kernel: Kernel of the mean GP: a class, whose hyperparameters are learned, or a kernel
+            that is used unchanged (in units of ``outputs``).
+        noise: Model of the noise variance.
         beta: Width of the confidence band of the mean, in standard deviations.
-        beta_noise: Width of the band of the noise variance.
-        lam: The regulariser lambda of the mean GP; the noise model has its own.
+        beta_noise: Width of the confidence band of the noise variance.
+        lam: Regulariser lambda of the mean GP; the noise model has its own.
         outputs: ``Standardized()`` or the paper's ``Raw()``.
-        min_noise_var: A lower bound of the noise variance, if known.
-        max_noise_var: An upper bound of the noise variance, if known (eq. 16).
+        min_noise_var: Lower bound on the noise variance, if known.
+        max_noise_var: Upper bound on the noise variance, if known (eq. 16).
         refit: When hyperparameters are learned again.
-        seed: Seeds every random choice; drawn if None, and kept in ``settings.seed``.
-        data: Past results, pairs of parameters and values.
-        trials: The trials of an earlier run with the same settings and seed: this run goes on
-            exactly where that one stopped. They hold its past results too, so ``data`` is then
-            left aside.
-        journal: A file to which every suggestion and every value is written before the call
-            returns. If it holds a run, that run goes on; the settings must be its own.
+        seed: Seeds every random choice; drawn and kept in ``settings.seed`` if None.
+        data: Past results, as pairs of parameters and values.
+        trials: Trials of an earlier run with the same settings and seed. This run continues
+            exactly where that one stopped. ``data`` is then ignored: the trials include it.
+        journal: File to which every suggestion and value is written before the call returns. If
+            it already holds a run, that run continues; the settings must match.
 
     >>> opt = Optimizer({"x": (0.0, 2.0)}, repeats=3, seed=0)
     >>> suggestion = opt.ask()
@@ -135,11 +134,11 @@ class Optimizer:
 
     @classmethod
     def resume(cls, path: FileName, **code: Unpack[Keywords]) -> Optimizer:
-        """Go on with the run of a journal where it stopped; settings that are code come again."""
+        """Continue the run in a journal. Settings that are code must be passed again."""
         return cls(**settings_to_resume(path, code), journal=path)
 
     def close(self) -> None:
-        """Let go of the journal, so that another process may go on with the run."""
+        """Release the journal, so that another process can continue the run."""
         if isinstance(self._trials, Journal):
             self._trials.close()
 
@@ -156,10 +155,10 @@ class Optimizer:
     def ask(self, n: int) -> list[Suggestion]: ...
 
     def ask(self, n: int | None = None) -> Suggestion | list[Suggestion]:
-        """The next suggestion, or a list of ``n`` to be evaluated at the same time.
+        """Return the next suggestion, or a list of ``n`` to evaluate at the same time.
 
-        Suggestions not fully told count as under way: further ones keep away from them as far as
-        they will teach the same. Open suggestions of an earlier run are handed out first.
+        Suggestions not fully told are taken into account: new ones avoid points that would teach
+        the same. Open suggestions of an earlier run are handed out first.
         """
         if n is None:
             return self._ask_one()
@@ -176,7 +175,7 @@ class Optimizer:
         return waiting
 
     def _propose(self) -> Trial:
-        """Open a trial at the next point: initial design first, then the strategy."""
+        """Open a trial at the next point, from the initial design first, then the strategy."""
         settings, trials = self.settings.policy, self._trials.values()
         asked = sum(t.source != "user" for t in trials)
         domain = Domain(settings.space, np.empty((0, settings.space.d)), self.excluded())
@@ -192,9 +191,8 @@ class Optimizer:
     def confirm(self, n: int = CONFIRMED) -> list[Suggestion]:
         """Suggest points to measure again before one of them is used, ``n`` evaluations in all.
 
-        The point to recommend comes first, until it has been measured five times. The next in
-        line follow, as a bad surprise would put them in the lead. Tell the values of a few
-        before you ask for more.
+        The recommended point comes first, until it has been measured five times. The points that
+        would take its place follow. Tell a few values before you ask for more.
         """
         X, contest = self._contest()
         again = [self._open(Proposal(X[i], "confirm", k)) for i, k in contest.again(n).items()]
@@ -203,7 +201,7 @@ class Optimizer:
 
     @property
     def unconfirmed(self) -> int:
-        """How many more times to measure the recommended point, so that it was five times.
+        """How many measurements the recommended point is short of five.
 
         0 where points may not be measured again.
         """
@@ -229,13 +227,13 @@ class Optimizer:
 
     def tell(self, suggestion: Suggestion | int | Params, values: object, *,
              repeat: int | None = None) -> None:  # fmt: skip
-        """Tell what evaluations gave; all of it is taken or, on an error, none.
+        """Record measured values. On an error, none of them is recorded.
 
         Args:
-            suggestion: What was evaluated: a suggestion, its id, or parameters. Parameters of an
-                open suggestion belong to it; any others are a new point.
-            values: One number or several, in any portions; each is a repeat.
-            repeat: The repeat index of a single value. Telling it again changes nothing.
+            suggestion: What was evaluated: a suggestion, its id, or parameters. Parameters that
+                match an open suggestion belong to it; any others are a new point.
+            values: One number or several; each is a repeat. They may come in any portions.
+            repeat: The repeat index of a single value. Telling the same value again has no effect.
         """
         checked = checked_values(values)
         if repeat is not None and len(checked) != 1:
@@ -248,9 +246,9 @@ class Optimizer:
 
     def tell_failure(self, suggestion: Suggestion | int | Params, reason: str = "", *,
                      repeat: int | None = None) -> None:  # fmt: skip
-        """Tell that evaluations gave no number: one repeat, or all outstanding ones.
+        """Record that one repeat, or all outstanding ones, gave no number.
 
-        Values already told stay.
+        Values already told are kept.
         """
         trial = self._trial(suggestion, repeat)
         if repeat is not None:
@@ -260,14 +258,14 @@ class Optimizer:
         self._update(trial.with_failures(lost, str(reason)))
 
     def cancel(self, suggestion: Suggestion | int | Params) -> None:
-        """Drop what is outstanding of a suggestion; it is no longer waited for."""
+        """Drop the outstanding repeats of a suggestion."""
         trial = self._trial(suggestion)
         if trial.id not in self._trials:
-            raise DataError(f"No open suggestion has the parameters {trial.params!r}.")
+            raise DataError(f"cancel() needs an open suggestion, got {trial.params!r}. See .open.")
         self._update(replace(trial, cancelled=True))
 
     def _trial(self, suggestion: Suggestion | int | Params, repeat: object = None) -> Trial:
-        """The trial meant: that of a suggestion, or of parameters."""
+        """Return the trial of a suggestion or of parameters."""
         if isinstance(suggestion, Mapping):
             x = self.settings.space.encode(suggestion)
             return trial_at(x, suggestion, self._trials, self._missing(), repeat is not None)
@@ -283,21 +281,21 @@ class Optimizer:
 
     @property
     def open(self) -> tuple[Suggestion, ...]:
-        """Suggestions not fully told, oldest first, with the repeats they still miss."""
+        """Suggestions not fully told, oldest first, each with its missing repeats."""
         return tuple(trial.suggestion for trial in self._missing())
 
     def _missing(self) -> list[Trial]:
-        """Trials that still miss repeats, oldest first."""
+        """Return the trials with missing repeats, oldest first."""
         return [self._trials[i] for i in sorted(self._unsettled)]
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """Every trial so far, in order: together with the settings, the state of the run."""
+        """Every trial so far, in order. With the settings they are the whole state of the run."""
         return tuple(self._trials.values())
 
     @property
     def space(self) -> Space:
-        """The space, in which a point that was told decodes to the params it was told with."""
+        """The space. A point that was told decodes to the parameters it was told with."""
         return self.settings.space.with_told(params_by_point(self._trials.values()))
 
     @property
@@ -325,15 +323,15 @@ class Optimizer:
         return self._current
 
     def reuse_fits(self, other: Optimizer) -> None:
-        """Take over what another run learned from trials that both have, to save time.
+        """Reuse what another run learned from trials that both runs share, to save time.
 
-        The fits are those that this run would make itself. Other settings take over nothing.
+        This run would make the same fits itself. If the settings differ, nothing is reused.
         """
         if self.settings.models_the_same_as(other.settings):
             self._fits = {**shared_fits(other._fits, other.trials, self.trials), **self._fits}
 
     def snapshot(self, *, risk: RiskMeasure | None = None) -> Snapshot:
-        """Return what is known now, as reports and plots need it, by this risk or the run's."""
+        """Return what is known now, for reports and plots, under this risk or the run's own."""
         return Snapshot.of(self.settings.policy, self.trials, self.model, risk)
 
     def snapshots_after(
@@ -341,8 +339,8 @@ class Optimizer:
     ) -> Iterator[Snapshot]:
         """Yield what was known after the first ``end`` trials, for each end.
 
-        The hyperparameters are those that the run had at the time, or those of its first fit where
-        that came later: nothing is learned again. At least one trial up to each end needs a value.
+        Nothing is learned again: the hyperparameters are those the run had at the time, or those
+        of its first fit if that came later. At least one trial up to each end needs a value.
         """
         _ = self.model  # learns what is not learned yet
         settings = self.settings
@@ -354,15 +352,15 @@ class Optimizer:
 
     def recommend(self, *, rule: Rule = "pessimistic", risk: RiskMeasure | None = None,
                   level: float = LEVEL) -> Recommendation:  # fmt: skip
-        """Return the point to use, among those evaluated, and what is known of it.
+        """Return the evaluated point to use, and what is known about it.
 
         Args:
             rule: ``"pessimistic"``, the largest lower bound now; ``"own_round"``, the largest
                 lower bound at the time a point was chosen (Corollary 1.1); ``"best_observed"``,
                 the best sample mean; ``"empirical"``, the best risk of sample mean and variance.
-            risk: Another risk measure than the run's, for the rules ``"pessimistic"`` and
-                ``"empirical"``, at the bounds of mean and noise that the strategy reports by.
-            level: The probability of each interval, and of the bound on what may be gained.
+            risk: A risk measure to use instead of the run's, for the rules ``"pessimistic"`` and
+                ``"empirical"``. The strategy's bounds on mean and noise stay the same.
+            level: Probability of each interval and of the bound on the gain.
         """
         check_rule(rule, risk)
         check_level(level)
@@ -372,21 +370,23 @@ class Optimizer:
     def frontier(self, *, level: float = LEVEL) -> Frontier:
         """Return mean against noise of the evaluated points, and what each alpha would report.
 
-        It needs no new evaluation, so that alpha may be chosen after looking at it. At the run's
-        own alpha it names the recommended point. A strategy that ignores the noise, `GPUCB`,
-        recommends what alpha = 0 does; for other alphas it shows the pessimistic choice.
+        It needs no new evaluation, so you can choose alpha after looking at it. At the run's own
+        alpha it gives the recommended point. `GPUCB` ignores the noise and so recommends the
+        point of alpha = 0; for other alphas the frontier shows the pessimistic choice.
 
         Args:
-            level: The probability of each interval of the records.
+            level: Probability of each interval in the records.
         """
         check_level(level)
         with one_blas_thread():
             return self._in_user_sign(frontier_of(self.snapshot(), level))
 
     def diagnose(self) -> Diagnosis:
-        """Is the noise uneven and over which inputs, does risk matter, how many repeats pay?
+        """Return a diagnosis of the noise and the model.
 
-        It needs nothing but values, such as a table of past results in ``data``, repeated or not.
+        It says whether the noise is uneven and over which inputs, whether risk changes the
+        decision, how many repeats pay, and whether the model is calibrated. All it needs is
+        values, such as a table of past results in ``data``, repeated or not.
         """
         with one_blas_thread():
             return self._in_user_sign(diagnose(self.snapshot()))
@@ -399,7 +399,7 @@ class Optimizer:
 
     def predict(self, params: Params | Iterable[Params], *, level: float = LEVEL
                 ) -> Prediction | list[Prediction]:  # fmt: skip
-        """Return what is believed of a setting, or of each of several."""
+        """Return the mean, noise and risk predicted at one setting, or at each of several."""
         check_level(level)
         several = [dict(p) for p in ([params] if isinstance(params, Mapping) else params)]
         X = np.array([self.settings.space.encode(p) for p in several])
@@ -412,5 +412,5 @@ class Optimizer:
         return records[0] if isinstance(params, Mapping) else records
 
     def _in_user_sign(self, record: R) -> R:
-        """Return a record of a maximised quantity as one of what the user told."""
+        """Return a record of the maximised quantity in the sign of the user's values."""
         return record if self.settings.sign > 0 else record.negated()

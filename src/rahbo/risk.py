@@ -1,4 +1,4 @@
-"""Risk measures: what a noisy outcome is worth to someone who dislikes surprises.
+"""Risk measures: what a noisy outcome is worth to someone who wants reliable results.
 
 Notation, with every array broadcast against the others:
 
@@ -6,7 +6,7 @@ Notation, with every array broadcast against the others:
     v   noise variance of the outcome              ``(...)``
     R   the risk-averse value R(f, v), larger is better
 
-R rises with f and does not rise with v. That is all the method needs: with bounds on f and v,
+R rises with f and does not rise with v. The method needs nothing else: with bounds on f and v,
 R(ucb_f, lcb_v) is an optimistic bound on the value and R(lcb_f, ucb_v) a pessimistic one.
 """
 
@@ -35,8 +35,8 @@ __all__ = [
     "check_monotone",
 ]
 
-# The slope of sqrt(v) is infinite at v = 0, and an optimiser multiplies it by the slope of a
-# clipped variance, which is zero there: with the floor the product is 0, without it nan.
+# The slope of sqrt(v) is infinite at v = 0. An optimiser multiplies it by the slope of a clipped
+# variance, which is zero there. With the floor the product is 0, without it nan.
 _SLOPE_FLOOR_VAR = 1e-24
 
 
@@ -47,7 +47,7 @@ def _arrays(f: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
 
 
 def _number(owner: str, name: str, value: object) -> float:
-    """Return a setting as a plain float, refusing what is not a finite number."""
+    """Return a setting as a plain float; raise an error unless it is a finite number."""
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise SettingsError(
             f"{owner} needs a finite number for {name}, got {value!r}. Pass a number such as 1.0."
@@ -56,7 +56,7 @@ def _number(owner: str, name: str, value: object) -> float:
 
 
 def _non_negative(owner: str, name: str, value: object) -> float:
-    """Return a weight on the noise, which may not be negative."""
+    """Return a weight on the noise; raise an error if it is negative."""
     number = _number(owner, name, value)
     if number < 0.0:
         raise SettingsError(
@@ -67,7 +67,7 @@ def _non_negative(owner: str, name: str, value: object) -> float:
 
 
 def _level(owner: str, value: object, upper: float) -> float:
-    """Return a tail probability strictly between 0 and ``upper``."""
+    """Return a tail probability; raise an error unless it is between 0 and ``upper``."""
     number = _number(owner, "level", value)
     if not 0.0 < number < upper:
         raise SettingsError(
@@ -80,12 +80,12 @@ def _level(owner: str, value: object, upper: float) -> float:
 class RiskMeasure(ABC):
     """A value R(f, v) that rises with the mean f and does not rise with the noise variance v.
 
-    To write your own, make a frozen dataclass with `value` and `gradient`, and try it with
+    To write your own, make a frozen dataclass with `value` and `gradient`, and test it with
     `check_monotone`.
     """
 
     allows_negative_variance: ClassVar[bool] = False
-    """Whether R makes sense at v < 0, as a lower bound of v may be; if not, the caller clips v."""
+    """Whether R accepts v < 0, such as a negative lower bound. If not, the caller clips v."""
 
     @abstractmethod
     def value(self, f: ArrayLike, v: ArrayLike) -> Array:
@@ -96,13 +96,13 @@ class RiskMeasure(ABC):
         """Return (dR/df, dR/dv), each in the broadcast shape of f and v."""
 
     def standardised(self, shift: float, scale: float) -> RiskMeasure:
-        """Return the measure R' that says the same of standardised outcomes (y - shift)/scale.
+        """Return the equivalent measure R' for standardised outcomes (y - shift)/scale.
 
         R(shift + scale·f, scale²·v) = shift + scale·R'(f, v)
 
         Args:
-            shift: What is subtracted from the outcomes, in user units.
-            scale: What they are then divided by; positive.
+            shift: Subtracted from the outcomes, in user units.
+            scale: Divides the shifted outcomes; positive.
 
         Returns:
             A measure of the standardised mean and noise variance.
@@ -112,7 +112,7 @@ class RiskMeasure(ABC):
 
 
 def _check_units(shift: float, scale: float) -> None:
-    """Refuse a shift or scale that cannot standardise."""
+    """Raise an error for a shift or scale that cannot standardise."""
     _number("standardised()", "shift", shift)
     if _number("standardised()", "scale", scale) <= 0.0:
         raise SettingsError(
@@ -123,7 +123,7 @@ def _check_units(shift: float, scale: float) -> None:
 
 @dataclass(frozen=True)
 class _Standardised(RiskMeasure):
-    """Any measure seen in standardised units."""
+    """Any measure in standardised units."""
 
     risk: RiskMeasure
     shift: float
@@ -147,14 +147,14 @@ class _Standardised(RiskMeasure):
 
 @dataclass(frozen=True)
 class MeanVariance(RiskMeasure):
-    """Mean less a multiple of the noise variance, the paper's objective.
+    """The mean minus a multiple of the noise variance; the paper's objective.
 
     MV = f - alpha·v    (eq. 2)
 
-    Being linear, it takes a negative lower bound of the variance as it comes, like Algorithm 1.
+    It is linear, so a negative lower bound on the variance is used unclipped, as in Algorithm 1.
 
     Args:
-        alpha: Risk coefficient, at least 0, in units of 1/outcome; 0 is plain optimisation of
+        alpha: Risk coefficient, at least 0, in units of 1/outcome; 0 means plain optimisation of
             the mean.
     """
 
@@ -184,7 +184,7 @@ class MeanVariance(RiskMeasure):
 
 
 class _StdPenalty(RiskMeasure):
-    """Mean less a multiple of the noise standard deviation: R = f - weight·sqrt(v)."""
+    """The mean minus a multiple of the noise standard deviation: R = f - weight·sqrt(v)."""
 
     @property
     @abstractmethod
@@ -197,17 +197,17 @@ class _StdPenalty(RiskMeasure):
         return np.asarray(mean - self.weight * np.sqrt(var))
 
     def gradient(self, f: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
-        """Return (1, -weight/(2·sqrt(v))), finite at v = 0 by a floor of 1e-24 under v.
+        """Return (1, -weight/(2·sqrt(v))), with v at least 1e-24 so that the slope is finite.
 
         The true slope at v = 0 is infinite. An optimiser multiplies it by the slope of a clipped
-        variance, zero there, and must get 0 rather than nan.
+        variance, which is zero there, and must get 0 rather than nan.
         """
         mean, var = self._checked(f, v)
         slope = -0.5 * self.weight / np.sqrt(np.maximum(var, _SLOPE_FLOOR_VAR))
         return np.ones_like(mean), np.asarray(slope)
 
     def standardised(self, shift: float, scale: float) -> RiskMeasure:
-        """Return this measure itself: standard deviations scale as means do."""
+        """Return this measure unchanged, because standard deviations scale like means."""
         _check_units(shift, scale)
         return self
 
@@ -216,19 +216,19 @@ class _StdPenalty(RiskMeasure):
         if np.any(var < 0.0):
             raise DataError(
                 f"{type(self).__name__} needs noise variances >= 0, got {float(var.min())!r}. "
-                f"Clip a lower bound of the variance before passing it."
+                f"Clip a lower bound on the variance before passing it."
             )
         return mean, var
 
 
 @dataclass(frozen=True)
 class MeanStd(_StdPenalty):
-    """Mean less a multiple of the noise standard deviation.
+    """The mean minus a multiple of the noise standard deviation.
 
     R = f - kappa·sqrt(v)
 
     Args:
-        kappa: Weight of the standard deviation, at least 0; no units.
+        kappa: Weight of the standard deviation, at least 0, without units.
     """
 
     kappa: float = 1.0
@@ -244,14 +244,15 @@ class MeanStd(_StdPenalty):
 
 @dataclass(frozen=True)
 class Quantile(_StdPenalty):
-    """Lower quantile of the outcome, assuming Gaussian outcomes.
+    """A lower quantile of the outcome, assuming Gaussian outcomes.
 
     R = f + z·sqrt(v), z = Phi^-1(level)
 
-    A share `level` of the outcomes falls below it. With heavier tails than a Gaussian's, more do.
+    A share `level` of the outcomes falls below it. If the tails are heavier than a Gaussian's,
+    more outcomes do.
 
     Args:
-        level: Tail probability, 0 < level < 0.5; from 0.5 on, noise would count as a gain.
+        level: Tail probability, 0 < level < 0.5; at 0.5 or above, noise would not count as a loss.
     """
 
     level: float = 0.05
@@ -267,14 +268,14 @@ class Quantile(_StdPenalty):
 
 @dataclass(frozen=True)
 class ExpectedShortfall(_StdPenalty):
-    """Mean of the worst share `level` of the outcomes, assuming Gaussian outcomes.
+    """The mean of the worst share `level` of the outcomes, assuming Gaussian outcomes.
 
     R = f - sqrt(v)·phi(z)/level, z = Phi^-1(level)
 
-    With heavier tails than a Gaussian's, the worst outcomes are worse than this on average.
+    If the tails are heavier than a Gaussian's, the worst outcomes are worse on average.
 
     Args:
-        level: Tail probability, 0 < level < 1; towards 1 it becomes the mean.
+        level: Tail probability, 0 < level < 1; towards 1 the measure becomes the mean.
     """
 
     level: float = 0.05
@@ -296,17 +297,18 @@ def check_monotone(
     variances: tuple[float, float] = (0.0, 4.0),
     n: int = 21,
 ) -> None:
-    """Check on a grid that a risk measure of your own is fit for use.
+    """Check on a grid that your own risk measure is valid.
 
-    It must rise with the mean, not rise with the noise variance, and have the gradient it claims
-    (compared with central differences). A grid is evidence, not proof: pass the ranges you use.
+    It must rise with the mean, must not rise with the noise variance, and must return its own
+    gradient (compared with central differences). A grid is evidence, not proof: pass the ranges
+    you use.
 
     Args:
-        risk: The measure.
-        means: Lowest and highest mean tried.
-        variances: Lowest (at least 0) and highest noise variance tried; where the measure allows
-            negative variances, their negatives are tried as well.
-        n: Grid points along each of the two.
+        risk: The measure to check.
+        means: Lowest and highest mean on the grid.
+        variances: Lowest (at least 0) and highest noise variance on the grid. If the measure
+            allows negative variances, their negatives are checked too.
+        n: Grid points along each axis.
 
     Raises:
         SettingsError: The measure fails; the message says where.
@@ -317,7 +319,7 @@ def check_monotone(
             f"check_monotone() needs n >= 2, rising means and 0 <= rising variances, got n={n!r}, "
             f"means={means!r}, variances={variances!r}. Correct the ranges."
         )
-    # Even in the standard deviation, so that small variances, where slopes are steep, are seen.
+    # Evenly spaced in the standard deviation, to cover small variances, where slopes are steep.
     v_axis = np.linspace(math.sqrt(low), math.sqrt(high), n) ** 2
     if risk.allows_negative_variance:
         v_axis = np.unique(np.concatenate([-v_axis, v_axis]))
@@ -331,7 +333,7 @@ def check_monotone(
 
 
 def _evaluated(risk: RiskMeasure, what: str, result: Array, f: Array, v: Array) -> Array:
-    """Return what a measure computed, once its shape and finiteness are checked."""
+    """Return what a measure computed, after checking that it is finite and has the right shape."""
     out = np.asarray(result, np.float64)
     if out.shape != f.shape:
         raise SettingsError(
@@ -350,7 +352,7 @@ def _check_gradient(risk: RiskMeasure, f: Array, v: Array, rounding: float) -> N
     h = 1e-5 * (1.0 + np.abs(f))
     slope = _central(lambda step: risk.value(f + step, v), h)
     _refuse_where(_differs(df, slope, rounding / h), risk, "dR/df is not the slope in f", f, v)
-    # A step relative to v stays on its own side of v = 0, where no central difference exists.
+    # A step relative to v does not cross v = 0, where no central difference exists.
     inside = v != 0.0
     f, v, dv = f[inside], v[inside], dv[inside]
     h = 1e-4 * np.abs(v)
@@ -364,13 +366,13 @@ def _central(along: Callable[[Array], Array], h: Array) -> Array:
 
 
 def _differs(claimed: Array, slope: Array, noise: Array) -> Mask:
-    """Say where a claimed slope is further from the measured one than differencing explains."""
+    """Return where a claimed slope differs from the measured one by more than rounding explains."""
     size = np.maximum(np.abs(claimed), np.abs(slope))
     return np.asarray(np.abs(claimed - slope) > 1e-4 * size + noise)
 
 
 def _refuse_where(bad: Mask, risk: RiskMeasure, why: str, f: Array, v: Array) -> None:
-    """Raise for the first grid point marked bad."""
+    """Raise an error for the first grid point marked bad."""
     if bad.any():
         at = tuple(np.argwhere(bad)[0])
         raise SettingsError(

@@ -1,7 +1,7 @@
 """Everything a run depends on besides its data, checked once.
 
-`Keywords` says what a user may pass, `Settings` what a run then has. All else that handles settings
-(the optimizer, the loops, the journal) goes through these two and names no setting of its own.
+`Keywords` lists what a user may pass, `Settings` holds what a run then uses. Everything else that
+handles settings (the optimizer, the loops, the journal) goes through these two.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Keywords(TypedDict, total=False):
-    """The settings that `Optimizer` takes as keywords. Its docstring explains each of them."""
+    """The settings that `Optimizer` takes as keywords. Its docstring explains each one."""
 
     valid: Callable[[dict[str, Any]], bool] | None
     risk: RiskMeasure
@@ -77,7 +77,8 @@ class Settings:
     """What `Optimizer` was built with, checked and with the defaults filled in.
 
     The fields are those of `Keywords`, with two differences: ``valid`` is part of the ``space``,
-    and a number given for ``repeats``, ``beta`` or ``beta_noise`` has become the object it means.
+    and a number given for ``repeats``, ``beta`` or ``beta_noise`` is replaced by the object it
+    stands for.
     """
 
     space: Space
@@ -99,11 +100,11 @@ class Settings:
 
     @classmethod
     def of(cls, space: object, given: Mapping[str, Any]) -> Settings:
-        """Check each setting and fill in what was left open.
+        """Check each setting and fill in the defaults.
 
         Args:
             space: As for `Optimizer`.
-            given: Keywords of `Keywords`.
+            given: The settings that were passed, by their names in `Keywords`.
         """
         for name in given.keys() - Keywords.__annotations__.keys():
             near = difflib.get_close_matches(name, Keywords.__annotations__, 1)
@@ -135,22 +136,22 @@ class Settings:
         ok = is_number(self.lam) and 0 < self.lam < np.inf
         _require(ok, "lam", "a positive number", self.lam)
         object.__setattr__(self, "lam", float(self.lam))
-        # Binds the noise model to the space, which refuses one that does not fit.
+        # This binds the noise model to the space, which raises an error if they do not fit.
         _ = self.model
 
     @property
     def sign(self) -> float:
-        """Multiplies user values so that larger is better."""
+        """The factor, 1 or -1, that makes larger user values better."""
         return 1.0 if self.direction == "maximize" else -1.0
 
     @property
     def revisit(self) -> bool:
-        """Whether a point that has its repeats may be proposed again."""
+        """Whether a point that has all its repeats may be proposed again."""
         return self.policy.revisit
 
     @cached_property
     def model(self) -> ModelSettings:
-        """What the two GPs are made of."""
+        """The settings of the two GPs."""
         return ModelSettings(
             kernel=self.kernel,
             noise=self.noise.bind(self.space),
@@ -165,12 +166,12 @@ class Settings:
 
     @cached_property
     def fitting(self) -> Fitting:
-        """How trials become what is believed."""
+        """How the model is learned from trials."""
         return Fitting(self.model, self.refit, self.sign)
 
     def models_the_same_as(self, other: Settings) -> bool:
-        """Whether the same trials make these and other settings believe the same."""
-        # A noise model bound to the space is a new function each time: compare it as it was given.
+        """Return whether both settings give the same model for the same trials."""
+        # Binding to the space makes a new function each time: compare noise models as given.
         mine, its = (
             replace(s.fitting, model=replace(s.model, noise=s.noise)) for s in (self, other)
         )
@@ -178,7 +179,7 @@ class Settings:
 
     @cached_property
     def policy(self) -> PolicySettings:
-        """What decides where to evaluate next."""
+        """The settings that decide where to evaluate next."""
         return PolicySettings(
             self.space, self.risk, self.strategy, self.repeats, self.n_initial, self.sign, self.seed
         )
@@ -220,10 +221,10 @@ def spells_out(parameters: Iterable[inspect.Parameter]) -> Callable[[F], F]:
 def paper_preset(alpha: float = 1.0, repeats: int = 10, n_initial: int = 10) -> dict[str, Any]:
     """Return the settings of the paper's experiments, for `Optimizer` and `maximize`.
 
-    Algorithm 1 with k repeats; a zero-mean GP on s^2 with one learned noise level (bounded, see
-    `DirectNoise`); raw outputs under a zero-mean GP; Matérn 5/2 kernels; hyperparameters by
-    marginal likelihood on the initial design, then fixed; beta = beta_noise = 2, lambda = 1; no
-    truncation of Sigma_hat.
+    They are: Algorithm 1 with k repeats, a zero-mean GP on s^2 with one learned noise level
+    (bounded, see `DirectNoise`), raw outputs under a zero-mean GP, Matérn 5/2 kernels,
+    beta = beta_noise = 2, lambda = 1 and no truncation of Sigma_hat. Hyperparameters are learned
+    by marginal likelihood on the initial design and then fixed.
 
     >>> sorted(paper_preset(alpha=2.0))[:4]
     ['beta', 'beta_noise', 'kernel', 'lam']
@@ -245,8 +246,8 @@ def paper_preset(alpha: float = 1.0, repeats: int = 10, n_initial: int = 10) -> 
 
 def _checked_n_initial(n: object, space: Space) -> int:
     if n is None:
-        # A choice of 20 has 20 columns but is one input: 44 points of a design for it and a
-        # number, each twice, would leave a budget of 100 nothing to search with.
+        # Count parameters, not columns. A choice of 20 has 20 columns: with one number beside it
+        # the design would have 44 points, each measured twice, of a budget of 100.
         n = max(6, 2 * len(space.names) + 2)
     if not (is_whole(n) and n >= 1):
         raise SettingsError(f"n_initial must be a whole number >= 1, got {n!r}.")
@@ -267,8 +268,8 @@ def _check_kernel(kernel: object, space: Space) -> None:
     _require_instance("kernel", kernel, Kernel, "Matern52 or Matern52([0.2], variance=1.0)")
     if isinstance(kernel, Kernel) and kernel.d != space.d:
         raise SettingsError(
-            f"{kernel!r} has {kernel.d} lengthscales, the space has {space.d} columns: "
-            f"{', '.join(space.columns)}."
+            f"kernel must have one lengthscale for each of the {space.d} columns of the space "
+            f"({', '.join(space.columns)}), got {kernel!r} with {kernel.d}."
         )
 
 
@@ -277,7 +278,9 @@ def _check_noise_bounds(lowest: float | None, highest: float | None) -> None:
         ok = bound is None or (is_number(bound) and 0 < bound < np.inf)
         _require(ok, name, "a positive number or None", bound)
     if lowest is not None and highest is not None and lowest > highest:
-        raise SettingsError(f"min_noise_var={lowest!r} is above max_noise_var={highest!r}.")
+        raise SettingsError(
+            f"min_noise_var must not exceed max_noise_var, got {lowest!r} and {highest!r}."
+        )
 
 
 def _require(condition: bool, name: str, what: str, got: object) -> None:

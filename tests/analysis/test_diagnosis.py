@@ -145,7 +145,7 @@ def test_the_noisy_input_is_named():
     assert y.share > 0.7 > 0.3 > x.share
     assert y.p_value <= 0.01
     assert found.inputs_verdict.startswith("Share of the variation of the noise: y ")
-    assert found.inputs_verdict.endswith("Shown by itself: y.")
+    assert found.inputs_verdict.endswith("Significant on its own: y.")
 
 
 def test_a_choice_is_one_input():
@@ -229,7 +229,7 @@ def test_risk_that_changes_the_decision():
         opt.settings.space.encode(p.params) for p in (found.risk_averse, found.risk_neutral)
     ]))  # fmt: skip
     assert found.gain == np.median(gain)
-    assert found.verdict.startswith("Yes: another point")
+    assert found.verdict.startswith("Yes: the mean alone would pick a different point")
 
 
 def test_without_aversion_the_decision_is_the_same():
@@ -278,7 +278,7 @@ def test_one_valid_point_is_no_choice():
     space = Space.of(SPACE, valid=lambda p: p == only)
     found = diagnose(known_in(opt, space)).decision
     assert found.answer == "cannot tell"
-    assert found.verdict.startswith("Cannot tell: there is one point only")
+    assert found.verdict.startswith("Cannot tell: there is only one point")
 
 
 def test_points_that_are_not_valid_do_not_count():
@@ -386,7 +386,7 @@ def test_any_table_has_a_page(make):
         assert found.decision.risk_averse == found.decision.risk_neutral
     else:
         assert 1 <= found.repeats.n_repeats <= 100
-        assert "one point only" not in str(found)
+        assert "only one point" not in str(found)
     assert found.repeats.n_leading >= 1
     low, high = found.calibration.inside_interval
     assert 0.0 <= low <= found.calibration.inside <= high <= 1.0
@@ -416,12 +416,12 @@ def test_the_printed_page():
     )
     text = " ".join(str(found).split())
     assert "Yes (p = 0.001 from the repeats of 30 points)" in text
-    assert "noise std goes from 0.5 to 2 " in text
-    assert "depth 85%, lr 20%. Shown by itself: depth." in text
-    assert "(noise std 0.5, not 2). Gain 2.75 [1.5, 4] by the risk measure." in text
+    assert "noise std ranges from 0.5 to 2 " in text
+    assert "depth 85%, lr 20%. Significant on its own: depth." in text
+    assert "noise std of 2 instead of 0.5. Gain by the risk measure: 2.75 [1.5, 4]." in text
     assert "About 7. At the 3 leading points" in text
     assert "too narrow: 60% of 30 points [40%, 77%]" in text
     even = replace(found, unevenness=replace(found.unevenness, answer="no", p_value=0.4))
-    assert "Not told" in even.inputs_verdict
+    assert "No answer" in even.inputs_verdict
     from_residuals = replace(found, unevenness=replace(found.unevenness, source="residuals"))
     assert from_residuals.inputs_verdict.endswith("depth.")

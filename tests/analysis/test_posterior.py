@@ -42,7 +42,7 @@ def standardised(opt, X, level):
 
 @pytest.mark.parametrize("level", [0.0, -0.1, 1.0, 0.995, 90, "0.9", None, True, float("nan")])
 def test_a_level_is_a_probability(level):
-    with pytest.raises(SettingsError, match="level must be a probability"):
+    with pytest.raises(SettingsError, match="level must be above 0"):
         check_level(level)
     check_level(0.99)
 

@@ -89,7 +89,7 @@ def test_the_printed_record():
         "score 1.5 risk value of its own measurements, decided the choice"
     )
     assert printed[6].split() == ["measured", "3", "times"]
-    assert printed[7].split() == ["P(best)", "0.62", "of", "the", "settings", "of", "the", "list"]
+    assert printed[7].split() == ["P(best)", "0.62", "among", "the", "listed", "settings"]
     assert printed[8] == (
         "With 95 % probability no other setting is better by more than 0.021. "
         "The expected gain is 0.0042."

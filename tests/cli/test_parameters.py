@@ -44,7 +44,7 @@ def test_a_parameter_is_read(text, expected):
         ("x=", "x: it must be LOW:HIGH"),
         ("x=a:b", "must be numbers"),
         ("x=1:15", "1:15:float or 1:15:int"),
-        ("x=2.0:1.0", "reversed"),
+        ("x=2.0:1.0", "Swap them"),
         ("x=0.0:1.0:log", "low > 0"),
         ("x=nan:1.0", "finite"),
         ("x=0.0:inf", "finite"),

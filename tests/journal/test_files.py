@@ -54,7 +54,7 @@ def test_a_file_system_without_locks_is_named(name, monkeypatch):
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr("rahbo.journal.files.lock", unsupported)
-    with pytest.raises(JournalError, match=r"cannot be locked.*file system that has locks"):
+    with pytest.raises(JournalError, match=r"cannot be locked.*file system that supports locks"):
         open_locked(name)
 
 

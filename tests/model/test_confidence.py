@@ -76,7 +76,7 @@ def test_constant_refuses(value):
 
 @pytest.mark.parametrize("norm", [-1.0, math.nan, math.inf])
 def test_lemma_refuses_a_norm(norm):
-    with pytest.raises(SettingsError, match="norm bound"):
+    with pytest.raises(SettingsError, match="needs a norm"):
         Lemma1Beta(norm)
 
 

@@ -75,7 +75,7 @@ def test_known_variances_of_candidates_follow_their_order():
 
 @pytest.mark.parametrize("variances", [[0.1, 0.2], [0.1] * 4, []])
 def test_known_variances_must_match_the_candidates(variances):
-    with pytest.raises(SettingsError, match=f"{len(variances)} variances for 3 candidates"):
+    with pytest.raises(SettingsError, match=f"each of the 3 candidates, got {len(variances)}"):
         KnownNoise(variances).bind(Space.of(Candidates(ROWS)))
 
 

@@ -36,7 +36,7 @@ def told(space, data, **settings):
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 95, "0.9", None, True, float("nan")])
 def test_p_best_needs_a_probability(level):
-    with pytest.raises(SettingsError, match="PBest needs a probability"):
+    with pytest.raises(SettingsError, match="PBest needs a level"):
         PBest(level)
 
 
@@ -48,7 +48,7 @@ def test_p_best_needs_a_tolerance(within):
 
 @pytest.mark.parametrize("width", [0.0, -1.0, float("inf"), "0.1", None, float("nan")])
 def test_a_gap_needs_a_positive_width(width):
-    with pytest.raises(SettingsError, match="Gap needs a positive number"):
+    with pytest.raises(SettingsError, match="Gap needs a positive width"):
         Gap(width)
 
 

@@ -1,4 +1,4 @@
-"""What to tell the user: a recommendation, the frontier, a diagnosis, and how sure they are."""
+"""What to tell the user: a recommendation, the frontier and a diagnosis, with their certainty."""
 
 from rahbo.analysis.diagnosis import (
     Calibration,

@@ -1,9 +1,9 @@
-"""What a table of results says of its noise, of the risk in it and of the model.
+"""What a table of results says about its noise, its risk and the model.
 
 `diagnose` answers five questions, each with a verdict in plain words and the numbers behind it:
 is the noise uneven, over which inputs, does risk change the decision, how many repeats pay, and is
-the model calibrated. Records are in the user's units; `negated` turns a record of a maximised
-quantity into that of the minimised one.
+the model calibrated. Records are in the user's units. `negated` turns a record of the maximised
+quantity into one of the minimised quantity.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from rahbo.space import Space
 
 CalibrationAnswer = Literal["calibrated", "too narrow", "too wide", "cannot tell"]
 
-# Points at which the noise model is looked at.
+# Points at which the noise model is evaluated.
 SAMPLES = 256
 MAX_REPEATS = 100
 SURE = 0.95
-# The nominal band, the level of the interval of its coverage, and the points to speak of it.
+# The nominal band, the level of the interval of its coverage, and the fewest points for a verdict.
 BAND, COVERAGE_LEVEL, MIN_RESIDUALS = 0.9, 0.95, 20
 WIDTH = 88
 
@@ -47,8 +47,8 @@ class InputNoise:
         name: The parameter.
         share: Share of the variation of the model's log noise variance (variance, for
             ``DirectNoise``) that would vanish with this input fixed, interactions included.
-        p_value: Of noise that does not depend on it, corrected for the number of inputs; None
-            without a test.
+        p_value: p-value of the hypothesis that the noise does not depend on this input, corrected
+            for the number of inputs; None without a test.
     """
 
     name: str
@@ -58,16 +58,16 @@ class InputNoise:
 
 @dataclass(frozen=True)
 class RiskDecision:
-    """Whether looking at the noise leads to another point than looking at the mean alone.
+    """Whether the risk measure picks a different point than the mean alone.
 
     Attributes:
         answer: ``"yes"`` if the gain is positive with a probability of at least 0.95; ``"no"`` if
             both report the same point, out of several whose values differ; else ``"cannot tell"``.
-        risk_averse: What the pessimistic risk bound reports.
-        risk_neutral: What the pessimistic bound of the mean reports.
+        risk_averse: The point that the pessimistic risk bound reports.
+        risk_neutral: The point that the pessimistic bound of the mean reports.
         gain: Posterior median of how much better the first is by the risk measure.
-        gain_interval: Its central 90 % interval.
-        probability: That the gain is positive.
+        gain_interval: Central 90 % interval of the gain.
+        probability: Probability that the gain is positive.
     """
 
     answer: Answer
@@ -82,23 +82,26 @@ class RiskDecision:
         """The answer in words."""
         if self.risk_averse.params == self.risk_neutral.params:
             if self.answer == "cannot tell":
-                return "Cannot tell: there is one point only, or all values are equal."
+                return "Cannot tell: there is only one point, or all values are equal."
             return (
-                "No: of the evaluated points, the one with the best mean is also the best with its "
-                "noise counted."
+                "No: the evaluated point with the best mean is also the best by the risk measure."
             )
         low, high = self.gain_interval
-        gain = f"{self.gain:.3g} [{low:.3g}, {high:.3g}] by the risk measure"
-        stds = f"noise std {self.risk_averse.noise_std:.3g}, not {self.risk_neutral.noise_std:.3g}"
+        gain = f"{self.gain:.3g} [{low:.3g}, {high:.3g}]"
+        averse, neutral = self.risk_averse.noise_std, self.risk_neutral.noise_std
+        differs = (
+            "the mean alone would pick a different point, with a noise std of "
+            f"{neutral:.3g} instead of {averse:.3g}"
+        )
         if self.answer == "yes":
-            return f"Yes: another point is reported than by the mean alone ({stds}). Gain {gain}."
+            return f"Yes: {differs}. Gain by the risk measure: {gain}."
         return (
-            f"Cannot tell yet: another point would be reported ({stds}), but its gain of {gain} is "
-            f"positive with a probability of {self.probability:.2f} only."
+            f"Cannot tell yet: {differs}, but the gain by the risk measure, {gain}, is positive "
+            f"with a probability of only {self.probability:.2f}."
         )
 
     def negated(self) -> RiskDecision:
-        """The record of the negated objective; a gain stays one."""
+        """Return the record of the negated objective; the gain keeps its sign."""
         return replace(
             self,
             risk_averse=self.risk_averse.negated(),
@@ -110,16 +113,16 @@ class RiskDecision:
 class RepeatsThatPay:
     """How many repeats of a new point are worth their cost.
 
-    With noise variance rho^2, and u the variance of f at a point given all others, k repeats
-    leave u / (1 + k u / rho^2). At k = rho^2 / u half of it is gone, and the next repeat is worth
-    a quarter of the first.
+    Let rho^2 be the noise variance, and u the variance of f at a point given all others. Then k
+    repeats leave u / (1 + k u / rho^2). At k = rho^2 / u half of it is gone, and the next repeat
+    is worth a quarter of the first.
 
     Attributes:
-        n_repeats: That k, rounded up; at least 2 where the risk measure looks at the noise, which
-            single values do not show. None of one point, or where all values are equal.
-        noise_ratio: rho^2 / u, the median over the leading points.
-        noise_std: The median noise standard deviation there.
-        n_leading: Points whose optimistic risk value reaches the best pessimistic one.
+        n_repeats: This k, rounded up. It is at least 2 if the risk measure depends on the noise,
+            which single values do not show. None if there is one point or all values are equal.
+        noise_ratio: Median of rho^2 / u over the leading points.
+        noise_std: Median noise standard deviation at the leading points.
+        n_leading: Number of points whose optimistic risk value reaches the best pessimistic one.
     """
 
     n_repeats: int | None
@@ -131,26 +134,27 @@ class RepeatsThatPay:
     def verdict(self) -> str:
         """The answer in words."""
         if self.n_repeats is None:
-            return "Cannot tell: there is one point only, or all values are equal."
+            return "Cannot tell: there is only one point, or all values are equal."
         more = " or more" if self.noise_ratio >= MAX_REPEATS else ""
         where = f"{self.n_leading} leading points" if self.n_leading > 1 else "leading point"
         return (
             f"About {self.n_repeats}{more}. At the {where} the noise variance of one value is "
-            f"{self.noise_ratio:.2g} times what the other points leave unknown of the mean; from "
-            "as many repeats on, the next is worth less than a quarter of the first."
+            f"{self.noise_ratio:.2g} times the variance of the mean given all other points. After "
+            "that many repeats, the next one is worth less than a quarter of the first."
         )
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Whether the model's bands of the mean hold what they promise, leaving each point out.
+    """Whether the model's bands of the mean cover what they promise, leaving each point out.
 
     Attributes:
-        answer: By whether the interval of ``inside`` holds 0.9.
-        inside: Share of the sample means inside the nominal 90 % band that the others predict.
-        inside_interval: Its 95 % interval (Clopper and Pearson's, as for independent points).
+        answer: Depends on whether the interval of ``inside`` contains 0.9.
+        inside: Share of the sample means inside the nominal 90 % band predicted from the others.
+        inside_interval: 95 % interval of ``inside`` (Clopper and Pearson's, which takes the points
+            as independent).
         rms: Root mean square of the standardised residuals; 1 if calibrated.
-        n_points: Points left out in turn.
+        n_points: Number of points, each left out in turn.
     """
 
     answer: CalibrationAnswer
@@ -163,18 +167,18 @@ class Calibration:
     def verdict(self) -> str:
         """The answer in words."""
         if self.n_points == 1:
-            return "Cannot tell: there is one point only."
+            return "Cannot tell: there is only one point."
         low, high = self.inside_interval
         found = (
             f"{self.inside:.0%} of {self.n_points} points [{low:.0%}, {high:.0%}] lie in the 90 % "
-            f"band that the others predict; standardised residuals have size {self.rms:.2f}"
+            f"band predicted from the others, and the RMS standardised residual is {self.rms:.2f}"
         )
         words = {
-            "calibrated": f"Yes, as far as can be seen: {found}.",
+            "calibrated": f"Yes, as far as the data show: {found}.",
             "too narrow": f"No, its bands are too narrow: {found}. Trust its intervals less.",
             "too wide": (
-                f"Its bands are wider than needed: {found}. The noise counts at its upper bound "
-                "in them, to be careful."
+                f"Its bands are wider than necessary: {found}. They use the upper bound on the "
+                "noise, to be safe."
             ),
             "cannot tell": f"Cannot tell yet: {found}.",
         }
@@ -183,13 +187,13 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a table of results says, in user units.
+    """The answers to five questions about a table of results, in user units.
 
     Attributes:
         unevenness: Is the noise uneven?
-        inputs: Over which inputs it varies, in the order of the space.
+        inputs: Over which inputs does it vary? In the order of the space.
         decision: Does risk change the decision?
-        repeats: What number of repeats would pay?
+        repeats: How many repeats pay?
         calibration: Is the model calibrated?
     """
 
@@ -203,13 +207,13 @@ class Diagnosis:
     def inputs_verdict(self) -> str:
         """Over which inputs the noise varies, in words."""
         if self.unevenness.answer != "yes":
-            return "Not told, as the noise is not shown to be uneven."
+            return "No answer, because the noise was not shown to be uneven."
         listed = sorted(self.inputs, key=lambda i: -i.share)
         shares = ", ".join(f"{i.name} {i.share:.0%}" for i in listed)
         level = LEVELS.get(self.unevenness.source, 0.0)
         sure = [i.name for i in self.inputs if i.p_value is not None and i.p_value <= level]
-        by_itself = ", ".join(sure) if sure else "none"
-        return f"Share of the variation of the noise: {shares}. Shown by itself: {by_itself}."
+        alone = ", ".join(sure) if sure else "none"
+        return f"Share of the variation of the noise: {shares}. Significant on its own: {alone}."
 
     @property
     def answers(self) -> tuple[tuple[str, str], ...]:
@@ -223,7 +227,7 @@ class Diagnosis:
         )
 
     def negated(self) -> Diagnosis:
-        """The record of the negated objective."""
+        """Return the record of the negated objective."""
         return replace(self, decision=self.decision.negated())
 
     def __str__(self) -> str:
@@ -234,12 +238,12 @@ class Diagnosis:
 
 
 def diagnose(known: Snapshot) -> Diagnosis:
-    """Answer the five questions from what a run knows, repeated measurements or not.
+    """Answer the five questions from what a run knows, with or without repeats.
 
     Raises:
         NotReadyError: No point that was told satisfies ``valid``.
     """
-    # Every strategy is judged by the same bound, whatever it reports by itself.
+    # Every strategy is judged by the same bound, whichever bound it reports by.
     known = replace(known, bound=pessimistic(known.model, known.risk))
     observations, model, space = known.observations, known.model, known.space
     differ = observations.n > 1 and bool(np.ptp(observations.values) > 0.0)
@@ -256,7 +260,7 @@ def diagnose(known: Snapshot) -> Diagnosis:
 
 
 def _columns(space: Space) -> dict[str, Index]:
-    """The columns of each parameter: one of a number, several of a choice among many."""
+    """Return the columns of each parameter: one for a number, several for a choice among many."""
     return {
         name: np.array(
             [j for j, c in enumerate(space.columns) if c == name or c.startswith(f"{name}=")]
@@ -266,7 +270,7 @@ def _columns(space: Space) -> dict[str, Index]:
 
 
 def noise_shares(model: MeanNoiseModel, space: Space, inputs: Sequence[Index]) -> list[float]:
-    """Total effect of each input, given by its columns, on the latent noise g over the space.
+    """Return the total effect of each input, given by its columns, on the latent noise g.
 
     share_j = E[(g(x) - g(x with input j drawn anew))^2] / (2 Var[g])
     """
@@ -284,7 +288,7 @@ def noise_shares(model: MeanNoiseModel, space: Space, inputs: Sequence[Index]) -
 
 
 def _decision(known: Snapshot, differ: bool) -> RiskDecision:
-    """Compare what the risk measure and what the mean alone would report."""
+    """Compare the points that the risk measure and the mean alone would report."""
     model, risk = known.model, known.risk
     by_mean = replace(known, bound=pessimistic(model, MeanVariance(0.0)))
     averse, neutral = choose("pessimistic", known), choose("pessimistic", by_mean)
@@ -302,17 +306,20 @@ def _decision(known: Snapshot, differ: bool) -> RiskDecision:
 
 
 def risk_gain(model: MeanNoiseModel, risk: RiskMeasure, X: Array) -> Array:
-    """Posterior draws of R at the first of ``X (2, d)`` less R at the second, in user units."""
+    """Return posterior draws of R at the first of ``X (2, d)`` minus R at the second.
+
+    They are in user units.
+    """
     value = risk_draws(model, risk, X, fixed_generator(FixedStream.RISK_GAIN))
     return np.asarray(value[:, 0] - value[:, 1])
 
 
 def _repeats(known: Snapshot, differ: bool) -> RepeatsThatPay:
-    """Compare the noise with what the neighbours leave unknown, at points that may be the best."""
+    """Compare the noise with the variance of f given all other points, at the leading points."""
     model, risk, X = known.model, known.risk, known.observations.X
     best = float(np.max(known.pessimistic[known.legal]))
     leading = known.legal & (model.units.to_outcome(optimistic(model, risk).value(X)) >= best)
-    # The variance of f at a point given all others: that of the left-out mean less its noise.
+    # The variance of f at a point given all others: that of the left-out mean minus its noise.
     unknown = np.maximum(model.mean.leave_one_out()[1] - model.mean.noise_var, 1e-300)[leading]
     noise_var = np.maximum(model.noise.variance(X[leading]), model.min_noise_var)
     ratio = float(np.median(noise_var / unknown))
@@ -326,7 +333,7 @@ def _repeats(known: Snapshot, differ: bool) -> RepeatsThatPay:
 
 
 def _calibration(model: MeanNoiseModel, differ: bool) -> Calibration:
-    """Standardised leave-one-out residuals of the sample means."""
+    """Judge the model by the standardised leave-one-out residuals of the sample means."""
     r, var = model.mean.leave_one_out()
     z = np.abs(r) / np.sqrt(var)
     n, hits = len(z), int(np.sum(2.0 * ndtr(z) - 1.0 <= BAND))

@@ -1,6 +1,6 @@
 """Mean against noise: which evaluated point each alpha would report, with no new evaluation.
 
-Notation: for point i, ``l`` the mean and ``u`` the noise variance by which the strategy reports,
+Notation: for point i, ``l`` the mean and ``u`` the noise variance that the strategy reports by,
 each ``(n,)`` in user units and in the sense of maximisation. They are the lower bound of the mean
 and the upper bound of the noise variance, or its centre under RAHBO-US.
 
@@ -32,10 +32,10 @@ class Choice:
     """A point that some alpha would report.
 
     Attributes:
-        alpha_from: From this alpha on.
-        alpha_to: Up to this one, which may be infinite.
-        prediction: What is believed of the point.
-        n_evaluations: Values told there.
+        alpha_from: Smallest alpha that reports the point.
+        alpha_to: Largest alpha that reports it, possibly infinite.
+        prediction: The prediction at the point.
+        n_evaluations: Number of values told at the point.
     """
 
     alpha_from: float
@@ -50,10 +50,10 @@ class Frontier:
 
     Attributes:
         choices: What each alpha would report, from alpha = 0 to infinity.
-        evaluated: What is believed of every evaluated point, for a picture.
-        worst: The mean and the noise std of each of them that the choices go by.
-        alpha: The alpha that names the recommended point: that of the run's risk measure, 0 for a
-            strategy that reports by the mean alone, None for a measure that has no alpha.
+        evaluated: The prediction at every evaluated point, for plots.
+        worst: The pessimistic mean and noise std of each evaluated point, which decide the choices.
+        alpha: The alpha that gives the recommended point: that of the run's risk measure, 0 for a
+            strategy that reports by the mean alone, None for a measure without an alpha.
     """
 
     choices: tuple[Choice, ...]
@@ -62,18 +62,18 @@ class Frontier:
     alpha: float | None
 
     def at(self, alpha: float) -> Choice:
-        """What this alpha would report."""
+        """Return the point that this alpha would report."""
         if not alpha >= 0:
             raise SettingsError(f"alpha must be a number >= 0, got {alpha!r}.")
         return next(choice for choice in self.choices if alpha <= choice.alpha_to)
 
     @property
     def own(self) -> str:
-        """Which alpha the run reports by, in words; empty for a measure that has none."""
+        """The alpha that the run reports by, in words; empty for a measure without an alpha."""
         return "" if self.alpha is None else f"This run reports by alpha = {self.alpha:.4g}."
 
     def negated(self) -> Frontier:
-        """The record of the negated objective."""
+        """Return the record of the negated objective."""
         return replace(
             self,
             choices=tuple(replace(c, prediction=c.prediction.negated()) for c in self.choices),
@@ -100,7 +100,7 @@ def frontier_of(known: Snapshot, level: float = LEVEL) -> Frontier:
 
     Args:
         known: What the run knows.
-        level: The probability of the intervals.
+        level: Probability of each interval.
     """
     legal = known.legal
     X, count = known.observations.X[legal], known.observations.count[legal]
@@ -120,23 +120,24 @@ def frontier_of(known: Snapshot, level: float = LEVEL) -> Frontier:
 
 
 def _own_alpha(bound: RiskBound, risk: RiskMeasure) -> float | None:
-    """The alpha by which the run reports, if it is one."""
+    """Return the alpha that the run reports by; None if it has none."""
     if isinstance(bound.risk, MeanVariance) and bound.risk.alpha == 0.0:
         return 0.0
     return risk.alpha if isinstance(risk, MeanVariance) else None
 
 
 def envelope(lower: Array, noise_upper: Array) -> list[tuple[int, float, float]]:
-    """The lines ``lower - alpha * noise_upper`` that are largest for some alpha >= 0.
+    """Return the lines ``lower - alpha * noise_upper`` that are largest for some alpha >= 0.
 
     Args:
-        lower: Where each line begins, ``(n,)``.
-        noise_upper: How fast it falls, ``(n,)``, not negative.
+        lower: Value of each line at alpha = 0, ``(n,)``.
+        noise_upper: How fast each line falls, ``(n,)``, not negative.
 
     Returns:
-        Of each such line its index and the ends of its interval, in order of alpha.
+        The index of each such line and the ends of its interval, in order of alpha.
     """
-    # At alpha = 0 the largest mean wins, of equals the quieter one; then ever quieter lines.
+    # At alpha = 0 the largest mean wins, and among equal means the quietest. Then come ever
+    # quieter lines.
     hull: list[int] = []
     starts: list[float] = []
     for i in np.lexsort((noise_upper, -lower)):

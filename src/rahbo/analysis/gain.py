@@ -1,11 +1,11 @@
-"""What another setting might still gain: over the whole space, whether it was tried or not.
+"""What another setting might still gain, over the whole space, whether it was tried or not.
 
-Notation: R the risk value, x* the recommended setting. What is known of the best setting is
+Notation: R the risk value, x* the recommended setting. The quantity of interest is
     shortfall = max over the space of R(x) - R(x*)
 which is never negative. It is drawn from the joint posterior at settings that may be the best: the
-evaluated ones that lead, what a search for optimistic values finds, random ones and others close to
-the leaders. Of a list or a finite space all settings are drawn, or the most promising ones if there
-are too many.
+leading evaluated settings, those found by a search for optimistic values, random ones, and others
+close to the leaders. In a list or a finite space all settings are drawn, or the most promising ones
+if there are too many.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from rahbo.numerics import Array, Mask, Stream, generator
 from rahbo.policy import Domain, RiskBound, in_chunks, is_listed, maximise, optimistic, values
 from rahbo.risk import RiskMeasure
 
-# Settings drawn together at most. More of them find a little more to gain, at a higher cost.
+# The most settings to draw together. More would find slightly larger gains at a higher cost.
 MOST = 320
-# Posterior standard deviations that a setting may be above its centre, tails included: which of
-# the settings are drawn. And those at which a search looks for one more.
+# Posterior standard deviations above its centre: REACH ranks the settings to draw, tails included,
+# and a search at SEARCHED adds one more.
 REACH, SEARCHED = 4.0, 2.0
-# Settings anywhere, as many with about half of their parameters at a bound, where least is known,
-# and settings around each of the first few points.
+# The number of random settings, and of settings with about half of their parameters at a bound,
+# where least is known; the number of settings around each of the first few points; their number.
 SAMPLES, AROUND, CENTRES = 256, 32, 3
-# A setting less likely to succeed than this share of the likeliest is not a rival.
+# A setting whose chance of success is below this share of the largest chance is not a rival.
 HOPE = 0.75
-# Gains are capped at this quantile, because the tails have no expectation.
+# Gains are capped at this quantile, because the tails have no finite expectation.
 FARTHEST = 0.99
 
 
@@ -39,11 +39,11 @@ class Gain:
     """How much better than the recommended setting another one may be, in user units.
 
     Attributes:
-        expected: The expected gain. A loss counts as none, and gains are capped at their 99 %
+        expected: The expected gain. A loss counts as zero, and gains are capped at their 99 %
             quantile.
-        bound: The gain is at most this with probability ``level``. Below zero for a single setting
-            that is worse with that probability.
-        level: The probability.
+        bound: The gain is at most this with probability ``level``. It is negative for a single
+            setting that is worse with that probability.
+        level: The probability of the bound.
     """
 
     expected: float
@@ -52,7 +52,7 @@ class Gain:
 
     @classmethod
     def of(cls, drawn: Array, level: float) -> Gain:
-        """From draws ``(n,)`` of the other risk value less that of the recommended setting."""
+        """Return the gain for draws ``(n,)`` of R elsewhere minus R at the recommended setting."""
         bound, most = np.quantile(drawn, [level, FARTHEST], method="hazen")
         expected = float(np.mean(np.clip(drawn, 0.0, max(float(most), 0.0))))
         return cls(expected, float(bound), float(level))
@@ -80,12 +80,12 @@ class Prospects:
     risk: Array
 
     def over(self, x: Array) -> Array:
-        """What each setting has above ``x (d,)``, one of them, ``(n, m)``."""
+        """Return how far each setting is above ``x (d,)``, one of them, ``(n, m)``."""
         here = int(np.argmax((x == self.X).all(axis=1)))
         return np.asarray(self.risk - self.risk[:, here : here + 1])
 
     def shortfall(self, x: Array) -> Array:
-        """How far ``x (d,)``, one of the settings, is below the best of them, ``(n,)``."""
+        """Return how far ``x (d,)``, one of the settings, is below the best of them, ``(n,)``."""
         return np.asarray(self.over(x).max(axis=1))
 
 
@@ -97,13 +97,13 @@ def among(
     seed: int,
     most: int | None = None,
 ) -> Prospects:
-    """All of ``points (k, d)``, which are distinct, and those of the others that reach farthest.
+    """Return the distinct ``points (k, d)`` and those of the others that could be the best.
 
-    They are ``most`` settings in all, or `MOST`.
+    They are at most ``most`` settings in all, by default `MOST`, but never fewer than the points.
     """
     most = MOST if most is None else most
     reach = values(_reach(model, risk, REACH), others)
-    # Corners of a small space come more than once.
+    # Corners of a small space occur more than once.
     farthest = np.argsort(-reach, kind="stable")[: 2 * most]
     X = np.vstack([points, _without(others[farthest], points)])[: max(most, len(points))]
     return Prospects(X, risk_draws(model, risk, X, generator(seed, Stream.GAIN_DRAWS)))
@@ -112,14 +112,14 @@ def among(
 def prospects(
     model: MeanNoiseModel, risk: RiskMeasure, domain: Domain, points: Array, seed: int
 ) -> Prospects:
-    """Settings of the whole space that may be the best.
+    """Return settings of the whole space that may be the best.
 
     Args:
-        model: What is believed.
+        model: Both posteriors.
         risk: The risk measure, in user units.
         domain: Where settings may lie; its known points are those evaluated.
-        points: Evaluated ones that take part in any case, distinct, the leading ones first,
-            ``(k, d)``.
+        points: Distinct evaluated settings ``(k, d)`` that are always included, the leading ones
+            first.
         seed: Seeds the search and the draws.
     """
     space = domain.space
@@ -133,7 +133,7 @@ def prospects(
 
 
 def _reach(model: MeanNoiseModel, risk: RiskMeasure, width: float) -> RiskBound:
-    """The optimistic value at a width that does not depend on the strategy's."""
+    """Return the optimistic bound at a width that does not depend on the strategy."""
     return replace(optimistic(model, risk), z_f=width, z_noise=-width)
 
 
@@ -144,7 +144,7 @@ def _elsewhere(
     centres: Array,
     rng: np.random.Generator,
 ) -> Array:
-    """A setting found by searching, random ones, and settings around it and ``centres (k, d)``."""
+    """Return a setting found by search, random ones, and settings around it and ``centres``."""
     space = domain.space
     found = maximise(_reach(model, risk, SEARCHED), domain, rng)
     U = rng.random((2 * SAMPLES, space.n_uniform))
@@ -160,7 +160,7 @@ def _elsewhere(
 
 
 def _is_hopeful(domain: Domain, X: Array) -> Mask:
-    """Which of ``X (m, d)`` gave a value before, or are likely to give one."""
+    """Return which of ``X (m, d)`` gave a value before or are likely to give one."""
     if domain.success is None or len(X) == 0:
         return np.ones(len(X), dtype=bool)
     chance = in_chunks(domain.success.chance, X)
@@ -171,7 +171,7 @@ def _is_hopeful(domain: Domain, X: Array) -> Mask:
 
 
 def _without(X: Array, points: Array) -> Array:
-    """Distinct rows of ``X (m, d)`` that are not among the points."""
+    """Return the distinct rows of ``X (m, d)`` that are not among the points."""
     seen = {x.tobytes() for x in points}
     kept = []
     for i, x in enumerate(X):

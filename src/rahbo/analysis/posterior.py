@@ -1,13 +1,13 @@
-"""What mean, noise and risk may be: at each point by itself, and at several points together.
+"""The posterior of mean, noise and risk, at each point separately and at several points jointly.
 
 Notation: ``n`` draws at ``m`` points; mu and cov the posteriors of the mean f and of the latent
 noise g (`model.joint`), v = link(g) the noise variance, never below ``min_noise_var``. A draw of f
 or g is that of a Student process with nu degrees of freedom,
     mu + sqrt(nu / c) a,  a ~ N(0, cov),  c ~ chi-squared with nu degrees of freedom
-with one c for all points, which leaves their correlations and their ranks nearly as they are.
+with one c for all points, which leaves their correlations and ranks nearly unchanged.
 
-At one point by itself, draws are standard ones, the same for every point and every model, so that
-an interval depends on the model, the risk measure, the point and the level, and on nothing else.
+For points taken separately, the same standard draws serve every point and every model. So an
+interval depends only on the model, the risk measure, the point and the level.
 """
 
 from __future__ import annotations
@@ -24,32 +24,30 @@ from rahbo.model import GP, MeanNoiseModel, alternatives
 from rahbo.numerics import Array, is_number
 from rahbo.risk import RiskMeasure
 
-# The probability of an interval where none is asked for.
+# The default probability of an interval.
 LEVEL = 0.9
 DRAWS = 640
-# Points drawn at once where each is drawn by itself, which bounds the memory.
+# Points handled at once where each is drawn separately, to bound the memory.
 CHUNK = 256
-# The posterior takes all hyperparameters but the noise level as known, and the reported point is
-# the luckiest of many. With tails this heavy, intervals hold the truth as often as they say
-# (`bench/coverage.py`, `bench/tables.py`).
+# Degrees of freedom. The posterior treats all hyperparameters except the noise level as known, and
+# the reported point is the luckiest of many. With tails this heavy, intervals contain the true
+# value as often as they claim (`bench/coverage.py`, `bench/tables.py`).
 DOF = 4
-# Joint deviations below this share of the largest are rounding errors, in variance.
+# Variances of joint deviations below this share of the largest are rounding errors.
 SINGULAR = 1e-12
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 def plausible(model: MeanNoiseModel) -> list[tuple[MeanNoiseModel, int]]:
-    """The models that the data leave open, each with the number of draws it deserves."""
+    """Return the models that the data allow, each with its number of draws."""
     found = [(one.model, round(one.share * DRAWS)) for one in alternatives(model)]
     return [(one, n) for one, n in found if n > 0]
 
 
 def check_level(level: float) -> None:
-    """Refuse what is not the probability of an interval."""
+    """Raise an error for a level that is not the probability of an interval."""
     if not (is_number(level) and 0.0 < level <= 0.99):
-        raise SettingsError(
-            f"level must be a probability of at most 0.99, such as 0.9, got {level!r}."
-        )
+        raise SettingsError(f"level must be above 0 and at most 0.99, such as 0.9, got {level!r}.")
 
 
 # -- each point by itself ------------------------------------------------------------------------
@@ -59,7 +57,7 @@ def check_level(level: float) -> None:
 class Marginals:
     """Lower end, centre and upper end at some points, each ``(m, 3)``, in user units.
 
-    The sense is that of maximisation. An interval always holds its centre.
+    They are in the sense of maximisation. An interval always contains its centre.
 
     Attributes:
         mean: The mean of the objective.
@@ -73,9 +71,9 @@ class Marginals:
 
 
 def marginals(model: MeanNoiseModel, risk: RiskMeasure, X: Array, level: float) -> Marginals:
-    """Credible intervals at ``X (m, d)``, with equal tails: each holds the truth with ``level``.
+    """Return credible intervals with equal tails and probability ``level`` at ``X (m, d)``.
 
-    They do not depend on which other points are asked about.
+    The interval at a point does not depend on the other points.
     """
     pieces = np.array_split(X, max(1, -(-len(X) // CHUNK)))
     found = [_marginals(model, risk, some, level) for some in pieces]
@@ -94,12 +92,12 @@ def _marginals(model: MeanNoiseModel, risk: RiskMeasure, X: Array, level: float)
 
 
 def centre(model: MeanNoiseModel, X: Array) -> tuple[Array, Array]:
-    """The mean and the noise variance in the middle of what is believed, each ``(m,)``."""
+    """Return the mean and the noise variance at the centre of the posterior, each ``(m,)``."""
     return _in_user_units(model, model.mean.predict_mean(X), model.noise.centre(X))
 
 
 def _alone(model: MeanNoiseModel, X: Array, n: int) -> tuple[Array, Array]:
-    """Draws of mean and noise variance at each point by itself, ``(n, m)``."""
+    """Return draws of mean and noise variance at each point separately, ``(n, m)``."""
     z = _standard_draws(n)
     mu, sigma = model.mean.predict(X)
     g, spread = model.noise.latent(X)
@@ -107,7 +105,7 @@ def _alone(model: MeanNoiseModel, X: Array, n: int) -> tuple[Array, Array]:
 
 
 def _in_user_units(model: MeanNoiseModel, f: Array, g: Array) -> tuple[Array, Array]:
-    """Mean and noise variance of f and g, the variance at least the smallest there is."""
+    """Return the mean and noise variance of f and g, with the variance clipped to its bounds."""
     v = np.clip(model.noise.link(g), model.min_noise_var, model.max_noise_var)
     return model.units.to_outcome(f), model.units.var_to_user(v)
 
@@ -122,7 +120,7 @@ def _with_ends(middle: Array, drawn: Array, level: float) -> Array:
 def central_interval(drawn: Array, level: float) -> Array:
     """Return the ends between which draws ``(n, ...)`` lie with probability ``level``."""
     tail = 0.5 * (1.0 - level)
-    # By Hazen's rule quantiles of the standard draws of one model are exactly those they stand for.
+    # With Hazen's rule, quantiles of the standard draws of one model are exact.
     return np.quantile(drawn, [tail, 1.0 - tail], axis=0, method="hazen")
 
 
@@ -132,7 +130,7 @@ def central_interval(drawn: Array, level: float) -> Array:
 def risk_draws(
     model: MeanNoiseModel, risk: RiskMeasure, X: Array, rng: np.random.Generator
 ) -> Array:
-    """Joint posterior draws of the risk value ``(n, m)`` at ``X (m, d)``, in user units."""
+    """Return joint posterior draws of the risk value ``(n, m)`` at ``X (m, d)``, in user units."""
     drawn = []
     for one, n in plausible(model):
         stretch = _stretches(n)
@@ -148,16 +146,19 @@ def risk_draws(
 def draws(
     gp: GP, X: Array, rng: np.random.Generator, n: int, stretch: Array | float = 1.0
 ) -> Array:
-    """Joint posterior draws ``(n, m)`` at ``X (m, d)``, deviations multiplied by ``stretch``."""
+    """Return joint posterior draws ``(n, m)`` at ``X (m, d)``.
+
+    Their deviations from the mean are multiplied by ``stretch``.
+    """
     root = _root(gp.covariance(X))
     deviations = rng.standard_normal((n, root.shape[1])) @ root.T
     return np.asarray(gp.predict_mean(X) + stretch * deviations)
 
 
 def _root(covariance: Array) -> Array:
-    """A matrix ``(m, rank)`` whose product with its transpose is the covariance ``(m, m)``.
+    """Return a matrix ``(m, rank)`` whose product with its transpose is the covariance ``(m, m)``.
 
-    With pivots, as posterior covariances of close points are singular up to rounding.
+    It uses pivots, because posterior covariances of close points are numerically singular.
     """
     largest = max(float(covariance.diagonal().max()), 0.0)
     factor, pivots, rank, _ = dpstrf(covariance, tol=SINGULAR * largest, lower=1)
@@ -175,12 +176,12 @@ def _standard_draws(n: int) -> Array:
 
 
 def _stretches(n: int) -> Array:
-    """Factors of the joint deviations of mean and noise, ``(n, 2)``."""
+    """Return factors for the joint deviations of mean and noise, ``(n, 2)``."""
     return np.asarray(np.sqrt(0.5 * DOF / gammaincinv(0.5 * DOF, _lattice(n))))
 
 
 def _lattice(n: int) -> Array:
-    """Points ``(n, 2)`` that fill the unit square evenly, and each of its sides exactly."""
+    """Return points ``(n, 2)`` that fill the unit square evenly and each of its sides exactly."""
     step = round(GOLDEN * n) or 1
     while math.gcd(step, n) > 1:
         step += 1

@@ -1,7 +1,7 @@
-"""What to tell the user: intervals at a setting, the recommended one, and what may be better.
+"""What to tell the user: intervals at a setting, the recommended setting, and possible rivals.
 
-Records here are in the user's units; `negated` turns a record of a maximised quantity into that
-of the minimised one.
+Records here are in the user's units. `negated` turns a record of the maximised quantity into one
+of the minimised quantity.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ class Interval(NamedTuple):
     upper: float
 
     def negated(self) -> Interval:
-        """The interval of the negated quantity."""
+        """Return the interval of the negated quantity."""
         return Interval(-self.upper, -self.lower)
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What is believed of one setting, in user units.
+    """The mean, noise and risk predicted at one setting, in user units.
 
-    Each interval is a credible interval: it holds the truth with probability ``level``. At one
-    setting it is the same wherever it is shown.
+    Each interval is a credible interval: it contains the true value with probability ``level``. The
+    interval at a setting is the same wherever it is shown.
 
     Attributes:
         params: The setting.
         mean: Posterior mean of the objective.
-        mean_interval: Its interval.
+        mean_interval: Interval of the mean.
         noise_std: Standard deviation of a single evaluation.
-        noise_std_interval: Its interval.
-        risk: The risk measure at the centres.
-        risk_interval: Its interval.
-        level: The probability of each interval.
+        noise_std_interval: Interval of the noise standard deviation.
+        risk: Risk measure of the mean and the central noise estimate.
+        risk_interval: Interval of the risk measure.
+        level: Probability of each interval.
         pessimistic: The value that the strategy reports by: the risk measure at the pessimistic
             bounds of mean and noise, or the lower bound of the mean for one that ignores the noise.
     """
@@ -66,7 +66,7 @@ class Prediction:
     pessimistic: float
 
     def negated(self) -> Self:
-        """The record of the negated objective."""
+        """Return the record of the negated objective."""
         return replace(
             self,
             mean=-self.mean,
@@ -98,9 +98,9 @@ class RunnerUp:
 
     Attributes:
         params: The setting.
-        risk: The risk measure at the centres.
-        score: What the rule goes by: never better than that of the recommended setting.
-        gain: By how much it may be better.
+        risk: Risk measure of the mean and the central noise estimate.
+        score: The value that the rule compares; never better than the recommended setting's.
+        gain: By how much the setting may be better.
     """
 
     params: dict[str, Any]
@@ -109,7 +109,7 @@ class RunnerUp:
     gain: Gain
 
     def negated(self) -> RunnerUp:
-        """The record of the negated objective."""
+        """Return the record of the negated objective."""
         return replace(self, risk=-self.risk, score=-self.score)
 
     def __str__(self) -> str:
@@ -122,20 +122,19 @@ class RunnerUp:
 
 @dataclass(frozen=True)
 class Recommendation(Prediction):
-    """The reported setting.
+    """The recommended setting.
 
     Attributes:
-        rule: By which it was chosen.
-        score: What the rule goes by; for the default rule, ``pessimistic``.
-        n_evaluations: Values told at this setting.
-        sample_mean: Their mean.
-        sample_std: Their standard deviation; None for a single value.
-        gain: What another setting might still gain, out of the whole space.
-        runner_ups: Evaluated settings that could still be better, in the order of their scores,
-            three at most.
-        p_best: The probability that no other setting of the list is better; None where the space
-            is not a list, nor finite and small.
-        confirm: How many more measurements of the setting are advised before someone relies on it.
+        rule: The rule that chose the setting.
+        score: The value that the rule compares; for the default rule it is ``pessimistic``.
+        n_evaluations: Number of values told at this setting.
+        sample_mean: Mean of these values.
+        sample_std: Standard deviation of these values; None for a single value.
+        gain: What another setting of the whole space might still gain.
+        runner_ups: Evaluated settings that could still be better, best score first, at most three.
+        p_best: Probability that no other setting of the list is better; None unless the space is a
+            list, or finite and small.
+        confirm: How many more measurements of the setting are advised before relying on it.
     """
 
     rule: Rule
@@ -149,7 +148,7 @@ class Recommendation(Prediction):
     confirm: int
 
     def negated(self) -> Self:
-        """The record of the negated objective."""
+        """Return the record of the negated objective."""
         return replace(
             super().negated(),
             score=-self.score,
@@ -159,7 +158,7 @@ class Recommendation(Prediction):
 
     @property
     def advice(self) -> str:
-        """What to do before relying on the setting; empty if nothing."""
+        """Advice on what to do before relying on the setting; empty if there is none."""
         if self.confirm == 0:
             return ""
         times = "once more" if self.confirm == 1 else f"{self.confirm} more times"
@@ -173,7 +172,7 @@ class Recommendation(Prediction):
             lines = [super().__str__(), f"score      {self.score:>12.5g}   {named}"]
         lines.append(f"measured   {self.n_evaluations:>12d}   {times}")
         if self.p_best is not None:
-            lines.append(f"P(best)    {self.p_best:>12.2g}   of the settings of the list")
+            lines.append(f"P(best)    {self.p_best:>12.2g}   among the listed settings")
         lines += [str(self.gain), *filter(None, [self.advice])]
         return "\n".join([*lines, *(f"runner-up  {other}" for other in self.runner_ups)])
 
@@ -181,14 +180,14 @@ class Recommendation(Prediction):
 def predict(
     bound: RiskBound, risk: RiskMeasure, X: Array, params: list[dict[str, Any]], level: float
 ) -> list[Prediction]:
-    """What is believed at ``X (m, d)``, in the sense of maximisation.
+    """Return the predictions at ``X (m, d)``, in the sense of maximisation.
 
     Args:
         bound: The strategy's lower bound, with the model.
         risk: The risk measure, in user units.
         X: The settings.
-        params: The same in user units.
-        level: The probability of each interval.
+        params: The same settings in user units.
+        level: Probability of each interval.
     """
     found = marginals(bound.model, risk, X, level)
     worst = pessimistic_values(bound, X)[2]
@@ -209,12 +208,12 @@ def predict(
 
 
 def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL) -> Recommendation:
-    """Return the point that a rule reports, and what is known of it, in the sense of maximisation.
+    """Return the point that a rule reports, in the sense of maximisation.
 
     Args:
         known: What the run knows.
         rule: As for `choose`.
-        level: The probability of each interval, and of the bound on the gain.
+        level: Probability of each interval and of the bound on the gain.
     """
     observations, space = known.observations, known.space
     X, score = observations.X, scores(rule, known)
@@ -240,7 +239,7 @@ def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL)
 def _runner_ups(
     known: Snapshot, score: Array, i: int, found: Prospects, level: float
 ) -> tuple[RunnerUp, ...]:
-    """Return the evaluated points that could still be better than point ``i``, by their scores."""
+    """Return evaluated points that could still be better than point ``i``, best score first."""
     X = known.observations.X
     over = found.over(X[i])
     column = {x.tobytes(): k for k, x in enumerate(found.X)}
@@ -268,7 +267,7 @@ def _to_confirm(known: Snapshot, i: int, noise_std: float) -> int:
 
 
 def _interval(found: Array) -> Interval:
-    """The ends of a lower end, a centre and an upper end, ``(3,)``."""
+    """Return the interval of a lower end, a centre and an upper end, ``(3,)``."""
     return Interval(float(found[0]), float(found[2]))
 
 
@@ -277,7 +276,7 @@ def _params(params: dict[str, Any]) -> str:
 
 
 def with_digits(value: float, interval: Interval) -> str:
-    """Return a number in five digits, or in as many more as show where in its interval it lies.
+    """Return a number with five digits, or more if needed to place it within its interval.
 
     >>> with_digits(1.0, Interval(0.9, 1.1)), with_digits(1e6 + 1.0, Interval(1e6, 1e6 + 2.0))
     ('1', '1000001')
@@ -288,5 +287,5 @@ def with_digits(value: float, interval: Interval) -> str:
 
 
 def short(value: object) -> str:
-    """A value in few digits."""
+    """Return a value with at most six digits."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""Which evaluated point to report: what each rule goes by, and what it chooses."""
+"""Which evaluated point to report: the value that each rule compares, and its choice."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from rahbo.risk import RiskMeasure
 from rahbo.trials import Observations
 
 Rule = Literal["pessimistic", "own_round", "best_observed", "empirical"]
-# What each rule makes best.
+# The value that each rule compares.
 SCORES: dict[Rule, str] = {
     "pessimistic": "pessimistic value",
     "own_round": "pessimistic value when it was proposed",
     "best_observed": "sample mean",
     "empirical": "risk value of its own measurements",
 }
-# Points of the best scores that are looked at in any case.
+# The number of points with the best scores that are always considered.
 SCORED = 40
 
 
 def check_rule(rule: Rule, risk: RiskMeasure | None) -> None:
-    """Refuse an unknown rule, and another risk measure where the rule does not ask for one."""
+    """Raise an error for an unknown rule, or for a risk measure that the rule does not use."""
     if rule not in get_args(Rule):
         raise SettingsError(f"rule must be one of {', '.join(get_args(Rule))}, got {rule!r}.")
     if risk is not None and not isinstance(risk, RiskMeasure):
@@ -34,8 +34,7 @@ def check_rule(rule: Rule, risk: RiskMeasure | None) -> None:
         )
     if risk is not None and rule in ("own_round", "best_observed"):
         raise SettingsError(
-            f"rule={rule!r} does not depend on a risk measure given afterwards. "
-            "Leave risk= out, or use rule='pessimistic'."
+            f"rule={rule!r} does not use risk=. Leave risk= out, or use rule='pessimistic'."
         )
 
 
@@ -53,7 +52,7 @@ def choose(rule: Rule, known: Snapshot) -> int:
 
 
 def scores(rule: Rule, known: Snapshot) -> Array:
-    """Return what a rule goes by at each point, ``(n,)``; NaN where it may not choose the point."""
+    """Return the value that a rule compares at each point, ``(n,)``; NaN if it may not choose."""
     of_rule: dict[Rule, Array] = {
         "pessimistic": known.pessimistic,
         "own_round": known.own_bound,
@@ -83,7 +82,7 @@ def choices(known: Snapshot) -> dict[Rule, int]:
 
 
 def best_scored(score: Array) -> Index:
-    """Return the rows of the best scores, the best first: `SCORED` at most, none that is NaN."""
+    """Return the rows of the best scores, the best first, at most `SCORED` and without NaN."""
     some = min(SCORED, int(np.sum(~np.isnan(score))))
     return np.argsort(-score, kind="stable")[:some]
 
@@ -91,7 +90,8 @@ def best_scored(score: Array) -> Index:
 def _empirical(observations: Observations, risk: RiskMeasure) -> Array:
     """Return the risk measure of sample mean and sample variance, ``(n,)``.
 
-    A single value says nothing of its variance: such points count only among themselves.
+    A single value says nothing about its variance, so points with one value are compared only if
+    there are no others.
     """
     s2 = observations.sample_var
     single = np.isnan(s2)

@@ -1,4 +1,4 @@
-"""What a run knows at one moment, as far as a report needs it."""
+"""What a run knows at one moment, for reports."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Snapshot:
         model: MeanNoiseModel,
         risk: RiskMeasure | None = None,
     ) -> Snapshot:
-        """Return what is known of these trials.
+        """Return what is known from these trials.
 
         Args:
             settings: The settings of the run.
-            trials: Its trials so far.
-            model: What is believed given their values.
-            risk: Another risk measure than the run's. It is applied at the bounds of mean and
-                noise by which the strategy reports.
+            trials: The trials so far.
+            model: The model given their values.
+            risk: A risk measure to use instead of the run's. The strategy's bounds on mean and
+                noise stay the same.
         """
         bound = settings.strategy.report_bound(model, settings.risk)
         if risk is not None:
@@ -68,7 +68,7 @@ class Snapshot:
 
     @cached_property
     def space(self) -> Space:
-        """The space, in which a point that was told decodes to the params it was told with."""
+        """The space. A point that was told decodes to the parameters it was told with."""
         return self.settings.space.with_told(params_by_point(self.trials))
 
     @cached_property
@@ -83,12 +83,12 @@ class Snapshot:
 
     @cached_property
     def own_bound(self) -> Array:
-        """The strategy's bound when a point was chosen, ``(n,)``; NaN where it chose none."""
+        """The strategy's bound when it chose a point, ``(n,)``; NaN if it did not choose it."""
         return own_bounds(self.trials, self.observations)
 
     @cached_property
     def worst(self) -> tuple[Array, Array, Array]:
-        """Mean and noise variance that the strategy reports by, and its value, each ``(n,)``."""
+        """The mean, noise variance and value that the strategy reports by, each ``(n,)``."""
         return pessimistic_values(self.bound, self.observations.X)
 
     @property

@@ -1,4 +1,4 @@
-"""Does the noise variance depend on the inputs? A permutation test that fits no noise model.
+"""Does the noise variance depend on the inputs? A permutation test that needs no noise model.
 
 Notation, per point ``(n,)``:
 
@@ -8,11 +8,12 @@ Notation, per point ``(n,)``:
     h   an input, or its square less what is linear in it
 
 Both q have expectation 1 where the noise is even, whatever its shape and the number of repeats.
-Squares tell more of two-valued noise, differences more of heavy-tailed noise. Each direction has
+Squares tell more about two-valued noise, differences more about heavy-tailed noise. Each direction
+has
     f = a (h - mean of h),  z = sum(f u) / std of that sum
-and the evidence of an input, as an average of Bayes factors for z ~ N(0, 10) would have it, is
+and the evidence of an input, motivated by an average of Bayes factors for z ~ N(0, 10), is
     e = log sum(w exp(0.45 z^2)),  w = 1 for the linear terms and 1/2 for the squares.
-It is compared with the same after permutations of u.
+It is compared with the evidence after permutations of u.
 """
 
 from __future__ import annotations
@@ -34,22 +35,22 @@ from rahbo.trials import Observations
 Answer = Literal["yes", "no", "cannot tell"]
 Source = Literal["repeats", "residuals", "nothing"]
 
-# The p-value that counts as uneven. A mean that the GP does not follow makes residuals uneven too:
-# at 0.05 in about 1 of 10 tables, and more often where they hold so little noise that only a large
-# variance ratio would be seen.
+# The largest p-value that counts as uneven. A mean that the GP does not follow makes residuals
+# uneven too: at 0.05 in about 1 of 10 tables, and more often if they hold so little noise that
+# only a large variance ratio would be found.
 LEVELS = {"repeats": 0.05, "residuals": 0.01}
 LARGEST_RESIDUAL_RATIO = 64.0
-# A larger one that would be seen is not worth telling: no noise varies so much.
+# A larger detectable ratio is not reported, because no noise varies that much.
 LARGEST_TOLD_RATIO = 1000.0
-# Where a larger variance ratio could go unseen, the silence of the test says nothing.
+# If a larger variance ratio could be missed, a test that finds nothing says nothing.
 LARGEST_UNSEEN_RATIO = 16.0
 PERMUTATIONS = 999
-# Fewer points have too few permutations.
+# Fewer points would have too few permutations.
 MIN_POINTS = 6
 # The factor of z^2, and the weight of a square beside a linear term.
 HALF_SHARE, SQUARE_WEIGHT = 0.45, 0.5
-# Share of sum(f^2 u^2) in the variance of sum(f u), the rest being sum(f^2) sum(u^2) / (n - 1):
-# with more of it steps are found more often, noise that grows towards both ends less often.
+# Share of sum(f^2 u^2) in the variance of sum(f u); the rest is sum(f^2) sum(u^2) / (n - 1). A
+# larger share finds steps more often, and noise that grows towards both ends less often.
 STUDENTISED = 0.25
 # A trend found in 8 of 10 data sets is this much steeper than the theory of small trends says.
 STEEPER = 1.1
@@ -61,15 +62,15 @@ class Unevenness:
 
     Attributes:
         answer: ``"yes"`` if the p-value is at most 0.05, or 0.01 from residuals; ``"no"`` if a
-            ratio of 16 would mostly have been seen; else ``"cannot tell"``.
-        p_value: Of even noise; None without a test.
-        variance_ratio: Effect size by the noise model: its 90th percentile of the noise variance
-            over its 10th, among the evaluated points.
-        noise_std_range: The roots of these percentiles.
-        detectable_ratio: The variance ratio between the ends of an input that such a table shows
-            in about 8 of 10 cases.
-        source: What the test rests on.
-        n_points: How many points it uses.
+            ratio of 16 would usually have been found; else ``"cannot tell"``.
+        p_value: p-value of the hypothesis that the noise is even; None without a test.
+        variance_ratio: Effect size according to the noise model: the 90th percentile of the noise
+            variance at the evaluated points, divided by the 10th.
+        noise_std_range: Square roots of the 10th and 90th percentiles.
+        detectable_ratio: Variance ratio between the ends of an input that such a table reveals in
+            about 8 of 10 cases.
+        source: What the test uses: repeats, residuals or nothing.
+        n_points: Number of points in the test.
     """
 
     answer: Answer
@@ -84,34 +85,34 @@ class Unevenness:
     def verdict(self) -> str:
         """The answer in words."""
         if self.p_value is None:
-            return "Cannot tell: too few points, or no noise at all."
+            return "Cannot tell: there are too few points, or there is no noise at all."
         tested = f"p = {self.p_value:.3f} from the {self.source} of {self.n_points} points"
         low, high = self.noise_std_range
         if self.answer == "yes":
             mean = (
-                " Without repeats, a mean that is rougher in places looks the same."
+                " Without repeats, a mean that is rougher in some places looks the same."
                 if self.source == "residuals"
                 else ""
             )
             return (
-                f"Yes ({tested}). By the model the noise std goes from {low:.3g} to {high:.3g} "
-                f"among the points (10th to 90th percentile), a variance ratio of "
+                f"Yes ({tested}). According to the model, the noise std ranges from {low:.3g} to "
+                f"{high:.3g} over the points (10th to 90th percentile), a variance ratio of "
                 f"{self.variance_ratio:.3g}.{mean}"
             )
-        seen = f"ratio that would mostly be seen: {self.detectable_ratio:.2g}"
+        seen = f"a variance ratio of {self.detectable_ratio:.2g} would usually be found"
         if self.detectable_ratio > LARGEST_TOLD_RATIO:
-            seen = f"ratios below {LARGEST_TOLD_RATIO:g} would mostly go unseen"
+            seen = f"a variance ratio below {LARGEST_TOLD_RATIO:g} would usually be missed"
         if self.answer == "no":
-            return f"No sign of it ({tested}; variance {seen}). Noise std about {high:.3g}."
-        return f"Cannot tell yet ({tested}; variance {seen}). Repeat more points."
+            return f"No sign of it ({tested}; {seen}). The noise std is about {high:.3g}."
+        return f"Cannot tell yet ({tested}; {seen}). Repeat more points."
 
 
 @dataclass(frozen=True, eq=False)
 class Scatter:
-    """What each point tells of its own noise, relative to the others.
+    """What each point tells about its own noise, relative to the others.
 
     Attributes:
-        X: ``(n, d)``.
+        X: The points, ``(n, d)``.
         squares: u of the sample variances, ``(n,)``.
         differences: u of the mean differences, ``(n,)``.
         weight: a, ``(n,)``.
@@ -125,13 +126,13 @@ class Scatter:
 
 @dataclass(frozen=True, eq=False)
 class UnevenTest:
-    """What the test says.
+    """The result of the test.
 
     Attributes:
-        p_value: Of even noise.
-        input_p_values: The same input by input, corrected for their number.
-        detectable_ratio: The variance ratio between the ends of an input, linear in its log
-            between them, that would be found in about 8 of 10 data sets like this.
+        p_value: p-value of the hypothesis that the noise is even.
+        input_p_values: The p-value for each input, corrected for their number.
+        detectable_ratio: Variance ratio between the ends of an input that would be found in about
+            8 of 10 data sets like this, if the log variance is linear in between.
     """
 
     p_value: float
@@ -142,9 +143,9 @@ class UnevenTest:
 def unevenness(
     observations: Observations, model: MeanNoiseModel, inputs: Sequence[Index]
 ) -> tuple[Unevenness, tuple[float | None, ...]]:
-    """The record, and the p-value of each input, given by its columns of X.
+    """Return the record, and the p-value of each input, given by its columns of X.
 
-    The repeats are tested; the residuals where the repeats show little and these show more.
+    The repeats are tested. If they show little and the residuals show more, those are used.
     """
     v = np.maximum(model.noise.variance(observations.X), model.min_noise_var)
     low, high = np.quantile(v, [0.1, 0.9])
@@ -166,7 +167,7 @@ def unevenness(
 def _tested(
     record: Unevenness, source: Source, scatter: Scatter, inputs: Sequence[Index]
 ) -> tuple[Unevenness, tuple[float, ...]]:
-    """The record with the outcome of the test."""
+    """Return the record with the result of the test, and the p-value of each input."""
     test = uneven_test(scatter, inputs, LEVELS[source])
     seen = test.detectable_ratio
     answer: Answer = "no" if seen <= LARGEST_UNSEEN_RATIO else "cannot tell"
@@ -184,7 +185,7 @@ def _tested(
 
 
 def repeat_scatter(observations: Observations) -> Scatter | None:
-    """From the repeats; None if too few points have any, or all of them agree."""
+    """Return the scatter of the repeats; None if too few points have any, or all of them agree."""
     use = observations.count > 1
     s2, k = observations.sample_var[use], observations.count[use].astype(float)
     if len(s2) < MIN_POINTS or not np.any(s2 > 0.0):
@@ -198,12 +199,13 @@ def repeat_scatter(observations: Observations) -> Scatter | None:
 
 
 def mean_difference(observations: Observations) -> Array:
-    """Gini's mean difference, the mean of |y - y'| over pairs of repeats, ``(n,)``; NaN for one.
+    """Return Gini's mean difference at each point, ``(n,)``; NaN for a single value.
 
-    With y_1 <= ... <= y_k it is 2 / (k (k - 1)) sum((2 i - k - 1) y_i).
+    It is the mean of |y - y'| over pairs of repeats. With y_1 <= ... <= y_k it is
+    2 / (k (k - 1)) sum((2 i - k - 1) y_i).
     """
     point, k = observations.point, observations.count
-    # Less the mean of the point, which changes nothing but rounding.
+    # Subtracting the mean of the point affects only rounding.
     y = observations.values - observations.mean[point]
     order = np.lexsort((y, point))
     start = np.cumsum(k) - k
@@ -213,19 +215,19 @@ def mean_difference(observations: Observations) -> Array:
 
 
 def _difference_var(k: Array | float) -> Array:
-    """Variance of the mean difference of k Gaussian repeats, over its squared expectation."""
+    """Return the variance of the mean difference of k Gaussian repeats over its squared mean."""
     root = 2.0 * math.sqrt(3.0) * (k - 2.0) - 2.0 * (2.0 * k - 3.0)
     return np.asarray((math.pi * (k + 1.0) / 3.0 + root) / (k * (k - 1.0)))
 
 
 def _standardised(size: Array, relative_var: Array) -> Array:
-    """(q - 1) / std with q = size over its mean, each weighted by its precision."""
+    """Return (q - 1) / std, where q is the size over its precision-weighted mean."""
     typical = float(np.average(size, weights=1.0 / relative_var))
     return np.asarray((size / (typical or 1.0) - 1.0) / np.sqrt(relative_var))
 
 
 def _scaled(u: Array, k: Array) -> Array:
-    """The scores with like variances for all k, which only Gaussian outcomes have by themselves.
+    """Return the scores scaled to similar variances for all k; only Gaussian outcomes need none.
 
     Var[u] is taken to be linear in 1 / k.
     """
@@ -236,10 +238,11 @@ def _scaled(u: Array, k: Array) -> Array:
 
 
 def residual_scatter(observations: Observations, model: MeanNoiseModel) -> Scatter | None:
-    """From leave-one-out residuals r of the mean GP under one noise level; None if too few.
+    """Return the scatter of leave-one-out residuals r of the mean GP; None if they are too few.
 
-    With t the variance of r, of which noise has the share w, r^2 / t stands for a sample variance
-    of two repeats and |r| / sqrt(t) for their difference; a = w / sqrt(2).
+    The GP has one noise level. With t the variance of r, and w the share of noise in it, r^2 / t
+    stands for a sample variance of two repeats and |r| / sqrt(t) for their difference;
+    a = w / sqrt(2).
     """
     if observations.n < MIN_POINTS:
         return None
@@ -261,7 +264,7 @@ def residual_scatter(observations: Observations, model: MeanNoiseModel) -> Scatt
 
 
 def _one_level(model: MeanNoiseModel, y: Array, count: Index) -> float:
-    """The noise variance, the same everywhere, under which the outputs are most likely.
+    """Return the constant noise variance under which the outputs are most likely.
 
     A = C^-1/2 (C^1/2 K C^1/2 + lam v I) C^-1/2 with C the counts, so that one eigenvalue
     decomposition serves every v.
@@ -280,7 +283,7 @@ def _one_level(model: MeanNoiseModel, y: Array, count: Index) -> float:
 def uneven_test(scatter: Scatter, inputs: Sequence[Index], level: float = 0.05) -> UnevenTest:
     """Test even noise against a dependence on the inputs, each given by its columns of X.
 
-    The level is that of the detectable ratio.
+    The level is used for the detectable ratio.
     """
     n, d = scatter.X.shape
     f = _directions(scatter.X, scatter.weight)
@@ -305,29 +308,29 @@ def uneven_test(scatter: Scatter, inputs: Sequence[Index], level: float = 0.05) 
 
 
 def _directions(X: Array, a: Array) -> Array:
-    """The f of the inputs, then of their squares, ``(n, 2 d)``; zero where nothing is new."""
+    """Return f of the inputs, then of their squares, ``(n, 2 d)``; zero for redundant squares."""
     linear, square = (_weighted(H, a) for H in (X, (X - 0.5) ** 2))
     size = np.sum(linear**2, axis=0)
     along = np.sum(linear * square, axis=0) / np.where(size > 0.0, size, np.inf)
     left = square - along * linear
-    # An input with two values has nothing but its linear term.
+    # An input with two values has only a linear term.
     new = np.sum(left**2, axis=0) > 1e-10 * np.sum(square**2, axis=0)
     return np.hstack([linear, np.where(new, left, 0.0)])
 
 
 def _weighted(H: Array, a: Array) -> Array:
-    """The product of a and h less its mean under the weights a^2, less its own plain mean."""
+    """Return a (h - mean of h under the weights a^2), minus its own plain mean."""
     f = a[:, None] * (H - np.average(H, axis=0, weights=a**2))
     return np.asarray(f - np.mean(f, axis=0))
 
 
 def _share_above(evidence: Array) -> float:
-    """The share of permutations, the data as they are included, with at least their evidence."""
+    """Return the share of permutations with at least the data's evidence, the data included."""
     return float(np.mean(evidence >= evidence[0] - 1e-9 * abs(evidence[0])))
 
 
 def _detectable(f: Array, u: Array, level: float) -> float:
-    """The ratio exp(slope) at which z passes its threshold in 8 of 10 data sets.
+    """Return the ratio exp(slope) at which z passes its threshold in 8 of 10 data sets.
 
     For a small slope along an input, z has mean slope * sqrt(sum(f^2) / Var[u]) and variance 1.
     """

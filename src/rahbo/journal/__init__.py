@@ -1,4 +1,4 @@
-"""The run on disk: events written as they happen, and read back."""
+"""The journal of a run: events written to disk as they happen, and read back."""
 
 from rahbo.journal.codec import PARAMETERS, Code, describe, encode_settings, show
 from rahbo.journal.events import apply, foreign, opened

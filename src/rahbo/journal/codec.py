@@ -1,8 +1,8 @@
-"""Settings as JSON and back, without pickle and without running what a file names.
+"""Settings to JSON and back, without pickle and without running code that a file names.
 
-Classes of the package are written by name and fields, and made again by a table of those names.
-What the user wrote, a risk measure or a constraint, is written as a description: enough to
-recognise it, not to make it.
+Classes of the package are written by name and fields, and rebuilt from a table of those names.
+The user's own code, such as a risk measure or a constraint, is written as a description, which is
+enough to recognise it but not to rebuild it.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ SCALARS: dict[str, type[np.generic]] = {
 
 @dataclass(frozen=True)
 class Code:
-    """Stands for a setting that is code, of which a journal holds a description only.
+    """Stands for a setting that is code. A journal holds only its description.
 
     Attributes:
-        name: Of the setting.
-        description: Of what it was.
+        name: The name of the setting.
+        description: A description of its value.
     """
 
     name: str
@@ -71,22 +71,22 @@ class Code:
         return f"{self.description} (code, which a journal does not hold: pass {self.name}= again)"
 
     def __call__(self, *args: object, **keywords: object) -> NoReturn:
-        """Refuse, where the code itself is needed."""
+        """Raise an error, because the code itself is needed."""
         raise JournalError(
-            f"The run was begun with {self.name}={self.description}, whose code a journal does "
+            f"The run was started with {self.name}={self.description}, whose code a journal does "
             f"not hold. Pass {self.name}= again."
         )
 
 
 class _IsCodeError(Exception):
-    """Raised within `decode` at what cannot be made from a file."""
+    """Raised within `decode` for code, which cannot be rebuilt from a file."""
 
 
 # -- settings ----------------------------------------------------------------------------------
 
 
 def encode_settings(settings: Settings) -> dict[str, Any]:
-    """The keywords of `Optimizer` that give these settings, as JSON."""
+    """Return the keywords of `Optimizer` that give these settings, as JSON."""
     space = settings.space
     given = {"space": space.spec, "valid": space.valid}
     given |= {name: value for name, value in _fields(settings).items() if name != "space"}
@@ -94,7 +94,7 @@ def encode_settings(settings: Settings) -> dict[str, Any]:
 
 
 def decode_settings(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords of `Optimizer`; those that are code are stood for by a `Code`."""
+    """Return the keywords of `Optimizer`, with a `Code` in place of each setting that is code."""
     settings: dict[str, Any] = {}
     for name, value in data.items():
         try:
@@ -105,9 +105,9 @@ def decode_settings(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def differences(recorded: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
-    """Each setting that is not the same in both, with both values.
+    """Return a description of each setting that differs, with both values.
 
-    Recorded ones are compared as this version writes them.
+    Recorded settings are compared in the form in which this version writes them.
     """
     recorded = {
         name: recorded[name] if isinstance(value, Code) else _encode_setting(name, value)
@@ -122,7 +122,7 @@ def differences(recorded: Mapping[str, Any], given: Mapping[str, Any]) -> list[s
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two encoded values mean the same: 1 and 1.0 do, 1 and True do not."""
+    """Return whether two encoded values mean the same: 1 and 1.0 do, 1 and True do not."""
     a, b = _bare(a), _bare(b)
     if isinstance(a, dict) and isinstance(b, dict):
         return list(a) == list(b) and all(same(a[name], b[name]) for name in a)
@@ -132,7 +132,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def show(data: Any) -> str:
-    """An encoded value as a user would write it."""
+    """Return an encoded value as a user would write it."""
     data = _bare(data)
     if isinstance(data, list):
         return f"[{', '.join(map(show, data))}]"
@@ -158,7 +158,7 @@ def _bare(data: Any) -> Any:
 
 
 def _distinct(data: Any, other: Any) -> str:
-    """One of two different values, with the row that tells lists of as many rows apart."""
+    """Return one of two different values, naming a row that differs if both are listed alike."""
     if show(data) != show(other) or not isinstance(data, dict) or "rows" not in data:
         return show(data)
     if data["names"] != other["names"]:
@@ -180,8 +180,8 @@ def _encode_space(spec: Mapping[str, Any] | Candidates) -> dict[str, Any]:
     for name, part in spec.items():
         if type(part) not in PARAMETERS:
             raise SpaceError(
-                f"A journal holds Float, Int, Categorical and Candidates, got {name}={part!r} of "
-                f"type {type(part).__name__}. Use one of these, or no journal."
+                f"A journal can hold Float, Int, Categorical and Candidates, got {name}={part!r} "
+                f"of type {type(part).__name__}. Use one of these, or no journal."
             )
         for choice in part.choices if isinstance(part, Categorical) else ():
             encode_scalar(choice, name)
@@ -199,20 +199,20 @@ def _decode_space(data: dict[str, Any]) -> Any:
 
 
 def encode_scalar(value: object, name: str) -> Any:
-    """The value of a parameter; types of numbers and of NumPy's scalars are kept."""
+    """Return the value of a parameter as JSON that keeps its type, NumPy scalars included."""
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
     if isinstance(value, np.generic) and SCALARS.get(kind.__name__) is kind:
         return {"numpy": kind.__name__, "value": value.item()}
     raise SpaceError(
-        f"A journal holds parameters that are str, bool, int, float or None, got {name}={value!r} "
-        f"of type {kind.__name__}. Use one of these."
+        f"A journal can hold parameters of type str, bool, int, float or None, got "
+        f"{name}={value!r} of type {kind.__name__}. Use one of these."
     )
 
 
 def encode(value: object) -> Any:
-    """A setting as JSON: known classes by name, all else that is no plain value described."""
+    """Return a setting as JSON: plain values, known classes by name, or else a description."""
     value = plain(value)
     kind = type(value)
     if isinstance(value, float) and kind is float and not math.isfinite(value):
@@ -234,7 +234,7 @@ def encode(value: object) -> Any:
 
 
 def decode(data: Any) -> Any:
-    """What `encode` or `encode_scalar` was given."""
+    """Return the value that `encode` or `encode_scalar` was given."""
     if isinstance(data, list):
         return [decode(item) for item in data]
     if not isinstance(data, dict):
@@ -255,7 +255,7 @@ def decode(data: Any) -> Any:
 
 
 def describe(value: object) -> str:
-    """What to recognise code by: its name, and the fields or arguments it was made with."""
+    """Return a description to recognise code by: its name, and its fields or arguments."""
     if isinstance(value, functools.partial):
         bound = [f"{name}={describe(v)}" for name, v in value.keywords.items()]
         return f"partial({', '.join([*map(describe, (value.func, *value.args)), *bound])})"
@@ -266,7 +266,7 @@ def describe(value: object) -> str:
         inner = ", ".join(f"{name}={describe(v)}" for name, v in _fields(value).items())
         return f"{type(value).__qualname__}({inner})"
     text = repr(value)
-    # The address of an object says nothing of it, and is another one each time.
+    # The address of an object differs each time and says nothing about it.
     return type(value).__qualname__ if " at 0x" in text else text
 
 

@@ -1,7 +1,7 @@
 """The trials of a run as events, and back: what was asked, told, failed or cancelled.
 
-An event is a change of one trial, as JSON. Reading trusts nothing: whatever an event holds, it is
-a change that could have been written or an error.
+An event is a change of one trial, as JSON. Reading trusts nothing: an event that could not have
+been written raises an error.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from rahbo.numerics import is_number
 from rahbo.space import Space
 from rahbo.trials import Source, Trial, checked_values
 
-# What a suggestion may ask for, so that no file can make its reader count for ever.
+# The most repeats that a suggestion may ask for, so that no file can keep its reader busy for ever.
 MOST_REPEATS = 1_000_000
-# A point of the cube may differ from that of its parameters by what another machine rounds.
+# How far a recorded point may be from that of its parameters, as machines round differently.
 ROUNDING = 1e-9
 
 
 def change_of(before: Trial | None, after: Trial) -> dict[str, Any] | None:
-    """What is new of a trial, as an event; None if nothing is."""
+    """Return what changed in a trial, as an event; None if nothing did."""
     if before is None:
         return {"event": "point" if after.source == "user" else "ask", **record_of(after)}
     values = {i: v for i, v in after.values.items() if repr(before.values.get(i)) != repr(v)}
@@ -39,11 +39,11 @@ def change_of(before: Trial | None, after: Trial) -> dict[str, Any] | None:
 
 
 def record_of(trial: Trial) -> dict[str, Any]:
-    """A whole trial."""
+    """Return a whole trial as JSON."""
     if trial.n_requested > MOST_REPEATS:
         raise SettingsError(
-            f"A suggestion in a journal may ask for {MOST_REPEATS} repeats, got "
-            f"{trial.n_requested}. Ask for fewer; more may be told."
+            f"A suggestion in a journal may ask for at most {MOST_REPEATS} repeats, got "
+            f"{trial.n_requested}. Ask for fewer; you may tell more."
         )
     record: dict[str, Any] = {
         "id": int(trial.id),
@@ -71,7 +71,7 @@ def _failures(failures: Mapping[int, str]) -> dict[int, str]:
 
 
 def trials_of(events: list[Any], space: Space, name: str) -> list[Trial]:
-    """The trials that a journal comes to."""
+    """Return the trials after all events of a journal."""
     found: list[dict[str, Any]] = []
     for number, event in enumerate(events, 1):
         try:
@@ -86,7 +86,7 @@ def trials_of(events: list[Any], space: Space, name: str) -> list[Trial]:
 
 
 def apply(event: dict[str, Any], found: list[dict[str, Any]], space: Space) -> None:
-    """Make one change."""
+    """Apply one event to the trials found so far."""
     kind = event["event"]
     if kind in ("ask", "point"):
         found.append(opened(event, len(found), space))
@@ -106,7 +106,7 @@ def apply(event: dict[str, Any], found: list[dict[str, Any]], space: Space) -> N
 
 
 def opened(record: dict[str, Any], number: int, space: Space) -> dict[str, Any]:
-    """The fields of a new trial."""
+    """Return the fields of a new trial."""
     if type(record["id"]) is not int or record["id"] != number:
         _refuse(f"id must be {number}, the next one, got {record['id']!r}")
     repeats, source, bound = record["repeats"], record["source"], decode(record["own_bound"])
@@ -145,7 +145,7 @@ def _take_failures(fields: dict[str, Any], failures: dict[str, Any]) -> None:
     for key, reason in failures.items():
         repeat = _repeat(key)
         if not isinstance(reason, str) or repeat in fields["values"]:
-            _refuse(f"repeat {repeat} must have a value or a reason of failure, got {reason!r}")
+            _refuse(f"repeat {repeat} must have a value or a failure reason, got {reason!r}")
         fields["failures"][repeat] = reason
 
 
@@ -161,9 +161,9 @@ def _refuse(problem: str) -> NoReturn:
 
 
 def foreign(name: str, number: int, error: Exception) -> JournalError:
-    """What to say of a line, whatever is wrong with it."""
+    """Return the error for a line, whatever is wrong with it."""
     what = str(error) if isinstance(error, RahboError) else repr(error)
     return JournalError(
-        f"{name}, line {number}, is not what rahbo writes: {what.rstrip('.')}. Restore the file "
-        "from a copy, or cut it before that line."
+        f"{name}, line {number}, was not written by rahbo: {what.rstrip('.')}. Restore the file "
+        "from a copy, or delete everything from that line on."
     )

@@ -1,7 +1,7 @@
-"""A file that one writer at a time appends to, and that survives its death.
+"""A file that one writer at a time appends to, and that survives a crash of the writer.
 
-The lock is one of the operating system, which lifts it when the process ends, however it ends. A
-fork would share it and keep it after its parent's death: so it closes the file at once.
+The operating system holds the lock and lifts it when the process ends, even in a crash. A fork
+would share the lock and keep it after its parent's death, so it closes the file at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FileName = str | os.PathLike[str]
 if sys.platform == "win32":
     import msvcrt
 
-    # Windows locks bytes, which others cannot read then: one that no journal will ever reach.
+    # Windows locks bytes, and others cannot read them. So lock one that no journal ever reaches.
     def lock(fd: int) -> None:
         """Take the lock of an open file, or raise."""
         os.lseek(fd, 1 << 60, os.SEEK_SET)
@@ -38,7 +38,7 @@ _held: set[int] = set()
 
 
 def full_name(path: FileName) -> str:
-    """The absolute name of a file."""
+    """Return the absolute name of a file."""
     try:
         return os.path.abspath(os.fsdecode(path))
     except TypeError:
@@ -46,10 +46,10 @@ def full_name(path: FileName) -> str:
 
 
 def contents(name: str, first_line: bool = False) -> bytes:
-    """All that a file holds."""
+    """Return all that a file holds, or its first line."""
     try:
         if not stat.S_ISREG(os.stat(name).st_mode):
-            raise JournalError(f"{name} is no regular file. Name one, or one to be made.")
+            raise JournalError(f"{name} is not a regular file. Name another file.")
         with open(name, "rb") as file:
             return file.readline() if first_line else file.read()
     except (OSError, ValueError) as error:
@@ -57,30 +57,29 @@ def contents(name: str, first_line: bool = False) -> bytes:
 
 
 def open_locked(name: str) -> int:
-    """A file, made if there is none, that no one else writes; to be let go by `release`."""
+    """Open a file for writing, and create it if needed. Nobody else may write until `release`."""
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
     try:
         fd = os.open(name, flags, 0o666)
     except (OSError, ValueError) as error:
         raise JournalError(
-            f"{name} cannot be written: {error}. Name a file in a folder that exists and may be "
-            "written."
+            f"{name} cannot be written: {error}. Name a file in a writable folder."
         ) from error
     _held.add(fd)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise JournalError(f"{name} is no regular file. Name one, or one to be made.")
+            raise JournalError(f"{name} is not a regular file. Name another file.")
         lock(fd)
     except _IN_USE as error:
         release(fd)
         raise JournalError(
-            f"{name} is being written by another process, or by another Optimizer of this one. "
-            "Wait until it ends, or close() that Optimizer; reading is free at any time."
+            f"{name} is being written by another process, or by another Optimizer in this one. "
+            "Wait until it ends, or close() that Optimizer. You can read the journal at any time."
         ) from error
     except OSError as error:
         release(fd)
         raise JournalError(
-            f"{name} cannot be locked: {error}. Put it on a file system that has locks."
+            f"{name} cannot be locked: {error}. Put it on a file system that supports locks."
         ) from error
     except BaseException:
         release(fd)
@@ -103,7 +102,7 @@ def append(fd: int, data: bytes) -> None:
 
 
 def flush_folder(name: str) -> None:
-    """Wait until the folder of a new file knows it, where folders can be waited for."""
+    """Flush the folder entry of a new file to disk, on systems that can flush folders."""
     with contextlib.suppress(OSError):
         fd = os.open(os.path.dirname(name), os.O_RDONLY)
         try:

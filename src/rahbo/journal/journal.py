@@ -1,9 +1,9 @@
-"""The run on disk: one JSON line an event, written and flushed before the caller goes on.
+"""The run on disk: one JSON line per event, written and flushed before the caller continues.
 
-The first line, ``run``, has the format, the version, the settings, and the trials a run began
-with. Then come ``ask`` (a suggestion), ``point`` (one told without being asked for), ``tell``,
-``failure`` and ``cancel``. A change of a trial is one line, and a line counts once its newline is
-there: so a change is on disk as a whole or not at all.
+The first line, ``run``, holds the format, the version, the settings, and the trials that the run
+began with. Then come ``ask`` (a suggestion), ``point`` (one told without being asked for),
+``tell``, ``failure`` and ``cancel``. A change of a trial is one line, and a line counts once its
+newline is written, so a change is recorded as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -35,60 +35,62 @@ from rahbo.trials import Trial
 __all__ = ["Journal", "read", "settings_to_resume"]
 
 FORMAT = 1
-# How every journal begins: by this a file that is none is left alone.
+# Every journal begins like this. Any other file is left alone.
 OPENING = b'{"event":"run","format":'
 
 
 def read(path: FileName) -> tuple[dict[str, Any], tuple[Trial, ...]]:
-    """The settings and trials of a journal, which may be growing meanwhile.
+    """Return the settings and trials of a journal, even while a run is writing to it.
 
     Settings are the keywords of `Optimizer`: ``Optimizer(**settings, trials=trials)`` reports on
-    the run without touching its file. A setting that is code is stood for by a `Code`; replace it
-    where the report needs it.
+    the run without touching its file. A setting that is code is replaced by a `Code`; pass the
+    real one if the report needs it.
     """
     name = full_name(path)
     events, _ = parse(contents(name), name)
     if not events:
-        raise JournalError(f"{name} holds no run yet: its first line is not complete.")
+        raise JournalError(
+            f"{name} does not hold a run yet: its first line is not complete. Try again later."
+        )
     keywords, settings = settings_of(events[0], name)
     return keywords, tuple(trials_of(events, settings.space, name))
 
 
 def settings_to_resume(path: FileName, again: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords of `Optimizer` of a journal's run, with those that are code passed again."""
+    """Return the keywords of `Optimizer` for a journal's run, with code taken from ``again``."""
     name = full_name(path)
     # The whole file is read later, once it is locked.
     events, _ = parse(contents(name, first_line=True), name)
     if not events:
         raise JournalError(
-            f"{name} holds no run: its first line is torn or damaged. Restore the file, or begin "
-            "the run again."
+            f"{name} does not hold a run: its first line is torn or damaged. Restore the file, or "
+            "start the run again."
         )
     keywords = {**settings_of(events[0], name)[0], **again}
     code = [f"{v.name}={v.description}" for v in keywords.values() if isinstance(v, Code)]
     if code:
         raise JournalError(
-            f"{name} was begun with {' and '.join(code)}, whose code a journal does not hold. "
+            f"{name} was started with {' and '.join(code)}, whose code a journal does not hold. "
             "Pass the same again to resume()."
         )
     return keywords
 
 
 class Journal(dict[int, Trial]):
-    """The trials of a run by id, on disk too: what is set is written first, or else not set.
+    """The trials of a run by id, in memory and on disk. Each change is written before it is kept.
 
-    One `Journal` at a time holds a file; when its process ends, however it ends, the file is
-    free. A fork of the process may read it but not write.
+    One `Journal` at a time holds a file. The file is released when the process ends, even in a
+    crash. A fork of the process may read the file but not write it.
 
     Args:
-        path: The file. If it holds a run, that run goes on.
-        settings: Of the run; they must be those of the file.
-        trials: What a new run begins with. A run that goes on must have begun with the same, or
-            none are given.
-        seed: As the user gave it; None takes that of the file.
+        path: The file. If it holds a run, that run continues.
+        settings: The settings of the run; they must match those in the file.
+        trials: The trials that a new run begins with. For a run that continues they must be the
+            same as then, or empty.
+        seed: The seed that the user gave; None takes the seed in the file.
 
     Attributes:
-        settings: Those given, with the seed of the file.
+        settings: The given settings, with the seed of the file.
     """
 
     def __init__(
@@ -124,14 +126,14 @@ class Journal(dict[int, Trial]):
             raise
 
     def _go_on(self, events: list[Any], given: dict[str, Any], seed: int | None) -> None:
-        """Take over the run of the file, if it is this one."""
+        """Continue the run in the file; raise an error if it is a different one."""
         header = events[0]
         kept = settings_of(header, self._name)[1].seed
         if seed is None:
             given["settings"]["seed"] = kept
         unlike = differences(header["settings"], given["settings"])
         if given["trials"] and not same(header["trials"], given["trials"]):
-            unlike.append("the past results in data= or trials= are others")
+            unlike.append("the past results in data= or trials= are different")
         if unlike:
             raise JournalError(
                 f"{self._name} is the journal of another run: {'; '.join(unlike)}. Pass the same "
@@ -154,25 +156,25 @@ class Journal(dict[int, Trial]):
         try:
             append(fd, line)
         except BaseException as error:
-            # If this fails too, the size of the file tells, and nothing more is written.
+            # If this fails too, the wrong size of the file stops any further writing.
             with contextlib.suppress(OSError):
                 os.ftruncate(fd, self._size)
             if isinstance(error, OSError):
                 raise JournalError(
-                    f"{self._name} cannot be written: {error}. Nothing of this call was recorded; "
-                    "make room, then repeat it."
+                    f"{self._name} cannot be written: {error}. This call recorded nothing. Free "
+                    "some space, then repeat it."
                 ) from error
             raise
-        # No interrupt falls between these: Python looks for one after a call has been made.
+        # No interrupt falls between these two: Python checks for one after a call.
         self._size = size
         keep()
 
     def _writable(self) -> int:
-        """The file, taken again if it was let go; an error if it is not as it was left."""
+        """Return the file, reopened if it was released; raise an error if it has changed."""
         if self._owner != os.getpid():
             raise JournalError(
-                f"{self._name} is written by process {self._owner}, of which this one is a fork. "
-                "Tell values there."
+                f"{self._name} can only be written by process {self._owner}, and this is a fork of "
+                "it. Tell values there."
             )
         if self._fd is None:
             self._fd = open_locked(self._name)
@@ -182,13 +184,13 @@ class Journal(dict[int, Trial]):
         self.close()
         raise JournalError(
             f"{self._name} was changed or deleted by another program since this run wrote it. "
-            "Go on with what it holds by Optimizer.resume()."
+            "Continue from its contents with Optimizer.resume()."
         )
 
     def close(self) -> None:
-        """Let go of the file; another writer may take it."""
+        """Release the file for another writer."""
         fd, self._fd = self._fd, None
-        # A fork has closed it already, and its number may be that of another file by now.
+        # A fork has already closed the file, and its descriptor may now belong to another one.
         if fd is not None and self._owner == os.getpid():
             release(fd)
 
@@ -196,7 +198,7 @@ class Journal(dict[int, Trial]):
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A copy, here or in another process, has the trials and leaves the file alone.
+        # A copy, in this or another process, holds the trials and does not write the file.
         return dict, (dict(self),)
 
 
@@ -207,55 +209,55 @@ def _line(event: dict[str, Any]) -> bytes:
     try:
         return json.dumps(event, separators=(",", ":"), allow_nan=False).encode() + b"\n"
     except (TypeError, ValueError) as error:
-        raise JournalError(f"A journal holds plain values only: {error}.") from error
+        raise JournalError(f"A journal can hold only plain values: {error}.") from error
 
 
 def _not_json(literal: str) -> NoReturn:
-    raise ValueError(f"{literal} is no JSON")
+    raise ValueError(f"{literal} is not valid JSON")
 
 
 _JSON = json.JSONDecoder(parse_constant=_not_json)
 
 
 def parse(raw: bytes, name: str, before: int = 0) -> tuple[list[Any], int]:
-    """The events of a journal, or of what follows ``before`` lines of it, and the bytes they fill.
+    """Return the events of a journal, or those after ``before`` lines, and their size in bytes.
 
     A torn last line is left out.
     """
     if not before and raw[: len(OPENING)] != OPENING[: len(raw)]:
-        raise JournalError(f"{name} is no journal of rahbo. Choose another file.")
+        raise JournalError(f"{name} is not a rahbo journal. Choose another file.")
     *lines, rest = raw.split(b"\n")
     events, end = [], len(raw) - len(rest)
     for number, line in enumerate(lines, before + 1):
         try:
             events.append(_JSON.decode(line.decode()))
         except (ValueError, RecursionError) as error:
-            # All but the last line were flushed as a whole: no crash leaves them like this.
+            # All lines but the last were flushed whole, so no crash leaves them like this.
             if isinstance(error, RecursionError) or number < before + len(lines) or rest:
                 raise JournalError(
                     f"{name}, line {number}, is damaged: {error}. Restore the file from a copy, "
-                    "or cut it before that line."
+                    "or delete everything from that line on."
                 ) from error
             end -= len(line) + 1
     return events, end
 
 
 def settings_of(header: Any, name: str) -> tuple[dict[str, Any], Settings]:
-    """The keywords in the first line, and the settings they give with stand-ins for code."""
+    """Return the keywords in the first line, and their settings with stand-ins for code."""
     if not isinstance(header, dict) or header.get("event") != "run":
-        raise JournalError(f"{name} is no journal of rahbo. Choose another file.")
+        raise JournalError(f"{name} is not a rahbo journal. Choose another file.")
     if header.get("format") != FORMAT:
         raise JournalError(
             f"{name} has format {header.get('format')!r}, written by rahbo "
-            f"{header.get('rahbo')!r}; this is rahbo {__version__}, which reads format {FORMAT}. "
-            "Update rahbo."
+            f"{header.get('rahbo')!r}, but this is rahbo {__version__}, which reads format "
+            f"{FORMAT}. Update rahbo."
         )
     stand_ins = {**paper_preset(), "valid": None}
     try:
         keywords = decode_settings(header["settings"])
         known = {k: stand_ins[k] if isinstance(v, Code) else v for k, v in keywords.items()}
         if missing := Keywords.__annotations__.keys() - known.keys():
-            raise JournalError(f"settings lack {', '.join(sorted(missing))}")
+            raise JournalError(f"the settings {', '.join(sorted(missing))} are missing")
         return keywords, Settings.of(known.pop("space"), known)
     except Exception as error:
         raise foreign(name, 1, error) from error

@@ -1,4 +1,4 @@
-"""What we believe: a Gaussian process of the mean and one of the noise variance."""
+"""The model: one Gaussian process for the mean and one for the noise variance."""
 
 from rahbo.model.confidence import Confidence, ConstantBeta, Lemma1Beta, as_confidence, lemma1_beta
 from rahbo.model.fitting import Fits, Fitting, Refit, fits_before, shared_fits

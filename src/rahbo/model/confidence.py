@@ -1,7 +1,7 @@
-"""How wide a confidence band is: mu(x) +- beta * sigma(x).
+"""The width of a confidence band: mu(x) +- beta * sigma(x).
 
-The paper's convention, eq. 7: beta multiplies the standard deviation. Libraries that write
-mu + sqrt(beta) * sigma mean by beta what is beta**2 here.
+This follows the paper, eq. 7: beta multiplies the standard deviation. In libraries that write
+mu + sqrt(beta) * sigma, beta is what is beta**2 here.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class Confidence(ABC):
 
     @abstractmethod
     def beta(self, gp: GP) -> float:
-        """The width of the band around ``gp``, in posterior standard deviations."""
+        """Return the width of the band around ``gp``, in posterior standard deviations."""
 
 
 @dataclass(frozen=True)
 class ConstantBeta(Confidence):
-    """The same width always; the paper's experiments use 2."""
+    """A constant width; the paper's experiments use 2."""
 
     value: float = 2.0
 
@@ -35,24 +35,24 @@ class ConstantBeta(Confidence):
             raise SettingsError(f"beta must be a number >= 0, got {self.value!r}.")
 
     def beta(self, gp: GP) -> float:
-        """The constant."""
+        """Return the constant."""
         return float(self.value)
 
 
 @dataclass(frozen=True)
 class Lemma1Beta(Confidence):
-    """The width for which the band holds at all points and times with probability 1 - delta.
+    """The width at which the band holds at all points and times with probability 1 - delta.
 
     beta_t = sqrt(2 ln(det(lam Sigma + K)^(1/2) / (delta det(lam Sigma)^(1/2)))) + sqrt(lam) B
 
-    Lemma 1, with determinants over the t - 1 observations that mu_{t-1} uses: as printed, with
-    t of them, beta_t would depend on the point it is used to choose. It needs a kernel fixed in
-    advance and noise that is sub-Gaussian with the variances given; with fitted kernels, or on
-    sample variances of Gaussian noise, it is a heuristic.
+    This is Lemma 1, with determinants over the t - 1 observations that mu_{t-1} uses. As printed,
+    with t of them, beta_t would depend on the point it is used to choose. The lemma needs a kernel
+    fixed in advance and sub-Gaussian noise with the given variances. With fitted kernels, or on
+    sample variances of Gaussian noise, the width is a heuristic.
 
     Attributes:
         norm: A bound B on the RKHS norm of the function under the kernel kappa.
-        delta: The probability that the band fails somewhere, sometime.
+        delta: The probability that the band fails at some point at some time.
     """
 
     norm: float
@@ -60,17 +60,17 @@ class Lemma1Beta(Confidence):
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.norm) and self.norm >= 0):
-            raise SettingsError(f"The norm bound must be a number >= 0, got {self.norm!r}.")
+            raise SettingsError(f"Lemma1Beta needs a norm >= 0, got {self.norm!r}.")
         if not 0 < self.delta < 1:
             raise SettingsError(f"delta must be between 0 and 1, got {self.delta!r}.")
 
     def beta(self, gp: GP) -> float:
-        """beta_t after the observations of ``gp``."""
+        """Return beta_t after the observations of ``gp``."""
         return lemma1_beta(gp.information_gain, self.norm, self.delta, gp.lam)
 
 
 def lemma1_beta(information_gain: float, norm: float, delta: float, lam: float) -> float:
-    """Lemma 1's beta from the information gain of the observations.
+    """Return Lemma 1's beta, given the information gain of the observations.
 
     beta = sqrt(2 ln(1 / delta) + 2 I) + sqrt(lam) B
 
@@ -82,7 +82,7 @@ def lemma1_beta(information_gain: float, norm: float, delta: float, lam: float) 
 
 
 def as_confidence(beta: float | Confidence, name: str = "beta") -> Confidence:
-    """A number means a constant width."""
+    """Return a `Confidence`; a number means a constant width."""
     if isinstance(beta, Confidence):
         return beta
     if not is_number(beta):

@@ -1,7 +1,7 @@
-"""When hyperparameters are learned again, the fits so far, and what a run believes by them.
+"""When hyperparameters are learned again, the fits so far, and the models they give.
 
 A round is a trial that gave a value. A fit is a pure function of the rounds up to its stage and of
-the fit before it, so fits are kept only to save the time of learning them again.
+the fit before it, so fits are kept only to save time.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from rahbo.trials import Observations, Trial, observations_of, valued
 class Refit:
     """When to learn hyperparameters again: each time the rounds have grown by a factor.
 
-    The first fit uses what is known when the strategy first proposes. Factor 1 refits every round.
-    An infinite factor never refits, as in the paper's experiments.
+    The first fit uses the data known when the strategy first proposes. A factor of 1 refits every
+    round. An infinite factor never refits, as in the paper's experiments.
 
     >>> Refit(1.5).stages(4, 20)
     [4, 6, 9, 13, 19]
@@ -51,7 +51,7 @@ class StageFit:
     """Hyperparameters learned at one stage of the refit schedule.
 
     Attributes:
-        last: The id of the last trial they were learned from.
+        last: The id of the last trial that the fit used.
         learned: What was learned.
     """
 
@@ -59,16 +59,16 @@ class StageFit:
     learned: Learned
 
 
-# The key has the number of rounds at the first fit, and the number of rounds at this one.
+# The key is the number of rounds at the first fit, and the number of rounds at this one.
 Fits = Mapping[tuple[int, int], StageFit]
 
 
 @dataclass(frozen=True)
 class Fitting:
-    """How a run gets from its trials to what it believes.
+    """How a run learns the model from its trials.
 
     Attributes:
-        model: What the two GPs are made of.
+        model: The settings of the two GPs.
         refit: When hyperparameters are learned again.
         sign: Multiplies user values so that larger is better.
     """
@@ -82,7 +82,7 @@ class Fitting:
     ) -> tuple[Observations, MeanNoiseModel, Fits]:
         """Return the data, in the sense of maximisation, both posteriors and all fits so far.
 
-        The result depends on the trials alone: ``fits`` of the same trials only save time.
+        The result depends on the trials alone. Passing ``fits`` of the same trials saves time.
         """
         trials = list(trials)
         rounds = valued(trials)
@@ -98,7 +98,7 @@ class Fitting:
         """Yield the data and both posteriors as they were after the first ``end`` trials.
 
         Nothing is learned again. The hyperparameters are those that the run had at the time, or
-        those of its first fit where that came later.
+        those of its first fit if that came later.
 
         Args:
             trials: All trials of the run.
@@ -133,9 +133,9 @@ def fits_before(fits: Fits, trial_id: int) -> Fits:
 
 
 def shared_fits(fits: Fits, trials: Sequence[Trial], others: Sequence[Trial]) -> Fits:
-    """Return the fits of ``trials`` that hold for the run of ``others`` too.
+    """Return the fits of ``trials`` that are also valid for the run of ``others``.
 
-    Both runs have the same settings. A fit holds as long as it saw only trials that are the same.
+    Both runs have the same settings. A fit is valid if it used only trials that both runs share.
     """
     pairs = zip(trials, others, strict=False)
     same = (a.is_at(b.x) and a.values == b.values for a, b in pairs)

@@ -40,8 +40,8 @@ class GP:
         lam: The regulariser lambda.
         prior_mean: The constant m.
         chol: Lower Cholesky factor of A, ``(n, n)``, Fortran order.
-        weights: A^-1 (y - m), ``(n,)``; zero at pending points whose outputs are taken to be
-            what the posterior expects: they narrow the bands and leave the mean as it is.
+        weights: A^-1 (y - m), ``(n,)``; zero at pending points whose outputs are assumed to be
+            what the posterior expects, which narrows the bands and does not change the mean.
         log_likelihood: log p(y) of the observed outputs.
         log_det_ratio: ln det(A) - ln det(lam Sigma) of the observed points (Lemma 1).
     """
@@ -67,8 +67,8 @@ class GP:
         prior_mean: float = 0.0,
         K: Array | None = None,
     ) -> GP:
-        """The posterior after observing ``y (n,)`` at ``X (n, d)`` with positive ``noise_var``."""
-        # K is that of kernel.among(X), where it is known already; it is overwritten.
+        """Return the posterior given ``y (n,)`` at ``X (n, d)`` with positive ``noise_var``."""
+        # K is the result of kernel.among(X), if already known; it is overwritten.
         chol = cholesky(kernel.among(X)[0] if K is None else K, lam * noise_var)
         residual = y - prior_mean
         weights = solve(chol, residual[:, None])[:, 0]
@@ -86,25 +86,25 @@ class GP:
 
     @property
     def information_gain(self) -> float:
-        """Mutual information of outputs and f, from the determinants.
+        """The mutual information of outputs and f, from the determinants.
 
         I(y, f) = 1/2 ln(det(K + lam Sigma) / det(lam Sigma))    (A.1.2)
         """
         return 0.5 * self.log_det_ratio
 
     def predict(self, X: Array) -> tuple[Array, Array]:
-        """Posterior mean and standard deviation (eq. 5, 6) at ``X (m, d)``, each ``(m,)``."""
+        """Return the mean and standard deviation (eq. 5, 6) at ``X (m, d)``, each ``(m,)``."""
         K = self.kernel(X, self.X)
         V = _half_solve(self.chol, K.T)
         var = self._variance(X, V)
         return self.prior_mean + K @ self.weights, np.sqrt(var)
 
     def predict_mean(self, X: Array) -> Array:
-        """Posterior mean (eq. 5) at ``X (m, d)``, ``(m,)``, at a fraction of the cost of both."""
+        """Return the mean (eq. 5) at ``X (m, d)``, ``(m,)``, much faster than `predict`."""
         return np.asarray(self.prior_mean + self.kernel(X, self.X) @ self.weights)
 
     def predict_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        """Mean and standard deviation ``(m,)``, then their gradients in x, ``(m, d)``."""
+        """Return mean and standard deviation ``(m,)``, then their gradients in x, ``(m, d)``."""
         K, slope = self.kernel.evaluate(X, self.X)
         V = _half_solve(self.chol, K.T)
         sigma = np.sqrt(self._variance(X, V))
@@ -117,21 +117,21 @@ class GP:
 
     @property
     def noise_var(self) -> Array:
-        """The diagonal of Sigma, ``(n,)``, as what A = K + lam Sigma has beyond K."""
+        """The diagonal of Sigma, ``(n,)``, recovered from A = K + lam Sigma."""
         prior = self.kernel.diagonal(self.X)
         noise = np.einsum("ij,ij->i", self.chol, self.chol) - prior
         return np.asarray(np.maximum(noise, VARIANCE_FLOOR * prior) / self.lam)
 
     @property
     def residuals(self) -> Array:
-        """What the posterior mean leaves of the outputs it was given, ``(n,)``.
+        """The differences between the outputs and the posterior mean, ``(n,)``.
 
         y - mu(X) = lam Sigma A^-1 (y - m)
         """
         return np.asarray(self.lam * self.noise_var * self.weights)
 
     def leave_one_out(self) -> tuple[Array, Array]:
-        """Residuals and their variances, ``(n,)``, when each point is predicted by the others.
+        """Return residuals and their variances, ``(n,)``, with each point predicted by the others.
 
         r_i = a_i / (A^-1)_ii,  Var[r_i] = 1 / (lam (A^-1)_ii)
         """
@@ -139,14 +139,14 @@ class GP:
         return np.asarray(self.weights / precision), np.asarray(1.0 / (self.lam * precision))
 
     def covariance(self, X: Array) -> Array:
-        """Joint posterior covariance of f at ``X (m, d)``, ``(m, m)``."""
+        """Return the joint posterior covariance of f at ``X (m, d)``, ``(m, m)``."""
         V = _half_solve(self.chol, self.kernel(X, self.X).T)
         return np.asarray((self.kernel(X, X) - V.T @ V) / self.lam)
 
     def with_pending(self, X: Array, noise_var: Array, draws: Array | None = None) -> GP:
-        """The posterior once outputs arrive at ``X (p, d)`` that equal what it expects now.
+        """Return the posterior as if outputs had arrived at ``X (p, d)``.
 
-        Or, with standard normal ``draws (p,)``, outputs that are drawn from it, noise included.
+        They are what it expects or, with standard normal ``draws (p,)``, drawn from it with noise.
         """
         if len(X) == 0:
             return self
@@ -174,9 +174,9 @@ class Hyperparameters:
     """The result of a fit, and the warm start of the next.
 
     Attributes:
-        kernel: With its fitted parameters.
+        kernel: The kernel with its fitted parameters.
         prior_mean: The constant m.
-        noise_scale: The learned factor of the noise weights; 0 where none was learned.
+        noise_scale: The learned factor of the noise weights; 0 if none was learned.
         log_posterior: Log marginal likelihood plus log hyperprior.
         theta: Log lengthscales, log variance and, if learned, log noise scale.
         hessian: Curvature of the negative log posterior at theta, ``(p, p)``.
@@ -195,15 +195,15 @@ class Evidence:
     """The log posterior of hyperparameters given data, with its gradient.
 
     Attributes:
-        kernel: A kernel class, to be learned, or a kernel, taken as it is.
-        X: ``(n, d)``.
-        y: ``(n,)``.
+        kernel: A kernel class, whose parameters are learned, or a kernel, which is used unchanged.
+        X: Inputs, ``(n, d)``.
+        y: Outputs, ``(n,)``.
         noise_var: The known part of the noise variance, ``(n,)``.
-        noise_weights: ``(n,)`` or None: the learned part is a common factor times these.
+        noise_weights: ``(n,)`` or None. The learned part is a common factor times these weights.
         lam: The regulariser lambda.
         prior: The hyperprior.
-        within: Degrees of freedom and sum of squares of repeats about their own means, which tell
-            of the learned factor too.
+        within: Degrees of freedom and sum of squares of repeats about their own means, which also
+            inform the learned factor.
     """
 
     kernel: type[Kernel] | Kernel
@@ -216,7 +216,7 @@ class Evidence:
     within: tuple[float, float] = (0.0, 0.0)
 
     def __call__(self, theta: Array) -> tuple[float, Array, float]:
-        """Log posterior, its gradient ``(p,)`` and the best prior mean at ``theta (p,)``.
+        """Return log posterior, its gradient ``(p,)`` and the best prior mean at ``theta (p,)``.
 
         With W = lam a a^T - A^-1 and a = A^-1 (y - m):
         d log p / d theta = 1/2 sum(W * dA / d theta)
@@ -231,7 +231,7 @@ class Evidence:
         residual = self.y - prior_mean
         a = solve(chol, residual[:, None])[:, 0]
         value = _log_density(float(residual @ a), _log_det(chol), len(a), self.lam)
-        # One triangle of W, its diagonal halved, stands for half of the symmetric matrix.
+        # One triangle of W with half its diagonal stands for half of the symmetric matrix.
         W, _ = lapack.dpotri(chol, lower=1, overwrite_c=1)
         np.negative(W, out=W)
         W = dsyr(self.lam, a, lower=1, a=W, overwrite_a=1)
@@ -248,7 +248,7 @@ class Evidence:
         return value + penalty, gradient + pull, prior_mean
 
     def subset(self, rows: Index) -> Evidence:
-        """The evidence of some of the points."""
+        """Return the evidence of some of the points."""
         weights = None if self.noise_weights is None else self.noise_weights[rows]
         share = len(rows) / len(self.y)
         return replace(
@@ -261,13 +261,13 @@ class Evidence:
         )
 
     def kernel_at(self, theta: Array) -> Kernel:
-        """The kernel with the parameters in ``theta (p,)``."""
+        """Return the kernel with the parameters in ``theta (p,)``."""
         if isinstance(self.kernel, Kernel):
             return self.kernel
         return self.kernel.from_log_parameters(theta[: self.X.shape[1] + 1])
 
     def _prior_mean(self, chol: Array) -> float:
-        """The m that maximises the posterior at given kernel parameters (ridge regression)."""
+        """Return the m that maximises the posterior at given kernel parameters (ridge)."""
         if self.prior.mean_var == 0.0:
             return self.prior.mean
         both = solve(chol, np.column_stack([self.y, np.ones_like(self.y)]))
@@ -289,21 +289,21 @@ class Evidence:
         return value, -precision * offset
 
 
-# A first fit of many points is prepared on some of them: same optimum, a fraction of the cost.
+# A first fit of many points starts with a subset: the same optimum at a fraction of the cost.
 SUBSET = 128
 
 
 def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperparameters:
     """Maximise the evidence over the hyperparameters.
 
-    A first fit tries short, medium and long lengthscales, as few points give several maxima; later
-    fits start where the last one ended, with its curvature.
+    A first fit tries short, medium and long lengthscales, because few points give several maxima.
+    Later fits start where the last one ended, with its curvature.
     """
     n = len(evidence.y)
     if previous is None and n > 2 * SUBSET:
         some = np.linspace(0, n - 1, max(SUBSET, n // 3)).astype(np.intp)
         previous = fit(evidence.subset(some))
-        # Information grows with the number of points, and with it the curvature.
+        # The curvature grows with the number of points, like the information.
         previous = replace(previous, hessian=previous.hessian * (n / len(some)))
     starts, lower, upper = _search_box(evidence)
     curvature = None
@@ -321,7 +321,7 @@ def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperpar
         return -values, -gradients
 
     if curvature is None:
-        # What is behind after the first steps rarely catches up.
+        # Starts that are behind after the first steps rarely catch up.
         scouts = quasi_newton(negative, starts, lower, upper, max_step=1.0, max_iterations=6)
         lead = np.argsort(scouts.value, kind="stable")[:2]
         starts, curvature = scouts.x[lead], scouts.hessian[lead]
@@ -332,14 +332,14 @@ def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperpar
         upper,
         hessian=curvature,
         max_step=1.0,
-        # A hundredth of a nat is nothing, and costs a cubic number of operations to gain.
+        # A hundredth of a nat is negligible, and gaining it takes a cubic number of operations.
         gradient_tolerance=0.02 * max(1.0, n / SUBSET),
         value_tolerance=2e-4 * max(1.0, n / SUBSET) ** 2,
     )
     best = int(np.argmin(found.value))
     theta = found.x[best]
     if not np.isfinite(found.value[best]):
-        logger.warning("No hyperparameters fit %d points; taking the centre of the prior.", n)
+        logger.warning("No hyperparameters fit %d points; using the centre of the prior.", n)
         theta = _search_box(evidence)[0][1]
     return Hyperparameters(
         kernel=evidence.kernel_at(theta),
@@ -352,7 +352,7 @@ def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperpar
 
 
 def _search_box(evidence: Evidence) -> tuple[Array, Array, Array]:
-    """Starts ``(m, p)`` and the bounds ``(p,)`` of theta; equal where nothing is learned."""
+    """Return starts ``(m, p)`` and bounds ``(p,)`` of theta; equal bounds for fixed parameters."""
     prior, d = evidence.prior, evidence.X.shape[1]
     centre = np.append(np.full(d, prior.log_lengthscale), float(prior.log_variance))
     lower = np.append(np.full(d, math.log(prior.shortest)), centre[d] - math.log(1e4))
@@ -369,10 +369,11 @@ def _search_box(evidence: Evidence) -> tuple[Array, Array, Array]:
 
 
 def cholesky(K: Array, diagonal: Array, size: float | None = None) -> Array:
-    """Lower Cholesky factor of ``K + diag(diagonal)``, from the upper triangle of ``K (n, n)``.
+    """Return the lower Cholesky factor of ``K + diag(diagonal)``; overwrite ``K (n, n)``.
 
-    ``K`` is overwritten. A matrix that rounding has made indefinite gets the smallest of a few
-    jitters that helps, in units of ``size``, by default the largest element of the diagonal.
+    Only the upper triangle of ``K`` is read. If rounding has made the matrix indefinite, the
+    smallest of a few jitters that helps is added, in units of ``size``, by default the largest
+    element of the diagonal.
     """
     n = len(K)
     K.flat[:: n + 1] += diagonal
@@ -393,12 +394,12 @@ def cholesky(K: Array, diagonal: Array, size: float | None = None) -> Array:
 
 
 def solve(chol: Array, B: Array) -> Array:
-    """A^-1 B for ``B (n, m)``."""
+    """Return A^-1 B for ``B (n, m)``."""
     return np.asarray(lapack.dpotrs(chol, B, lower=1)[0])
 
 
 def _half_solve(chol: Array, B: Array, *, transposed: bool = False) -> Array:
-    """L^-1 B, or L^-T B, for ``B (n, m)``."""
+    """Return L^-1 B, or L^-T B, for ``B (n, m)``."""
     return np.asarray(lapack.dtrtrs(chol, B, lower=1, trans=int(transposed))[0])
 
 
@@ -407,5 +408,5 @@ def _log_det(chol: Array) -> float:
 
 
 def _log_density(quadratic: float, log_det: float, n: int, lam: float) -> float:
-    """Log N(y; m, A / lam) from (y - m)^T A^-1 (y - m) and ln det A."""
+    """Return log N(y; m, A / lam), given (y - m)^T A^-1 (y - m) and ln det A."""
     return -0.5 * float(lam * quadratic + log_det - n * np.log(lam) + n * LOG_2PI)

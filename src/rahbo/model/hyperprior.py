@@ -1,34 +1,34 @@
-"""What is believed of the hyperparameters of a GP before seeing data."""
+"""The prior on the hyperparameters of a GP."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-# Of the log noise scale of outputs of order one: a factor of seven each way.
+# Prior std of the log noise scale for outputs of order one: a factor of seven up and down.
 NOISE_STD = 2.0
 
 
 @dataclass(frozen=True)
 class Hyperprior:
-    """What is believed of kernel parameters and prior mean before seeing data.
+    """The prior on the kernel parameters and the prior mean.
 
-    Log lengthscales, log variance and a learned log noise scale are Gaussian, the mean is Gaussian;
-    an infinite standard deviation is a flat prior (plain marginal likelihood), ``mean_var = 0``
-    fixes the mean.
+    Log lengthscales, log variance, a learned log noise scale and the mean are Gaussian. An infinite
+    standard deviation is a flat prior (plain marginal likelihood), and ``mean_var = 0`` fixes the
+    mean.
 
     Attributes:
-        log_lengthscale: Centre.
-        log_lengthscale_std: Standard deviation.
-        log_variance: Centre, also the middle of the search range.
-        log_variance_std: Standard deviation.
+        log_lengthscale: Centre of the log lengthscales.
+        log_lengthscale_std: Standard deviation of the log lengthscales.
+        log_variance: Centre of the log variance, also the middle of its search range.
+        log_variance_std: Standard deviation of the log variance.
         mean: Centre of the prior mean m.
-        mean_var: Its variance.
-        log_noise: Centre, also the middle of the range in which a learned noise scale is sought.
-        log_noise_std: Standard deviation.
-        log_noise_reach: Half the width of that range.
-        shortest: The smallest lengthscale sought, in widths of the cube.
-        longest: The largest one.
+        mean_var: Variance of the prior mean m.
+        log_noise: Centre of the log noise scale, also the middle of its search range.
+        log_noise_std: Standard deviation of the log noise scale.
+        log_noise_reach: Half the width of the search range of the log noise scale.
+        shortest: Smallest lengthscale in the search, in widths of the cube.
+        longest: Largest lengthscale in the search, in widths of the cube.
     """
 
     log_lengthscale: float
@@ -45,10 +45,10 @@ class Hyperprior:
 
     @classmethod
     def weak(cls, d: int, *, log_variance: float = 0.0, mean: float = 0.0) -> Hyperprior:
-        """For outputs of order one: lengthscales grow as the diagonal of the cube does.
+        """Return a weak prior for outputs of order one.
 
-        A few points, each evaluated once, fit a function without noise as well as they fit any:
-        without a prior of the noise they would mostly be taken for that.
+        Lengthscales grow with the diagonal of the cube. The noise has a prior because a function
+        without noise fits a few single values as well as any other, and would mostly win.
         """
         lengthscale = math.log(0.2) + 0.5 * math.log(d)
         return cls(
@@ -57,6 +57,6 @@ class Hyperprior:
 
     @classmethod
     def flat(cls, log_variance: float) -> Hyperprior:
-        """Zero prior mean and plain marginal likelihood, for outputs of any scale."""
+        """Return a flat prior with zero mean (plain marginal likelihood), for any output scale."""
         flat, noise = math.inf, log_variance - math.log(10.0)
         return cls(math.log(0.3), flat, log_variance, flat, 0.0, 0.0, log_noise=noise)

@@ -2,7 +2,7 @@
 
 The noise model comes first. Its upper bound is the noise of the sample means (eq. 16):
     Sigma_hat = diag(clip(ucb_var, min_noise_var, max_noise_var) / count)
-`learning` fits both, this module says what they are made of and what is believed given them.
+`learning` fits both. This module defines their settings and the joint model.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rahbo.model.units import Outputs, Standardized, Units, output_scale
 from rahbo.numerics import Array, Index
 from rahbo.trials import Observations
 
-# Where a point has all its values, their variance counts as if this share were still to come.
+# When a point has all its values, its variance counts as if this share were still missing.
 CERTAIN = 0.01
 
 
@@ -29,10 +29,10 @@ class Learned:
     """Units and hyperparameters of both GPs, learned from some of the data.
 
     Attributes:
-        units: How the model's numbers become the user's.
+        units: Converts between the model's numbers and the user's.
         floor: The smallest noise variance, in the model's units.
         mean: Hyperparameters of the mean GP.
-        noise: Hyperparameters of the noise model; None where it has none.
+        noise: Hyperparameters of the noise model; None if it has none.
     """
 
     units: Units
@@ -43,13 +43,13 @@ class Learned:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """What the two GPs are made of. `Optimizer` explains the settings that are not listed here.
+    """The settings of the two GPs. `Optimizer` explains those that are not listed here.
 
     Attributes:
-        sigma_width: Posterior standard deviations that the mean GP adds to the noise it is given;
-            None takes the width of the noise band (eq. 16).
-        population: The number of values a point has in all; None where values can be drawn without
-            end. That many values give the mean and the variance of a point for certain.
+        sigma_width: Posterior standard deviations added to the noise that the mean GP uses; None
+            takes the width of the noise band (eq. 16).
+        population: How many values exist at a point, which together give its mean and variance
+            exactly; None if values can be drawn without end.
     """
 
     kernel: type[Kernel] | Kernel = Matern52
@@ -71,8 +71,8 @@ def sample_variances(
     use = observations.count > 1
     count = observations.count[use]
     dof = (count - 1.0) / np.maximum(unseen(settings, count), CERTAIN)
-    # Noise of a seventh of a rounding step leaves five of six pairs equal. If values are drawn from
-    # a finite set, their last digits belong to the set and do not come from rounding.
+    # With noise of a seventh of a rounding step, five of six pairs are equal. If values come from a
+    # finite set, their last digits are not due to rounding.
     step = 0.0 if settings.population else observations.resolution / units.scale
     return SampleVariances(
         observations.X[use],
@@ -86,7 +86,7 @@ def sample_variances(
 
 
 def unseen(settings: ModelSettings, count: Index) -> Array:
-    """Return the share of its values that ``count (n,)`` repeats of a point leave open.
+    """Return the share of a point's values that are still unknown after ``count (n,)`` repeats.
 
     Var[mean of n out of N] = (rho^2 / n) (1 - n / N)
     """
@@ -107,7 +107,7 @@ def mean_noise(
 def noise_of_means(
     settings: ModelSettings, noise_var: Array, count: Index, data: SampleVariances
 ) -> Array:
-    """Return the variance of means of ``count (n,)`` values that each have this noise variance."""
+    """Return the variance of the mean of ``count (n,)`` values with this noise variance."""
     highest = np.inf if settings.max_noise_var is None else settings.max_noise_var / data.unit
     lowest = max(data.floor, (settings.min_noise_var or 0.0) / data.unit)
     of_mean = np.clip(noise_var, lowest, max(highest, lowest)) / count
@@ -124,8 +124,8 @@ class Belief:
         f_lower: mu - beta sigma.
         f_upper: mu + beta sigma (eq. 7).
         noise_var: Centre of the noise variance.
-        noise_lower: Its lower bound (eq. 15).
-        noise_upper: Its upper bound (eq. 14).
+        noise_lower: Lower bound of the noise variance (eq. 15).
+        noise_upper: Upper bound of the noise variance (eq. 14).
     """
 
     mu: Array
@@ -139,14 +139,14 @@ class Belief:
 
 @dataclass(frozen=True, eq=False)
 class MeanNoiseModel:
-    """What is believed of f and rho^2 after some observations.
+    """The posteriors of f and rho^2 given some observations.
 
     Attributes:
-        settings: What it is made of.
+        settings: The settings of both GPs.
         learned: Units and hyperparameters.
         mean: The GP of f.
         noise: The posterior of rho^2.
-        data: The sample variances behind it.
+        data: The sample variances behind the noise posterior.
         observations: What was told.
     """
 
@@ -159,17 +159,17 @@ class MeanNoiseModel:
 
     @property
     def units(self) -> Units:
-        """How the model's numbers become the user's."""
+        """Converts between the model's numbers and the user's."""
         return self.learned.units
 
     @property
     def beta(self) -> float:
-        """Width of the band of f."""
+        """The width of the band of f."""
         return self.settings.beta.beta(self.mean)
 
     @property
     def beta_noise(self) -> float:
-        """Width of the band of the noise variance; 0 where it is known."""
+        """The width of the band of the noise variance; 0 if it is known."""
         return _width(self.settings.beta_noise, self.noise)
 
     @property
@@ -185,7 +185,7 @@ class MeanNoiseModel:
         return max(self.settings.max_noise_var / self.data.unit, self.min_noise_var)
 
     def belief(self, X: Array) -> Belief:
-        """Confidence intervals at ``X (m, d)``."""
+        """Return confidence intervals at ``X (m, d)``."""
         mu, sigma = self.mean.predict(X)
         g, spread = self.noise.latent(X)
         width, width_noise = self.beta * sigma, self.beta_noise * spread
@@ -200,7 +200,10 @@ class MeanNoiseModel:
         )
 
     def noise_by_repeats(self, observations: Observations) -> NoisePosterior:
-        """The noise that repeats of the same point show, none from residuals; all, if none do."""
+        """Return the noise posterior from repeats alone, without residuals.
+
+        If no point has repeats, return the posterior from all data.
+        """
         learned = self.learned
         data = sample_variances(self.settings, observations, learned.floor, learned.units)
         if len(data.s2) == 0 or learned.noise is None:
@@ -210,9 +213,9 @@ class MeanNoiseModel:
     def with_pending(
         self, X: Array, count: Index, rng: np.random.Generator | None = None
     ) -> MeanNoiseModel:
-        """The model once ``count (p,)`` repeats arrive at ``X (p, d)`` as it expects them.
+        """Return the model as if ``count (p,)`` repeats had arrived at ``X (p, d)``.
 
-        Or, with ``rng``, once their sample means arrive as it draws them.
+        Their sample means are those it expects or, with ``rng``, draws from it.
         """
         if len(X) == 0:
             return self

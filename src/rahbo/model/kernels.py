@@ -29,7 +29,7 @@ class Kernel(ABC):
 
     Args:
         lengthscales: One positive length per input column, in units of the cube.
-        variance: Prior variance ``kappa(x, x)`` (for Linear its coefficient).
+        variance: Prior variance ``kappa(x, x)``, or the coefficient of a Linear kernel.
     """
 
     def __init__(self, lengthscales: Sequence[float] | Array, variance: float = 1.0) -> None:
@@ -61,7 +61,7 @@ class Kernel(ABC):
 
     @property
     def d(self) -> int:
-        """Number of input columns."""
+        """The number of input columns."""
         return self.lengthscales.size
 
     @property
@@ -71,18 +71,18 @@ class Kernel(ABC):
 
     @classmethod
     def from_log_parameters(cls, theta: Array) -> Self:
-        """The kernel with parameters ``exp(theta)``, ``theta (d + 1,)``."""
+        """Return the kernel with parameters ``exp(theta)``, ``theta (d + 1,)``."""
         return cls(np.exp(theta[:-1]), float(np.exp(theta[-1])))
 
     def __call__(self, X: Array, Z: Array) -> Array:
-        """Covariances ``(m, n)``."""
+        """Return the covariances ``(m, n)``."""
         return self.evaluate(X, Z)[0]
 
     def among(self, X: Array) -> tuple[Array, Array]:
-        """Covariances and slopes of points with each other, each ``(n, n)``.
+        """Return the covariances and slopes of points with each other, each ``(n, n)``.
 
-        Symmetric matrices of which the upper triangle is given and the rest is not to be read:
-        half the work, done in blocks of rows that stay in the processor's cache.
+        Only the upper triangle of these symmetric matrices is filled, and the rest must not be
+        read. This halves the work, which is done in blocks of rows that fit into the cache.
         """
         n = len(X)
         K, slope = np.zeros((n, n)), np.zeros((n, n))
@@ -94,48 +94,48 @@ class Kernel(ABC):
 
     @abstractmethod
     def evaluate(self, X: Array, Z: Array) -> tuple[Array, Array]:
-        """Covariances and slopes, each ``(m, n)``."""
+        """Return the covariances and slopes, each ``(m, n)``."""
 
     @abstractmethod
     def diagonal(self, X: Array) -> Array:
-        """Prior variances ``kappa(x, x)``, ``(m,)``."""
+        """Return the prior variances ``kappa(x, x)``, ``(m,)``."""
 
     @abstractmethod
     def diagonal_gradient(self, X: Array) -> Array:
-        """Gradients of ``kappa(x, x)``, ``(m, d)``."""
+        """Return the gradients of ``kappa(x, x)``, ``(m, d)``."""
 
     @abstractmethod
     def input_gradient(self, X: Array, Z: Array, weighted_slope: Array) -> Array:
-        """Gradients in ``x`` of ``sum_i W_i kappa(x, z_i)``, ``(m, d)``.
+        """Return the gradients in ``x`` of ``sum_i W_i kappa(x, z_i)``, ``(m, d)``.
 
         Args:
-            X: ``(m, d)``.
-            Z: ``(n, d)``.
+            X: Points ``(m, d)``.
+            Z: Points ``(n, d)``.
             weighted_slope: ``W * slope``, ``(m, n)``.
         """
 
     @abstractmethod
     def log_parameter_gradient(self, X: Array, K: Array, slope: Array, W: Array) -> Array:
-        """Gradient of ``sum_ij W_ij kappa(x_i, x_j)`` in the log parameters, ``(d + 1,)``.
+        """Return the gradient ``(d + 1,)`` of ``sum_ij W_ij kappa(x_i, x_j)`` in log parameters.
 
         Args:
-            X: ``(n, d)``.
-            K: ``(n, n)`` as `evaluate` or `among` gave it.
-            slope: ``(n, n)`` likewise.
-            W: Any weights, ``(n, n)``, zero where `K` and `slope` are not given; overwritten.
+            X: Points ``(n, d)``.
+            K: Covariances ``(n, n)`` from `evaluate` or `among`.
+            slope: Slopes ``(n, n)`` from the same call.
+            W: Any weights ``(n, n)``, zero where `K` and `slope` are not filled; overwritten.
         """
 
 
 class Stationary(Kernel):
-    """A kernel of the scaled distance alone."""
+    """A kernel that depends on the scaled distance alone."""
 
     @staticmethod
     @abstractmethod
     def shape(squared: Array) -> tuple[Array, Array]:
-        """``shape(r)`` and ``-shape'(r) / r`` from ``r^2``, which may be overwritten."""
+        """Return ``shape(r)`` and ``-shape'(r) / r`` for ``r^2``, which may be overwritten."""
 
     def evaluate(self, X: Array, Z: Array) -> tuple[Array, Array]:
-        """Covariances and slopes, each ``(m, n)``."""
+        """Return the covariances and slopes, each ``(m, n)``."""
         U, V = X / self.lengthscales, Z / self.lengthscales
         squared = U @ (-2.0 * V.T)
         squared += np.einsum("ij,ij->i", U, U)[:, None]
@@ -147,20 +147,20 @@ class Stationary(Kernel):
         return K, slope
 
     def diagonal(self, X: Array) -> Array:
-        """Prior variances ``(m,)``."""
+        """Return the prior variances ``(m,)``."""
         return np.full(len(X), self.variance)
 
     def diagonal_gradient(self, X: Array) -> Array:
-        """Zero, ``(m, d)``: the prior variance is the same everywhere."""
+        """Return zeros ``(m, d)``, because the prior variance is the same everywhere."""
         return np.zeros_like(X)
 
     def input_gradient(self, X: Array, Z: Array, weighted_slope: Array) -> Array:
-        """Gradients in ``x``, ``(m, d)``."""
+        """Return the gradients in ``x``, ``(m, d)``."""
         pull = weighted_slope @ Z - weighted_slope.sum(axis=1)[:, None] * X
         return np.asarray(pull / self.lengthscales**2)
 
     def log_parameter_gradient(self, X: Array, K: Array, slope: Array, W: Array) -> Array:
-        """Gradient in the log parameters, ``(d + 1,)``."""
+        """Return the gradient in the log parameters, ``(d + 1,)``."""
         in_variance = np.vdot(W, K)
         W *= slope
         spread = (W.sum(axis=0) + W.sum(axis=1)) @ X**2 - 2.0 * np.einsum("ij,ij->j", X, W @ X)
@@ -175,7 +175,7 @@ class RBF(Stationary):
 
     @staticmethod
     def shape(squared: Array) -> tuple[Array, Array]:
-        """``shape(r)`` and ``-shape'(r) / r``."""
+        """Return ``shape(r)`` and ``-shape'(r) / r``."""
         squared *= -0.5
         K = np.exp(squared, out=squared)
         return K, K.copy()
@@ -189,7 +189,7 @@ class Matern32(Stationary):
 
     @staticmethod
     def shape(squared: Array) -> tuple[Array, Array]:
-        """``shape(r)`` and ``-shape'(r) / r``."""
+        """Return ``shape(r)`` and ``-shape'(r) / r``."""
         squared *= 3.0
         a = np.sqrt(squared, out=squared)
         slope = np.exp(-a)
@@ -207,7 +207,7 @@ class Matern52(Stationary):
 
     @staticmethod
     def shape(squared: Array) -> tuple[Array, Array]:
-        """``shape(r)`` and ``-shape'(r) / r``."""
+        """Return ``shape(r)`` and ``-shape'(r) / r``."""
         squared *= 5.0
         a = np.sqrt(squared)
         decay = np.exp(-a)
@@ -229,24 +229,24 @@ class Linear(Kernel):
     """
 
     def evaluate(self, X: Array, Z: Array) -> tuple[Array, Array]:
-        """Covariances and slopes, each ``(m, n)``."""
+        """Return the covariances and slopes, each ``(m, n)``."""
         K = (X * (self.variance / self.lengthscales**2)) @ Z.T
         return K, np.full_like(K, self.variance)
 
     def diagonal(self, X: Array) -> Array:
-        """Prior variances ``(m,)``."""
+        """Return the prior variances ``(m,)``."""
         return np.asarray((X / self.lengthscales) ** 2 @ np.full(self.d, self.variance))
 
     def diagonal_gradient(self, X: Array) -> Array:
-        """Gradients of the prior variance, ``(m, d)``."""
+        """Return the gradients of the prior variance, ``(m, d)``."""
         return np.asarray(2.0 * self.variance * X / self.lengthscales**2)
 
     def input_gradient(self, X: Array, Z: Array, weighted_slope: Array) -> Array:
-        """Gradients in ``x``, ``(m, d)``."""
+        """Return the gradients in ``x``, ``(m, d)``."""
         return np.asarray(weighted_slope @ Z / self.lengthscales**2)
 
     def log_parameter_gradient(self, X: Array, K: Array, slope: Array, W: Array) -> Array:
-        """Gradient in the log parameters, ``(d + 1,)``."""
+        """Return the gradient in the log parameters, ``(d + 1,)``."""
         spread = np.einsum("ij,ij->j", X, W @ X)
         in_lengths = -2.0 * self.variance * spread / self.lengthscales**2
         return np.append(in_lengths, np.vdot(W, K))

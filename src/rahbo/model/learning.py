@@ -1,8 +1,8 @@
-"""From observations to both posteriors: hyperparameters learned, then data conditioned on.
+"""From observations to both posteriors: learn hyperparameters, then condition on the data.
 
-Single values have no sample variance. They tell of the noise by their distance from what the other
-points predict. So where there are any, the two GPs are fitted in turn: residuals of the mean GP go
-to the noise GP, whose noise goes back to the mean GP.
+Single values have no sample variance. They inform the noise by their distance from what the other
+points predict. So if there are any, the two GPs are fitted in turn: residuals of the mean GP go to
+the noise GP, whose noise goes back to the mean GP.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rahbo.model.units import Units, output_scale
 from rahbo.numerics import Array
 from rahbo.trials import Observations
 
-# The smallest noise variance told apart from none, as a share of the variance of the outputs.
+# The smallest noise variance that differs from none, as a share of the variance of the outputs.
 NOISE_FLOOR = 1e-8
 # How often residuals of single evaluations go from the mean GP to the noise GP.
 PASSES = 2
@@ -55,7 +55,7 @@ def learn(
         return Learned(units, floor, table.learn_mean(data, noise, mean), noise)
     if mean is None or noise is None:
         mean = table.learn_with_level(table.repeated, mean)
-    # What was learned before is close enough to take residuals from once.
+    # Earlier hyperparameters are close enough that one pass of residuals suffices.
     for _ in range(1 if previous else PASSES):
         posterior = table.noise_posterior(table.repeated, noise, mean)
         gp = table.mean_posterior(mean, posterior, table.repeated)
@@ -85,7 +85,7 @@ class _Table:
     """Observations in the model's units, and the two GPs given them.
 
     Attributes:
-        settings: What the GPs are made of.
+        settings: The settings of both GPs.
         observations: The data.
         y: Sample means in the model's units, ``(n,)``.
         repeated: Sample variances of the points that have repeats.
@@ -111,13 +111,13 @@ class _Table:
 
     @property
     def prior(self) -> Hyperprior:
-        """What is believed of the mean GP's hyperparameters in advance."""
+        """The prior of the mean GP's hyperparameters."""
         return self.settings.outputs.hyperprior(self.observations.X.shape[1], self.y)
 
     def learn_with_level(
         self, data: SampleVariances, previous: Hyperparameters | None
     ) -> Hyperparameters:
-        """Fit the mean GP and one noise level, which repeats and residuals tell together."""
+        """Fit the mean GP and one noise level, learned from repeats and residuals together."""
         told, settings = self.observations, self.settings
         floor, weights = np.full(told.n, data.floor), 1.0 / told.count
         within = (float(data.dof.sum()), float(data.dof @ data.s2))
@@ -132,7 +132,7 @@ class _Table:
         noise: Hyperparameters | None,
         previous: Hyperparameters | None,
     ) -> Hyperparameters:
-        """Fit the mean GP under the noise that is believed."""
+        """Fit the mean GP under the current noise posterior."""
         told, settings = self.observations, self.settings
         if noise is None and not isinstance(settings.noise, CubeNoise):
             return self.learn_with_level(data, previous)
@@ -146,12 +146,12 @@ class _Table:
     def noise_posterior(
         self, data: SampleVariances, noise: Hyperparameters | None, mean: Hyperparameters
     ) -> NoisePosterior:
-        """Return what is believed of the noise given these sample variances."""
+        """Return the noise posterior given these sample variances."""
         model = self.settings.noise
         if noise is not None or isinstance(model, CubeNoise):
             return model.condition(data, noise)
         if model.takes_residuals:
-            # The first residuals are taken from this level; they then tell how sure it is.
+            # The first residuals use this level. They then show how certain it is.
             level = mean.noise_scale + data.floor
             return KnownPosterior(lambda X: np.full(len(X), level))
         return level_posterior(mean, data.floor)
@@ -159,7 +159,7 @@ class _Table:
     def mean_posterior(
         self, mean: Hyperparameters, noise: NoisePosterior, data: SampleVariances
     ) -> GP:
-        """Return what is believed of the mean under this noise."""
+        """Return the posterior of the mean under this noise."""
         told, lam = self.observations, self.settings.lam
         noise_var = mean_noise(self.settings, noise, told.X, told.count, data)
         return GP.condition(
@@ -167,10 +167,10 @@ class _Table:
         )
 
     def with_residuals(self, gp: GP, noise: NoisePosterior) -> SampleVariances:
-        """Add to the sample variances what single values tell by their distance from the others.
+        """Return the sample variances with estimates from the residuals of single values added.
 
-        A value predicted by the others with variance u is off by a residual r of variance
-        u + rho^2, of which noise has the share w:
+        A value predicted by the others with variance u has a residual r of variance u + rho^2, of
+        which noise has the share w:
         w = rho^2 / (u + rho^2), estimate of rho^2: w r^2, with w degrees of freedom
         This has the gradient of log N(r; 0, u + rho^2) in log rho^2.
         """

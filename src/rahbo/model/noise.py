@@ -5,9 +5,9 @@ Notation: ``s2 (n,)`` sample variances with ``dof (n,)`` degrees of freedom each
 `DirectNoise` is the paper's GP on s^2 (eq. 12 to 15). `LogNoise` is a GP on g = log rho^2, positive
 by construction. For Gaussian outcomes dof s^2 / rho^2 is chi-squared, so that
     log p(s^2 | g) = -(dof / 2) (g + s^2 exp(-g)) + const
-which is concave in g, and has a slope of dof / 2 at most however small s^2 is: few degrees of
-freedom say little whatever they show. Laplace's approximation around the mode is the posterior of a
-GP with targets z and error variances 1 / W:
+which is concave in g. Its slope is at most dof / 2, however small s^2 is, so few degrees of freedom
+say little. Laplace's approximation around the mode is the posterior of a GP with targets z and
+error variances 1 / W:
     e = s^2 exp(-g),  W = (dof / 2) e,  z = g + (dof / 2) (e - 1) / W
 """
 
@@ -52,39 +52,39 @@ __all__ = [
     "sample_variance_var",
 ]
 
-# Rounds of targets and fit in a first fit. A later one starts close to where it ends, and many
-# points are fitted well enough by the first targets until then.
+# A first fit alternates targets and fit this often, up to this many points. With more points the
+# first targets are good enough, and a later fit starts close to its end.
 PASSES, MANY = 2, 256
-# Newton's steps at most, and the gain a point in nats that is not worth another.
+# The most Newton steps, and the gain per point, in nats, below which they stop.
 NEWTON, NEWTON_GAIN = 50, 2e-3
 HALVINGS = 20
 # The prior variance of a log noise level.
 LEVEL_VAR = NOISE_STD**2
-# Curvature is taken within these shares of its expectation dof / 2.
+# Curvature is clipped to these multiples of its expectation dof / 2.
 LEAST, MOST = 0.1, 10.0
 # The shortest lengthscale, as a share of the typical one.
 SHORTEST = 0.5
-# Beyond this variance of g its mode says little, and exp(g) nothing.
+# Beyond this variance of g its mode says little, and exp(g) says nothing.
 WIDEST = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class DirectPosterior(NoisePosterior):
-    """A GP on s^2 itself; ``eta_var`` gives the variance of s^2 for a repeat count."""
+    """A GP on s^2 itself; ``eta_var`` returns the variance of s^2 for a repeat count."""
 
     gp: GP
     eta_var: Callable[[Array | Index], Array]
 
     def latent(self, X: Array) -> tuple[Array, Array]:
-        """Mean and standard deviation of rho^2."""
+        """Return the mean and standard deviation of rho^2."""
         return self.gp.predict(X)
 
     def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        """Mean, standard deviation and gradients."""
+        """Return the mean, the standard deviation and their gradients."""
         return self.gp.predict_with_gradient(X)
 
     def with_pending(self, X: Array, count: Index) -> NoisePosterior:
-        """Condition on pending repeats; single evaluations carry no variance."""
+        """Return the posterior given pending repeats; a single evaluation has no variance."""
         use = count > 1
         return replace(self, gp=self.gp.with_pending(X[use], self.eta_var(count[use])))
 
@@ -94,23 +94,24 @@ class LogPosterior(DirectPosterior):
     """A GP on log rho^2."""
 
     def link(self, g: Array) -> Array:
-        """Noise variance; the exponent is kept inside the range of floats."""
+        """Return the noise variance, with the exponent kept inside the range of floats."""
         return np.exp(np.clip(g, -650.0, 650.0))
 
     def link_slope(self, g: Array) -> Array:
-        """Derivative of the link, the variance itself."""
+        """Return the derivative of the link, which is the variance itself."""
         return self.link(g)
 
 
 def level_posterior(mean: Hyperparameters, floor: float) -> LogPosterior:
-    """The posterior of one noise level for all points, as the mean GP learned it, ``floor`` added.
+    """Return the posterior of one noise level for all points, as learned with the mean GP.
 
-    The log level is Gaussian, as wide as the curvature of the evidence says.
+    The ``floor`` is added to it. The log level is Gaussian, and its width follows from the
+    curvature of the evidence.
     """
     d = mean.kernel.d
     var = float(np.clip(np.linalg.inv(mean.hessian)[-1, -1], 0.01, 0.9 * LEVEL_VAR))
     level = np.array([math.log(mean.noise_scale + floor)])
-    # One value of the level, seen so well that its own prior is left with this variance.
+    # One observation of the level, precise enough to leave its prior with this variance.
     error_var = np.array([var * LEVEL_VAR / (LEVEL_VAR - var)])
     everywhere = RBF(np.full(d, 1e4), LEVEL_VAR)
     gp = GP.condition(everywhere, np.full((1, d), 0.5), level, error_var, prior_mean=level[0])
@@ -122,7 +123,7 @@ class LogNoise(NoiseModel):
     """A GP on the log noise variance.
 
     Attributes:
-        kernel: A kernel class, learned from data, or a kernel, taken as it is.
+        kernel: A kernel class, whose parameters are learned, or a kernel, which is used unchanged.
         lam: The regulariser lambda.
     """
 
@@ -134,7 +135,7 @@ class LogNoise(NoiseModel):
     def learn(
         self, data: SampleVariances, previous: Hyperparameters | None = None
     ) -> Hyperparameters | None:
-        """Fit kernel and prior mean to the targets at the mode, some times over."""
+        """Fit kernel and prior mean to the targets at the mode, in one or more passes."""
         data = _floored(data)
         prior = self.hyperprior(data.X.shape[1], data.typical)
         found, (z, error_var) = previous, gaussian_targets(data)
@@ -148,12 +149,12 @@ class LogNoise(NoiseModel):
         return found
 
     def hyperprior(self, d: int, typical: float) -> Hyperprior:
-        """Return the hyperprior: lengthscales are about three times those of the outputs.
+        """Return the hyperprior, with lengthscales about three times those of the outputs.
 
-        Few data say much about the noise, and apparent detail is mostly chance. The level
-        is believed to be about a tenth of the variance of the outputs, as where it is learned by
-        the mean GP, whatever a few repeats show. Much shorter lengthscales are ruled out: an
-        outlier would then be the noise of its own point, and its neighbours would look quiet.
+        Data say little about the noise, and apparent detail is mostly chance. The prior level is
+        about a tenth of the variance of the outputs, as for a level learned with the mean GP,
+        whatever a few repeats show. Much shorter lengthscales are ruled out: they would explain an
+        outlier as noise at its own point alone, and its neighbours would look quiet.
         """
         prior = Hyperprior.weak(d)
         centre = prior.log_lengthscale + math.log(3.0)
@@ -169,7 +170,7 @@ class LogNoise(NoiseModel):
     def condition(
         self, data: SampleVariances, hyperparameters: Hyperparameters | None
     ) -> NoisePosterior:
-        """The posterior of log rho^2; without any data, its prior mean."""
+        """Return the posterior of log rho^2, or its prior mean if there are no data."""
         hyper = _needed(hyperparameters)
         if len(data.s2) == 0:
             level = math.exp(hyper.prior_mean)
@@ -178,8 +179,8 @@ class LogNoise(NoiseModel):
         K = hyper.kernel.among(data.X)[0]
         targets = gaussian_targets(data)
         gp, targets = self._laplace(data, hyper, K.copy(), targets)
-        # Few degrees of freedom leave g a longer tail upwards, and its mode below its mean.
-        # Taking E[exp(-g)] = exp(-mean + var / 2) for exp(-g) mends most of that.
+        # With few degrees of freedom g has a longer upper tail, and its mode lies below its mean.
+        # Using E[exp(-g)] = exp(-mean + var / 2) for exp(-g) corrects most of that.
         var = targets[1] - targets[1] ** 2 / gp.leave_one_out()[1]
         spread = replace(data, s2=data.s2 * np.exp(0.5 * np.clip(var, 0.0, WIDEST)))
         return LogPosterior(self._laplace(spread, hyper, K, targets)[0], expected_error_var)
@@ -187,7 +188,7 @@ class LogNoise(NoiseModel):
     def _laplace(
         self, data: SampleVariances, hyper: Hyperparameters, K: Array, start: tuple[Array, Array]
     ) -> tuple[GP, tuple[Array, Array]]:
-        """The posterior of g around its mode, and the targets there; ``K`` is overwritten."""
+        """Return the posterior of g around its mode, and the targets there; overwrite ``K``."""
         z, error_var = _targets(self._mode(data, hyper, K, start), data)
         gp = GP.condition(
             hyper.kernel, data.X, z, error_var, lam=self.lam, prior_mean=hyper.prior_mean, K=K
@@ -201,10 +202,10 @@ class LogNoise(NoiseModel):
         K: Array,
         start: tuple[Array, Array],
     ) -> Array:
-        """The g ``(n,)`` of largest posterior density, by Newton's method with halved steps.
+        """Return the g ``(n,)`` of largest posterior density, by Newton's method with halved steps.
 
-        It starts where the given targets lead, and stops a step early: the posterior given the
-        targets is one more. With A = K + lam / W, g = m + K a:
+        It starts from the given targets and stops one step early, because the posterior given the
+        targets is one more step. With A = K + lam / W, g = m + K a:
         a = A^-1 (z - m), log posterior = log p(s^2 | g) - (lam / 2) a^T K a
         """
         m, a, height = hyper.prior_mean, np.zeros(len(data.s2)), -np.inf
@@ -222,7 +223,7 @@ class LogNoise(NoiseModel):
                     break
                 share *= 0.5
             z, error_var = _targets(g, data)
-            # The curvature is 1 / error_var at least, so the slope says what is left to gain.
+            # The curvature is at least 1 / error_var, so the slope bounds the remaining gain.
             slope = (z - g) / error_var - self.lam * a
             if 0.5 * float(slope**2 @ error_var) < NEWTON_GAIN * len(g):
                 break
@@ -230,32 +231,32 @@ class LogNoise(NoiseModel):
 
 
 def _floored(data: SampleVariances) -> SampleVariances:
-    """The data with no sample variance below what can be told from none."""
+    """Return the data with sample variances raised to the smallest that differs from none."""
     return replace(data, s2=np.maximum(data.s2, max(data.floor, data.rounding)))
 
 
 def gaussian_targets(data: SampleVariances) -> tuple[Array, Array]:
-    """Log s^2 less its mean, and its variance, for chi-squared s^2 about rho^2 = 1."""
+    """Return log s^2 minus its bias, and its variance, for chi-squared s^2."""
     half = 0.5 * np.maximum(data.dof, 1.0)
     z = np.log(np.maximum(data.s2, data.floor)) - psi(half) + np.log(half)
     return z, np.asarray(polygamma(1, half))
 
 
 def _targets(g: Array, data: SampleVariances) -> tuple[Array, Array]:
-    """Targets z and error variances 1 / W at ``g (n,)``, each ``(n,)``."""
+    """Return the targets z and error variances 1 / W at ``g (n,)``, each ``(n,)``."""
     e = data.s2 * np.exp(np.clip(-g, -650.0, 650.0))
     curvature = np.clip(e, LEAST, MOST)
     return g + (e - 1.0) / curvature, 2.0 / (data.dof * curvature)
 
 
 def log_density(g: Array, data: SampleVariances) -> float:
-    """Return log p(s^2 | g), up to a constant; no s^2 counts as less than can be told from none."""
+    """Return log p(s^2 | g) up to a constant, with s^2 at least the smallest that can be told."""
     e = _floored(data).s2 * np.exp(np.clip(-g, -650.0, 650.0))
     return -0.5 * float(data.dof @ (g + e))
 
 
 def expected_error_var(count: Array | Index) -> Array:
-    """1 / W of ``count (m,)`` repeats that turn out as expected."""
+    """Return 1 / W of ``count (m,)`` repeats that turn out as expected."""
     return 2.0 / (np.asarray(count, dtype=float) - 1.0)
 
 
@@ -263,15 +264,15 @@ def expected_error_var(count: Array | Index) -> Array:
 class DirectNoise(NoiseModel):
     """The paper's GP on s^2 (eq. 12 to 15): zero prior mean, marginal likelihood.
 
-    The noise of s^2 is `sample_variance_var` at the upper bound of rho^2 where that is given, as
-    in the paper's analysis. Without it one level is learned from the data, as in the paper's
-    experiments, within a factor of ten of what Gaussian outcomes would give, and scaled by
-    1 / (count - 1) where counts differ.
+    If an upper bound of rho^2 is given, the noise of s^2 is `sample_variance_var` at that bound, as
+    in the paper's analysis. Otherwise one level is learned from the data, as in the paper's
+    experiments, within a factor of ten of the level for Gaussian outcomes. It is scaled by
+    1 / (count - 1) if counts differ.
 
     Attributes:
-        kernel: A kernel class, learned from data, or a kernel, taken as it is.
+        kernel: A kernel class, whose parameters are learned, or a kernel, which is used unchanged.
         max_noise_var: The upper bound of rho^2, or None to learn the noise of s^2.
-        kurtosis: Of the noise; 3 if Gaussian, at most 3 if strictly sub-Gaussian.
+        kurtosis: Kurtosis of the noise: 3 if Gaussian, at most 3 if strictly sub-Gaussian.
         lam: The regulariser lambda.
     """
 
@@ -284,7 +285,7 @@ class DirectNoise(NoiseModel):
         if self.max_noise_var is not None and not self.max_noise_var > 0:
             raise SettingsError(f"max_noise_var must be positive, got {self.max_noise_var!r}.")
         if not self.kurtosis >= 1:
-            raise SettingsError(f"A kurtosis is at least 1, got {self.kurtosis!r}.")
+            raise SettingsError(f"kurtosis must be at least 1, got {self.kurtosis!r}.")
 
     def learn(
         self, data: SampleVariances, previous: Hyperparameters | None = None
@@ -292,8 +293,8 @@ class DirectNoise(NoiseModel):
         """Fit the GP on s^2 by marginal likelihood."""
         noise_var, weights = self._eta(data)
         typical = float(np.mean(data.s2**2)) or 1.0
-        # Ten points fit any noise level, none included, so the level is sought around the one
-        # that Gaussian outcomes would give: weights 1 / (count - 1) times 2 rho^4.
+        # Ten points fit any noise level, even none. So the search is centred at the level for
+        # Gaussian outcomes: weights 1 / (count - 1) times 2 rho^4.
         prior = replace(
             Hyperprior.flat(float(np.log(typical))),
             log_noise=float(np.log(2.0 * typical)),
@@ -305,7 +306,7 @@ class DirectNoise(NoiseModel):
     def condition(
         self, data: SampleVariances, hyperparameters: Hyperparameters | None
     ) -> NoisePosterior:
-        """The posterior of rho^2."""
+        """Return the posterior of rho^2."""
         scale = 0.0 if hyperparameters is None else hyperparameters.noise_scale
 
         def eta_var(count: Array | Index) -> Array:
@@ -336,7 +337,7 @@ class DirectNoise(NoiseModel):
 def sample_variance_var(
     noise_var: Array | float, count: Array | Index | int, kurtosis: float = 3.0
 ) -> Array:
-    """Variance of the sample variance of ``count`` repeats.
+    """Return the variance of the sample variance of ``count`` repeats.
 
     Var[s^2] = mu_4 / k - (k - 3) rho^4 / (k (k - 1)),  mu_4 = kurtosis * rho^4    (A.2)
 

@@ -1,8 +1,8 @@
-"""Which other noise levels the data leave open, and what each would mean for both GPs.
+"""Which other noise levels the data allow, and what each would mean for both GPs.
 
-Few values do not tell a rough mean from a noisy one. The answer moves the mean, the noise and the
-width of every interval together, so that intervals about the likeliest answer alone are too narrow.
-With the shape of the noise as it is believed, ``v (n,)``, the level is a factor e^t of all of it:
+A few values cannot tell a rough mean from a noisy one. The answer changes the mean, the noise and
+the width of every interval together, so intervals from the likeliest answer alone are too narrow.
+The shape of the noise ``v (n,)`` is kept, and the level is a common factor e^t:
     p(t | data) ~ p(t) p(s^2 | e^t v) max over theta of p(y | theta, e^t v) p(theta) / sqrt(det H)
 with theta the hyperparameters of the mean GP and H the curvature there. Levels are evaluated in
 steps up and down from t = 0 until the remaining probability is negligible.
@@ -24,24 +24,25 @@ from rahbo.model.joint import MeanNoiseModel, noise_of_means, sample_variances, 
 from rahbo.model.kernels import Kernel
 from rahbo.model.noise import LogPosterior, log_density
 
-# Nats between levels, and how many of them to each side at most.
+# Nats between levels, and the most levels on each side.
 STEP, MOST_STEPS = 0.7, 8
-# Levels of a smaller share are left out. Refitting the mean GP may raise the log posterior of a
+# Levels with a smaller share are left out. Refitting the mean GP may raise the log posterior of a
 # level by up to this many nats.
 LEAST_SHARE, MAY_GAIN = 0.01, 3.0
-# More points than this determine the level so well that H at its neighbours does not matter.
+# More points than this determine the level so well that H at neighbouring levels does not matter.
+# DIFFERENCE is the step of the differences that give H.
 MANY, DIFFERENCE = 256, 1e-3
 
-# Those of models still in use: intervals at one point after the other share them.
+# The alternatives of models still in use, shared by intervals at one point after the other.
 _found: WeakKeyDictionary[MeanNoiseModel, tuple[Alternative, ...]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """A model that the data leave open.
+    """A model that the data allow.
 
     Attributes:
-        share: Its probability.
+        share: The probability of the model.
         model: Both posteriors.
     """
 
@@ -50,10 +51,10 @@ class Alternative:
 
 
 def alternatives(model: MeanNoiseModel) -> tuple[Alternative, ...]:
-    """Return the models at the noise levels that count, likeliest first.
+    """Return the models at the noise levels that matter, likeliest first.
 
-    There is one where the noise is known, where it is the paper's model, which has a width of its
-    own, and where every point has all its values.
+    There is only one if the noise is known, if every point has all its values, or for the paper's
+    noise model, which has its own width.
     """
     if not isinstance(model.noise, LogPosterior) or not model.settings.noise.takes_residuals:
         return (Alternative(1.0, model),)
@@ -80,7 +81,7 @@ def _search(model: MeanNoiseModel, noise: LogPosterior) -> tuple[Alternative, ..
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """A model at one level, the log of its probability, and its mean GP's hyperparameters."""
+    """A model at one level, its log probability, and the hyperparameters of its mean GP."""
 
     log_p: float
     model: MeanNoiseModel
@@ -91,7 +92,7 @@ class _Level:
 def _climb(
     model: MeanNoiseModel, noise: LogPosterior, step: float, start: _Level
 ) -> Iterator[_Level]:
-    """Levels step, 2 step and so on, as long as they count."""
+    """Yield the levels step, 2 step and so on, as long as they matter."""
     last, best = start, start.log_p
     for i in range(1, MOST_STEPS + 1):
         least = best + math.log(LEAST_SHARE) + last.half_log_det
@@ -105,7 +106,7 @@ def _climb(
 def _at_level(
     model: MeanNoiseModel, noise: LogPosterior, t: float, start: Hyperparameters, least: float
 ) -> _Level | None:
-    """The model at level t; None if its log probability cannot reach ``least``."""
+    """Return the model at level t; None if its log probability cannot reach ``least``."""
     settings, units, told = model.settings, model.units, model.observations
     y = units.to_model(told.mean)
     prior = settings.outputs.hyperprior(told.X.shape[1], y)
@@ -137,7 +138,7 @@ def _at_level(
 
 
 def _log_posterior(evidence: Evidence, at: Hyperparameters) -> float:
-    """At the kernel of other hyperparameters."""
+    """Return the log posterior at the kernel of given hyperparameters."""
     try:
         return evidence(at.kernel.log_parameters)[0]
     except NumericalError:
@@ -145,10 +146,10 @@ def _log_posterior(evidence: Evidence, at: Hyperparameters) -> float:
 
 
 def _log_det(evidence: Evidence, at: Hyperparameters) -> float:
-    """The log determinant of the curvature at a maximum, by differences of the gradient.
+    """Return the log determinant of the curvature at a maximum, by differences of the gradient.
 
-    Nothing is learned of a kernel that is given, and directions that are flat or held at a bound
-    have the curvature of nothing: each counts as one.
+    It is 0 for a given kernel, which is not learned. Directions that are flat or held at a bound
+    count with a curvature of 1.
     """
     if isinstance(evidence.kernel, Kernel) or len(evidence.y) > MANY:
         return 0.0

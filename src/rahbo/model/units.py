@@ -1,4 +1,4 @@
-"""The border between the user's outputs and the model's: shift, scale and sign, and who sets them.
+"""The conversion between the user's outputs and the model's: shift, scale and sign.
 
 Outputs come in three forms. A user's ``y`` becomes an *outcome* ``sign y``, so that larger is
 better: observations and risk measures work with outcomes. The model works with standardised
@@ -23,14 +23,14 @@ Number = TypeVar("Number", float, Array)
 
 @dataclass(frozen=True)
 class Units:
-    """How numbers of the model become those of the user.
+    """Converts between the numbers of the model and those of the user.
 
     outcome = shift + scale f, user's output = sign outcome
 
     Attributes:
         shift: Subtracted from outcomes.
-        scale: Outcomes less the shift are divided by it.
-        sign: 1 where larger outputs are better, -1 where smaller ones are.
+        scale: Divides the shifted outcomes.
+        sign: 1 if larger outputs are better, -1 if smaller ones are.
     """
 
     shift: float
@@ -62,12 +62,12 @@ class Units:
         return self.scale * std
 
     def risk_to_model(self, risk: RiskMeasure) -> RiskMeasure:
-        """Return the risk measure that says of the model's numbers what this says of outcomes."""
+        """Return the equivalent risk measure for the model's numbers."""
         return risk.standardised(self.shift, self.scale)
 
 
 class Outputs(ABC):
-    """How outputs enter the model: their units, and what is believed of them in advance."""
+    """How outputs enter the model: their units and their hyperprior."""
 
     @abstractmethod
     def units(self, observations: Observations) -> Units:
@@ -80,10 +80,10 @@ class Outputs(ABC):
 
 @dataclass(frozen=True)
 class Standardized(Outputs):
-    """Zero mean and unit variance over the points, weak hyperpriors, a learned prior mean."""
+    """Outputs with zero mean and unit variance, weak hyperpriors, and a learned prior mean."""
 
     def units(self, observations: Observations) -> Units:
-        """Shift by the mean of the point means and scale by their standard deviation."""
+        """Return units with the mean and standard deviation of the point means."""
         shift = float(np.mean(observations.mean))
         return Units(shift, output_scale(observations), observations.sign)
 
@@ -94,24 +94,24 @@ class Standardized(Outputs):
 
 @dataclass(frozen=True)
 class Raw(Outputs):
-    """Outputs as they are, zero prior mean, plain marginal likelihood: the paper's setting."""
+    """Unchanged outputs, zero prior mean and plain marginal likelihood, as in the paper."""
 
     def units(self, observations: Observations) -> Units:
-        """Leave outputs as they are."""
+        """Return units that leave outputs unchanged."""
         return Units(0.0, 1.0, observations.sign)
 
     def hyperprior(self, d: int, y: Array) -> Hyperprior:
         """Return a flat prior, with no lengthscale beyond the width of the cube.
 
-        The likelihood of few points is nearly flat there. If an input is dropped for a small gain,
-        it stays dropped where hyperparameters are fitted once; a lengthscale that is too short
-        only costs time.
+        With few points the likelihood is nearly flat there. If hyperparameters are fitted only
+        once, an input dropped for a small gain stays dropped. A lengthscale that is too short only
+        costs time.
         """
         return replace(Hyperprior.flat(float(np.log(np.mean(y**2) or 1.0))), longest=1.0)
 
 
 def output_scale(observations: Observations) -> float:
-    """Return the spread of the point means; where it is zero, that of the repeats, or 1."""
+    """Return the spread of the point means; if it is zero, that of the repeats, or 1."""
     spread = float(np.std(observations.mean))
     if spread == 0.0:
         spread = float(np.sqrt(np.nanmax(observations.sample_var, initial=0.0)))

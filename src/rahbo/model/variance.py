@@ -1,4 +1,4 @@
-"""What a model of the noise variance rho^2(x) is, and the known one.
+"""The interface of a model of the noise variance rho^2(x), and known noise.
 
 Notation: ``s2 (n,)`` sample variances with ``dof (n,)`` degrees of freedom each, one less than
 the repeats. A noise posterior is Gaussian in a latent quantity g(x) with a monotone link
@@ -25,12 +25,12 @@ class SampleVariances:
     """Unbiased estimates of the noise variance, point by point.
 
     Attributes:
-        X: ``(n, d)``.
-        s2: ``(n,)``.
-        dof: Degrees of freedom of each, ``(n,)``; repeats - 1 for a sample variance.
-        floor: The smallest noise variance told apart from none.
+        X: Points, ``(n, d)``.
+        s2: Estimates, ``(n,)``.
+        dof: Degrees of freedom of each estimate, ``(n,)``; repeats - 1 for a sample variance.
+        floor: The smallest noise variance that differs from none.
         unit: User variance per unit of ``s2``, the square of the output scale.
-        typical: The variance of the outputs, by which a noise level is large or small.
+        typical: The variance of the outputs, to which a noise level is compared.
         rounding: Repeats that agree show only that the noise variance is not much above this,
             because values are rounded.
     """
@@ -45,36 +45,36 @@ class SampleVariances:
 
 
 class NoisePosterior(ABC):
-    """What is believed of the noise variance at any point.
+    """The posterior of the noise variance at any point.
 
     Attributes:
-        gp: The posterior of g; None where the noise is certain.
+        gp: The posterior of g; None if the noise is known.
     """
 
     gp: GP | None
 
     @abstractmethod
     def latent(self, X: Array) -> tuple[Array, Array]:
-        """Mean and standard deviation of g at ``X (m, d)``, each ``(m,)``."""
+        """Return the mean and standard deviation of g at ``X (m, d)``, each ``(m,)``."""
 
     def centre(self, X: Array) -> Array:
-        """Mean of g at ``X (m, d)``, ``(m,)``."""
+        """Return the mean of g at ``X (m, d)``, ``(m,)``."""
         return self.latent(X)[0] if self.gp is None else self.gp.predict_mean(X)
 
     @abstractmethod
     def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        """Mean, standard deviation ``(m,)`` and their gradients in x, ``(m, d)``."""
+        """Return the mean, standard deviation ``(m,)`` and their gradients in x, ``(m, d)``."""
 
     def link(self, g: Array) -> Array:
-        """Noise variance from the latent quantity."""
+        """Return the noise variance for the latent quantity."""
         return g
 
     def link_slope(self, g: Array) -> Array:
-        """Derivative of the link."""
+        """Return the derivative of the link."""
         return np.ones_like(g)
 
     def variance(self, X: Array, z: float = 0.0) -> Array:
-        """Noise variance ``z`` posterior standard deviations from the centre, ``(m,)``.
+        """Return the noise variance ``z`` posterior standard deviations from the centre, ``(m,)``.
 
         ucb_var = link(mu + beta sigma), lcb_var = link(mu - beta sigma)    (eq. 14, 15)
         """
@@ -85,22 +85,22 @@ class NoisePosterior(ABC):
 
     @abstractmethod
     def with_pending(self, X: Array, count: Index) -> NoisePosterior:
-        """The posterior once ``count (p,)`` repeats arrive at ``X (p, d)`` as expected."""
+        """Return the posterior as if ``count (p,)`` repeats at ``X (p, d)`` came as expected."""
 
 
 @dataclass(frozen=True, eq=False)
 class KnownPosterior(NoisePosterior):
-    """A noise variance that is certain: the bounds collapse to it (Section 3.2)."""
+    """A known noise variance, to which the bounds collapse (Section 3.2)."""
 
     function: Callable[[Array], Array]
     gp: None = None
 
     def latent(self, X: Array) -> tuple[Array, Array]:
-        """The known variance and zero."""
+        """Return the known variance and zero."""
         return self.function(X), np.zeros(len(X))
 
     def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        """The known variance, zero and central differences inside the cube."""
+        """Return the known variance, zero, and gradients by central differences in the cube."""
         v, zero = self.latent(X)
         gradient = np.empty_like(X)
         for j in range(X.shape[1]):
@@ -112,7 +112,7 @@ class KnownPosterior(NoisePosterior):
         return v, zero, gradient, np.zeros_like(X)
 
     def with_pending(self, X: Array, count: Index) -> NoisePosterior:
-        """Nothing to learn."""
+        """Return this posterior, because there is nothing to learn."""
         return self
 
 
@@ -120,8 +120,8 @@ class NoiseModel(ABC):
     """Settings of a noise model; `learn` and `condition` are pure functions of data.
 
     Attributes:
-        takes_residuals: Whether it can use estimates of less than one degree of freedom, which
-            single evaluations give.
+        takes_residuals: Whether the model can use estimates with less than one degree of freedom,
+            which single evaluations give.
     """
 
     takes_residuals: ClassVar[bool] = False
@@ -130,16 +130,16 @@ class NoiseModel(ABC):
     def learn(
         self, data: SampleVariances, previous: Hyperparameters | None = None
     ) -> Hyperparameters | None:
-        """Hyperparameters from data, starting at those of an earlier fit."""
+        """Return hyperparameters learned from data, starting from an earlier fit."""
 
     @abstractmethod
     def condition(
         self, data: SampleVariances, hyperparameters: Hyperparameters | None
     ) -> NoisePosterior:
-        """The posterior for given hyperparameters."""
+        """Return the posterior for given hyperparameters."""
 
     def bind(self, space: Space) -> NoiseModel:
-        """The same model, once the space is known."""
+        """Return the model for a given space."""
         return self
 
 
@@ -149,14 +149,13 @@ class KnownNoise(NoiseModel):
 
     Attributes:
         noise_var: A function of the parameters (a dict in user units), a number if the noise is
-            the same everywhere, or, for a list of candidates, one variance a row in the order of
-            the rows.
+            the same everywhere, or, for a list of candidates, one variance per row, in order.
     """
 
     noise_var: Callable[[dict[str, object]], float] | float | Sequence[float]
 
     def bind(self, space: Space) -> NoiseModel:
-        """The model on the unit cube."""
+        """Return the model on the unit cube."""
         if callable(self.noise_var):
             function = self.noise_var
             return CubeNoise(lambda X: np.array([_known(function, space.decode(x)) for x in X]))
@@ -167,13 +166,13 @@ class KnownNoise(NoiseModel):
         rows = replace(space, valid=None).enumerate() if finite else np.empty((0, space.d))
         if not isinstance(self.noise_var, Sequence | np.ndarray):
             raise SettingsError(
-                "KnownNoise needs a function of the parameters, a number, or one variance a "
+                "KnownNoise needs a function of the parameters, a number, or one variance for each "
                 f"candidate, got {self.noise_var!r}."
             )
         if len(rows) != len(self.noise_var):
             raise SettingsError(
-                f"KnownNoise got {len(self.noise_var)} variances for {len(rows)} candidates. "
-                "Give one a row of Candidates(rows), or a function of the parameters."
+                f"KnownNoise needs one variance for each of the {len(rows)} candidates, got "
+                f"{len(self.noise_var)}. Correct the list, or pass a function of the parameters."
             )
         table = {x.tobytes(): float(v) for x, v in zip(rows, self.noise_var, strict=True)}
         return CubeNoise(lambda X: np.array([table[x.tobytes()] for x in space.snap(X)]))
@@ -181,14 +180,14 @@ class KnownNoise(NoiseModel):
     def learn(
         self, data: SampleVariances, previous: Hyperparameters | None = None
     ) -> Hyperparameters | None:
-        """Refuse: the space decides what the function's arguments are."""
-        raise SettingsError("KnownNoise works on parameters: bind(space) it first.")
+        """Raise an error, because the space decides the arguments of the function."""
+        raise SettingsError("KnownNoise works on parameters. Call bind(space) first.")
 
     def condition(
         self, data: SampleVariances, hyperparameters: Hyperparameters | None
     ) -> NoisePosterior:
-        """Refuse, as `learn` does."""
-        raise SettingsError("KnownNoise works on parameters: bind(space) it first.")
+        """Raise an error, like `learn`."""
+        raise SettingsError("KnownNoise works on parameters. Call bind(space) first.")
 
 
 @dataclass(frozen=True)
@@ -200,13 +199,13 @@ class CubeNoise(NoiseModel):
     def learn(
         self, data: SampleVariances, previous: Hyperparameters | None = None
     ) -> Hyperparameters | None:
-        """Nothing to learn."""
+        """Return None, because there is nothing to learn."""
         return None
 
     def condition(
         self, data: SampleVariances, hyperparameters: Hyperparameters | None
     ) -> NoisePosterior:
-        """The certain posterior."""
+        """Return the known posterior."""
 
         def internal(X: Array) -> Array:
             v = np.asarray(self.function(X), dtype=float)

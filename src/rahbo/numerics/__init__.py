@@ -1,4 +1,4 @@
-"""Arrays, checks of numbers, a quasi-Newton search, BLAS threads and random streams."""
+"""Array types, checks of numbers, a quasi-Newton search, BLAS threads and random streams."""
 
 from rahbo.numerics.arrays import Array, Index, Mask
 from rahbo.numerics.checks import is_finite, is_number, is_whole

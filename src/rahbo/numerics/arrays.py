@@ -1,4 +1,4 @@
-"""The one array type of the package: float64, inside the unit cube, maximising."""
+"""The array types of the package."""
 
 from __future__ import annotations
 

@@ -12,17 +12,17 @@ _LARGEST_WHOLE = 10**300
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whether a value is a whole number; True and False are not."""
+    """Return whether a value is a whole number; True and False are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a real number that fits into a float; NaN and infinities are."""
+    """Return whether a value is a real number that fits into a float, NaN or infinite included."""
     if isinstance(value, int):
         return not isinstance(value, bool) and abs(value) < _LARGEST_WHOLE
     return isinstance(value, float | np.integer | np.floating)
 
 
 def is_finite(value: object) -> TypeGuard[float]:
-    """Whether a value is a finite real number."""
+    """Return whether a value is a finite real number."""
     return is_number(value) and math.isfinite(value)

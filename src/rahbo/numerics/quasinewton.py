@@ -2,8 +2,8 @@
 
 Fitting a kernel and maximising an acquisition are both smooth problems of few variables in a box.
 Evaluating all starts of a search in one call turns many small linear solves into one large one,
-which no general optimiser offers; with a single start the same routine fits hyperparameters and
-hands its curvature on to the next fit.
+which no general optimiser offers. With a single start the same routine fits hyperparameters and
+passes its curvature on to the next fit.
 
 Notation: ``X (m, p)`` the current points of ``m`` independent problems, ``F (m,)`` their values,
 ``G (m, p)`` gradients, ``B (m, p, p)`` Hessian estimates.
@@ -56,14 +56,14 @@ def quasi_newton(
     """Minimise ``m`` independent problems in the box ``[lower, upper]``.
 
     Args:
-        objective: Maps ``X (m, p)`` to values ``(m,)`` and gradients ``(m, p)``; called with the
-            rows still moving, so rows must be independent of each other.
-        start: ``(m, p)``, clipped into the box.
-        lower: ``(p,)``.
-        upper: ``(p,)``.
-        hessian: Curvature of an earlier, similar search, ``(m, p, p)``.
+        objective: Maps ``X (m, p)`` to values ``(m,)`` and gradients ``(m, p)``. It is called only
+            with the rows still moving, so rows must be independent of each other.
+        start: Starting points ``(m, p)``, clipped to the box.
+        lower: Lower bounds ``(p,)``.
+        upper: Upper bounds ``(p,)``.
+        hessian: Curvature ``(m, p, p)`` of an earlier, similar search.
         max_step: Largest change of one variable in one iteration.
-        max_iterations: Iterations at most.
+        max_iterations: Largest number of iterations.
         gradient_tolerance: A row stops when no free component of its gradient exceeds this.
         value_tolerance: A row stops when an accepted step gains no more than this.
     """
@@ -91,7 +91,7 @@ def quasi_newton(
         _update_curvature(B, scaled, moving[accepted], steps[accepted], changes[accepted])
         gain = F[moving] - F_new
         X[moving], F[moving], G[moving] = X_new, F_new, G_new
-        # A row whose quasi-Newton direction fails gets one try along the gradient, then stops.
+        # A row whose quasi-Newton direction fails tries once along the gradient, then stops.
         retry = ~accepted & scaled[moving]
         B[moving[retry]], scaled[moving[retry]] = np.eye(p), False
         moving = moving[(accepted & (gain > value_tolerance)) | retry]
@@ -101,23 +101,23 @@ def quasi_newton(
 
 
 def _free(X: Array, G: Array, lower: Array, upper: Array) -> Mask:
-    """Variables that may move: not held at a bound by a gradient pointing out of the box."""
+    """Return which variables may move: a gradient that points out of the box holds the others."""
     held: Mask = ((lower >= X) & (G > 0)) | ((upper <= X) & (G < 0))
     return ~held
 
 
 def _direction(B: Array, steepest: Array, free: Mask, scaled: Mask, max_step: float) -> Array:
-    """Newton's direction on the free variables, steepest descent where it would ascend."""
+    """Return Newton's direction on the free variables, or steepest descent where it ascends."""
     both = free[:, :, None] & free[:, None, :]
     reduced = np.where(both, B, np.eye(B.shape[1]))
-    # Rounding may leave B a little short of positive definite.
+    # Rounding errors may leave B not quite positive definite.
     ridge = 1e-12 * np.abs(reduced).max(axis=(1, 2))
     reduced += ridge[:, None, None] * np.eye(B.shape[1])
     D = np.linalg.solve(reduced, steepest[:, :, None])[:, :, 0]
     descends = np.einsum("mi,mi->m", D, steepest) > 0
     D = np.where(descends[:, None], D, steepest)
     longest = np.abs(D).max(axis=1)
-    # Without curvature the gradient's length says nothing about the distance to go.
+    # Without curvature the length of the gradient says nothing about the distance to go.
     limit = np.where(scaled & descends, max_step, 0.2 * max_step)
     return np.asarray(D * np.minimum(1.0, limit / longest)[:, None])
 
@@ -150,7 +150,7 @@ def _line_search(
 
 
 def _update_curvature(B: Array, scaled: Mask, rows: Index, S: Array, Y: Array) -> None:
-    """BFGS update of the Hessians, in place; rows of no positive curvature are skipped."""
+    """Apply the BFGS update to the Hessians in place; skip rows without positive curvature."""
     sy = np.einsum("mi,mi->m", S, Y)
     yy = np.einsum("mi,mi->m", Y, Y)
     ss = np.einsum("mi,mi->m", S, S)

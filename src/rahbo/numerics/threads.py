@@ -1,4 +1,4 @@
-"""One BLAS thread while we compute: small matrices on many threads mostly wait for each other."""
+"""One BLAS thread during computations: on small matrices, several threads mostly wait."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def _controller() -> ThreadpoolController:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """A context in which BLAS runs on one thread.
+    """Run BLAS on one thread inside this context.
 
-    The limit is process-wide: the first thread to enter sets it, the last to leave takes it back.
+    The limit is process-wide: the first thread to enter sets it, the last to leave lifts it.
     """
     with _lock:
         limit = None if _inside else _controller().limit(limits=1, user_api="blas")
@@ -32,7 +32,7 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         with _lock:
-            # The one limit that was set leaves last, whichever thread set it.
+            # The limit is lifted last, whichever thread set it.
             limit = _inside.pop() if len(_inside) == 1 else _inside.pop(_inside.index(None))
             if limit is not None:
                 limit.restore_original_limits()

@@ -1,4 +1,4 @@
-"""What to try next: designs, acquisitions, the search for their maximum, repeats and strategies."""
+"""What to try next: designs, acquisitions and the search for their maximum, repeats, strategies."""
 
 from rahbo.policy.acquisition import (
     Acquisition,

@@ -1,4 +1,4 @@
-"""What a point promises: risk bounds with gradients, and the uncertainty of the noise.
+"""How promising a point is: risk bounds with gradients, and the uncertainty of the noise.
 
 For a risk measure R that rises with the mean and does not rise with the noise variance:
     optimistic  R(ucb_f, lcb_var)    Algorithm 1, line 4: ucb_MV = ucb_f - alpha lcb_var
@@ -20,15 +20,15 @@ from rahbo.risk import RiskMeasure
 
 
 class Acquisition(ABC):
-    """A function of the cube to be maximised."""
+    """A function on the cube to be maximised."""
 
     @abstractmethod
     def value(self, X: Array) -> Array:
-        """Values ``(m,)``."""
+        """Return the values ``(m,)`` at ``X (m, d)``."""
 
     @abstractmethod
     def value_and_gradient(self, X: Array) -> tuple[Array, Array]:
-        """Values ``(m,)`` and gradients ``(m, d)``."""
+        """Return the values ``(m,)`` and gradients ``(m, d)`` at ``X (m, d)``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class RiskBound(Acquisition):
     z_noise: float
 
     def value(self, X: Array) -> Array:
-        """Values ``(m,)``."""
+        """Return the values ``(m,)`` at ``X (m, d)``."""
         v = self._clip(self.model.noise.variance(X, self.z_noise))
         if self.z_f == 0.0:
             return self.risk.value(self.model.mean.predict_mean(X), v)
@@ -56,7 +56,7 @@ class RiskBound(Acquisition):
         return self.risk.value(mu + self.z_f * sigma, v)
 
     def value_and_gradient(self, X: Array) -> tuple[Array, Array]:
-        """Values ``(m,)`` and gradients ``(m, d)`` by the chain rule."""
+        """Return the values ``(m,)`` and, by the chain rule, the gradients ``(m, d)``."""
         mu, sigma, d_mu, d_sigma = self.model.mean.predict_with_gradient(X)
         noise = self.model.noise
         g, s, d_g, d_s = noise.latent_with_gradient(X)
@@ -71,7 +71,10 @@ class RiskBound(Acquisition):
         return self.risk.value(f, v), by_f[:, None] * d_f + by_v[:, None] * d_v
 
     def values_widened(self, X: Array, factors: Sequence[float]) -> Array:
-        """Values of this bound widened by each of k factors, ``(k, m)``, at the cost of one."""
+        """Return the values ``(k, m)`` of this bound widened by each of k factors.
+
+        This costs no more than one of them.
+        """
         noise = self.model.noise
         mu, sigma = self.model.mean.predict(X)
         g, s = noise.latent(X)
@@ -82,11 +85,11 @@ class RiskBound(Acquisition):
         return np.array([self.risk.value(f, self._clip(v)) for f, v in ends])
 
     def widened(self, factor: float) -> RiskBound:
-        """The same bound at ends of wider intervals."""
+        """Return the same bound with the intervals widened by a factor."""
         return replace(self, z_f=factor * self.z_f, z_noise=factor * self.z_noise)
 
     def _clip(self, v: Array) -> Array:
-        """Risk measures that need a variance get at least the smallest one."""
+        """Return v, clipped at the smallest variance if the risk measure needs a positive one."""
         if self.risk.allows_negative_variance:
             return v
         return np.maximum(v, self.model.min_noise_var)
@@ -94,37 +97,37 @@ class RiskBound(Acquisition):
 
 @dataclass(frozen=True, eq=False)
 class NoiseUncertainty(Acquisition):
-    """Posterior standard deviation of the latent noise: uncertainty sampling of rho^2."""
+    """The posterior standard deviation of the latent noise, for uncertainty sampling of rho^2."""
 
     noise: NoisePosterior
 
     def value(self, X: Array) -> Array:
-        """Values ``(m,)``."""
+        """Return the values ``(m,)`` at ``X (m, d)``."""
         return self.noise.latent(X)[1]
 
     def value_and_gradient(self, X: Array) -> tuple[Array, Array]:
-        """Values ``(m,)`` and gradients ``(m, d)``."""
+        """Return the values ``(m,)`` and gradients ``(m, d)`` at ``X (m, d)``."""
         _, s, _, d_s = self.noise.latent_with_gradient(X)
         return s, d_s
 
 
 def optimistic(model: MeanNoiseModel, risk: RiskMeasure) -> RiskBound:
-    """The upper bound R(ucb_f, lcb_var) that RAHBO maximises."""
+    """Return the upper bound R(ucb_f, lcb_var) that RAHBO maximises."""
     return _bound(model, risk, model.beta, -model.beta_noise)
 
 
 def pessimistic(model: MeanNoiseModel, risk: RiskMeasure) -> RiskBound:
-    """The lower bound R(lcb_f, ucb_var) that RAHBO reports by."""
+    """Return the lower bound R(lcb_f, ucb_var) that RAHBO reports by."""
     return _bound(model, risk, -model.beta, model.beta_noise)
 
 
 def central(model: MeanNoiseModel, risk: RiskMeasure) -> RiskBound:
-    """R(mu, centre of rho^2), between the two."""
+    """Return R(mu, centre of rho^2), which lies between the two bounds."""
     return _bound(model, risk, 0.0, 0.0)
 
 
 def optimistic_at_mean_noise(model: MeanNoiseModel, risk: RiskMeasure) -> RiskBound:
-    """R(ucb_f, centre of rho^2), the second stage of RAHBO-US.
+    """Return R(ucb_f, centre of rho^2), which RAHBO-US maximises in its second stage.
 
     The centre is the posterior mean under `DirectNoise` and the median under `LogNoise`.
     """
@@ -132,15 +135,15 @@ def optimistic_at_mean_noise(model: MeanNoiseModel, risk: RiskMeasure) -> RiskBo
 
 
 def pessimistic_at_mean_noise(model: MeanNoiseModel, risk: RiskMeasure) -> RiskBound:
-    """R(lcb_f, centre of rho^2), by which RAHBO-US reports."""
+    """Return R(lcb_f, centre of rho^2), which RAHBO-US reports by."""
     return _bound(model, risk, -model.beta, 0.0)
 
 
 def pessimistic_values(bound: RiskBound, X: Array) -> tuple[Array, Array, Array]:
-    """The ends by which a strategy reports, and its pessimistic value there, each ``(m,)``.
+    """Return the mean and noise variance that a bound combines, and its value, each ``(m,)``.
 
-    The mean and the noise variance at ``X (m, d)`` that the bound combines, and its value, in
-    user units and the sense of maximisation. The noise variance is at least the smallest there is.
+    They are taken at ``X (m, d)``, in user units and the sense of maximisation. The noise variance
+    is at least the model's smallest one.
     """
     model, units = bound.model, bound.model.units
     mu, sigma = model.mean.predict(X)

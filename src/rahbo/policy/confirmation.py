@@ -1,9 +1,8 @@
 """Which points to measure again before a setting is used.
 
-Nobody should use a setting that was measured once: a single value does not show how far the next
-one may fall. So the last part of a budget measures the point that would be recommended, one
-evaluation at a time. A bad surprise there puts another point in the lead, which is then measured
-in turn.
+Nobody should use a setting that was measured once: a single value does not show how much worse the
+next one may be. So the last part of a budget measures the point that would be recommended, one
+evaluation at a time. If a bad value puts another point in the lead, that point is measured next.
 
 Notation: ``n`` evaluated points that satisfy ``valid``; every array is ``(n,)``.
 """
@@ -18,13 +17,14 @@ from rahbo.errors import SettingsError
 from rahbo.numerics import Array, Index, is_whole
 from rahbo.policy.repeats import CONFIRMED
 
-# The share of a budget that is kept for confirmation, and the budget from which on it is. At 30
-# evaluations the least, CONFIRMED, is a sixth; a smaller budget is needed for the search.
+# The share of a budget that is reserved for confirmation, and the smallest budget with such a
+# share. At 30 evaluations the minimum, CONFIRMED, is a sixth; the search needs all of a smaller
+# budget.
 SHARE, SMALLEST_BUDGET = 0.1, 30
 
 
 def share_of(evaluations: int) -> int:
-    """How many of so many evaluations are kept for confirmation.
+    """Return how many evaluations of a budget are reserved for confirmation.
 
     >>> [share_of(n) for n in (29, 30, 100, 200)]
     [0, 5, 10, 20]
@@ -36,13 +36,13 @@ def share_of(evaluations: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Contest:
-    """The evaluated points between which a recommendation is decided.
+    """The evaluated points that compete for the recommendation.
 
     Attributes:
-        reported: The lower bound by which the strategy reports.
-        tried: Values told at each point, and failures, so that a failing point is not retried
-            forever.
-        under_way: Evaluations asked for and not told yet.
+        reported: The lower bound that the strategy reports by, at each point.
+        tried: The number of values and failures at each point. Failures count, so that a failing
+            point is not retried for ever.
+        under_way: The number of evaluations asked for and not yet told.
     """
 
     reported: Array
@@ -51,14 +51,14 @@ class Contest:
 
     @property
     def unconfirmed(self) -> int:
-        """Values that the point to recommend lacks, those under way not counted."""
+        """How many measurements the recommended point lacks, those under way not counted."""
         return max(0, CONFIRMED - int(self.tried[np.argmax(self.reported)]))
 
     def again(self, n: int) -> dict[int, int]:
-        """How often to measure which points again, in the order in which they come up.
+        """Return which points to measure again and how often, in the order of measurement.
 
-        Evaluations made at the same time know nothing of each other. So what the leading point
-        does not need of them goes to the next point in line, where a surprise would lead.
+        Evaluations made at the same time cannot react to each other. So those that the leading
+        point does not need go to the next points in line, which may take the lead.
         """
         if not is_whole(n) or n < 1:
             raise SettingsError(f"confirm(n) needs a whole number >= 1, got {n!r}.")
@@ -70,7 +70,7 @@ class Contest:
         return chosen
 
     def _next(self, expected: Index) -> int:
-        """The first in line that lacks values, or that nothing is under way for."""
+        """Return the first point in line that lacks values or has nothing under way."""
         line = np.argsort(-self.reported, kind="stable")
         wanting = (self.tried + expected < CONFIRMED) | (expected == 0)
         return int(line[np.argmax(wanting[line])])

@@ -10,17 +10,17 @@ from rahbo.errors import SpaceError
 from rahbo.numerics import Array, Stream, generator
 from rahbo.space import Space
 
-# Points tried before a predicate that nothing satisfies is reported.
+# Points to try before reporting that nothing satisfies the predicate.
 MAX_TRIES = 1 << 15
 
 
 def initial_design(space: Space, n: int, seed: int) -> Array:
-    """The first ``n`` distinct valid points of a scrambled Sobol sequence, ``(n, d)``.
+    """Return the first ``n`` distinct valid points of a scrambled Sobol sequence, ``(n, d)``.
 
-    A longer design of the same seed begins with a shorter one. A space that has fewer points
-    gives all that were found.
+    With the same seed, a longer design begins with the shorter one. If the space has fewer points,
+    all that were found are returned.
     """
-    # scipy.stats takes longer to import than all of this package.
+    # Importing scipy.stats takes longer than importing this whole package.
     from scipy.stats import qmc
 
     wanted = int(min(n, space.size))
@@ -38,17 +38,17 @@ def initial_design(space: Space, n: int, seed: int) -> Array:
     if len(X) == 0:
         raise SpaceError(
             f"None of {tries} points spread over the space satisfies valid=. "
-            "Check the predicate, or choose bounds in which it holds more often."
+            "Check the predicate, or choose bounds where it holds more often."
         )
     return np.array([space.canonical(x) for x in X[:wanted]])
 
 
 def next_design_point(space: Space, seen: Set[bytes], seed: int) -> Array | None:
-    """The first point of the initial design that is not among those seen; None if all are.
+    """Return the first point of the initial design that was not seen; None if all were.
 
     Args:
         space: Where to look.
-        seen: Distinct points that were tried, as bytes.
+        seen: Distinct points that were already tried, as bytes.
         seed: The seed of the run.
     """
     design = initial_design(space, len(seen) + 1, seed)
@@ -56,7 +56,7 @@ def next_design_point(space: Space, seen: Set[bytes], seed: int) -> Array | None
 
 
 def _complete(space: Space, found: Array) -> Array:
-    """All legal points of a small finite space, those already found first."""
+    """Return all legal points of a small finite space, those already found first."""
     known = {x.tobytes() for x in found}
     rest = [x for x in space.enumerate() if x.tobytes() not in known]
     return np.vstack([found, *rest]) if rest else found

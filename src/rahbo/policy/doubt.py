@@ -1,4 +1,4 @@
-"""Where the model's word is not enough: a value it does not believe, a mean it knows nothing of."""
+"""When not to trust the model: a value that it takes for noise, a mean that it knows nothing of."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from rahbo.policy.search import values
 from rahbo.risk import RiskMeasure
 from rahbo.trials import Observations
 
-# From so many standard deviations of the noise on, a value is too good for noise.
+# A value this many noise standard deviations above the mean is too good to be noise.
 TOO_GOOD = 2.0
-# In nats: less evidence than this that the mean varies at all is next to none.
+# In nats. Less evidence than this that the mean varies counts as none.
 FAINT = 5.0
 
 
 def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeasure) -> Array:
-    """Points with one value that the model takes for noise and that is too good for it, best first.
+    """Return points with one value that the model takes for noise but is too good for it.
 
     (y - mu) / rho > 2  and  R(y, rho^2) > max R(mu, v)
 
-    One such value may be a peak or a noisy place, and the model may settle for the wrong one and
-    never come back. A second value tells. Here rho^2 is the noise that repeated points alone show:
-    by its own distance from mu a value would show, in v, the noise that excuses it.
+    The best comes first. Such a value may mean a peak or a noisy place. The model may settle for
+    the wrong one and never come back, and a second value decides. Here rho^2 is the noise that
+    repeated points show. The model's own v would not do: the distance of the value from mu raises
+    it, and so explains the value away.
     """
     if not observations.any_single:
         return observations.X[:0]
@@ -43,7 +44,7 @@ def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeas
 
 
 def knows_nothing(observations: Observations, model: MeanNoiseModel) -> bool:
-    """Whether a constant with noise explains the outputs nearly as well as the mean GP does.
+    """Return whether a constant with noise explains the outputs nearly as well as the mean GP.
 
     log p(y) - max_c log N(y; c, Sigma) < 5
     """

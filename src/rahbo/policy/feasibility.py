@@ -1,11 +1,11 @@
-"""Where an evaluation gives a number at all: the chance of success, learned from failures.
+"""Where an evaluation returns a number at all: the chance of success, learned from failures.
 
 Notation: ``X (n, d)`` points tried, ``count (n,)`` evaluations at each, ``share (n,)`` of them that
-gave a value. The share is an outcome like any other, so its model is the same exact GP, its
-lengthscales and its noise learned by the same evidence:
+gave a value. The share is modelled like any other outcome, by the same exact GP, with lengthscales
+and noise learned from the same evidence:
     share_i = p(x_i) + eps_i,  Var[eps_i] = scale / count_i
-Failures of a region give a p that varies with x; failures at random a large noise and a p that
-is about the same everywhere, which turns proposals away from nothing.
+If a region fails, p varies with x. If failures are random, the noise is large and p is about the
+same everywhere, so proposals are not turned away from any place.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from rahbo.model import GP, Evidence, Hyperparameters, Hyperprior, Matern52, Uni
 from rahbo.numerics import Array, Index
 from rahbo.policy.acquisition import Acquisition
 
-# The least noise of a share, in its standardised units: borders are seldom smooth.
+# The smallest noise of a share, in standardised units, because borders are seldom smooth.
 FLOOR = 0.05
-# Failures at random are noise, or a chance that changes from point to point: the likelihood does
-# not tell these apart, so very short lengthscales are not believed, and a small variance is.
+# The likelihood cannot tell random failures from a chance that changes from point to point. So the
+# prior makes very short lengthscales unlikely and allows a small variance.
 LOG_LENGTHSCALE_STD, LOG_VARIANCE_STD = 0.7, 3.0
-# Lengthscales are learned from so many points at most, evenly over the run.
+# Lengthscales are learned from at most this many points, spread evenly over the run.
 MOST = 128
 
 
@@ -33,7 +33,7 @@ class Success:
 
     Attributes:
         gp: The GP of the standardised shares.
-        units: How its numbers become shares.
+        units: Converts between its numbers and shares.
     """
 
     gp: GP
@@ -41,7 +41,7 @@ class Success:
 
     @classmethod
     def learn(cls, X: Array, values: Index, failures: Index) -> Success | None:
-        """From the numbers of values and failures at ``X (n, d)``; None if nothing failed."""
+        """Return a model of the values and failures at ``X (n, d)``; None if nothing failed."""
         if not failures.any():
             return None
         count = values + failures
@@ -54,11 +54,11 @@ class Success:
         return cls(gp, units)
 
     def chance(self, X: Array) -> Array:
-        """The chance of success ``(m,)`` at ``X (m, d)``."""
+        """Return the chance of success ``(m,)`` at ``X (m, d)``."""
         return np.clip(self.units.to_outcome(self.gp.predict_mean(X)), 0.0, 1.0)
 
     def chance_with_gradient(self, X: Array) -> tuple[Array, Array]:
-        """The chance of success ``(m,)`` and its gradients ``(m, d)``."""
+        """Return the chance of success ``(m,)`` and its gradients ``(m, d)``."""
         mu, _, d_mu, _ = self.gp.predict_with_gradient(X)
         p = self.units.to_outcome(mu)
         inside = (p > 0.0) & (p < 1.0)
@@ -74,7 +74,7 @@ def _prior(d: int) -> Hyperprior:
 
 
 def _fit(evidence: Evidence) -> Hyperparameters:
-    """From the centre of the prior alone: as good as more starts, and it is done at each ask."""
+    """Fit from the centre of the prior: as good as several starts, and fast enough for each ask."""
     n, prior = len(evidence.y), evidence.prior
     if n > MOST:
         evidence = evidence.subset(np.linspace(0, n - 1, MOST).astype(np.intp))
@@ -86,14 +86,15 @@ def _fit(evidence: Evidence) -> Hyperparameters:
 
 @dataclass(frozen=True, eq=False)
 class Hoped(Acquisition):
-    """What a point promises when it may fail, and failing is as bad as the worst there is.
+    """An acquisition that allows for failure, which counts as the worst value seen.
 
     p(x)^2 a(x) + (1 - p(x)^2) worst
 
-    With p itself, a promise that grows towards a border is followed across it too often.
+    With p instead of p^2, an acquisition that grows towards a border is followed across it too
+    often.
 
     Attributes:
-        promise: The acquisition a, where the evaluation succeeds.
+        promise: The acquisition a for an evaluation that succeeds.
         success: The model of p.
         worst: The smallest value of a that was seen.
     """
@@ -103,15 +104,15 @@ class Hoped(Acquisition):
     worst: float
 
     def value(self, X: Array) -> Array:
-        """Values ``(m,)``."""
+        """Return the values ``(m,)`` at ``X (m, d)``."""
         return self.weighed(self.success.chance(X), self.promise.value(X))
 
     def weighed(self, chance: Array, promise: Array) -> Array:
-        """Values ``(m,)`` where the chances of success and those of the promise are known."""
+        """Return the values ``(m,)``, given the chances of success and the values of a."""
         return self.worst + chance**2 * (promise - self.worst)
 
     def value_and_gradient(self, X: Array) -> tuple[Array, Array]:
-        """Values ``(m,)`` and gradients ``(m, d)`` by the product rule."""
+        """Return the values ``(m,)`` and, by the product rule, the gradients ``(m, d)``."""
         a, d_a = self.promise.value_and_gradient(X)
         p, d_p = self.success.chance_with_gradient(X)
         above, weight = a - self.worst, p**2

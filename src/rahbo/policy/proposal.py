@@ -1,4 +1,4 @@
-"""What to evaluate next, given all trials of a run: pure functions of them."""
+"""What to evaluate next, as pure functions of all trials of a run."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from rahbo.trials import (
 
 @dataclass(frozen=True, eq=False)
 class PolicySettings:
-    """What decides where to evaluate next. `Optimizer` explains each setting.
+    """The settings that decide where to evaluate next. `Optimizer` explains each of them.
 
     Attributes:
         space: Where to look.
-        risk: What makes an outcome good, in user units.
+        risk: The risk measure, in user units.
         strategy: How points are chosen and reported.
         repeats: How often a point is evaluated.
         n_initial: Distinct points before the strategy proposes.
@@ -55,13 +55,13 @@ class PolicySettings:
 
     @property
     def revisit(self) -> bool:
-        """Whether a point that has its repeats may be proposed again."""
+        """Whether a point that has all its repeats may be proposed again."""
         return self.space.revisit and self.repeats.population is None
 
     def excluded(self, trials: Iterable[Trial]) -> Set[bytes]:
         """Return the points that may not be proposed, as bytes.
 
-        Without revisits these are the points that have, or are about to get, all their repeats.
+        Without revisits these are the points that have, or will get, all their repeats.
         """
         return set() if self.revisit else provided_points(trials, self.repeats.most)
 
@@ -74,8 +74,8 @@ class Proposal:
         x: The point, ``(d,)``.
         source: Why it is proposed.
         repeats: How many evaluations are wanted there.
-        own_bound: The strategy's lower bound there at the time (Corollary 1.1), in user units;
-            None for points the strategy did not choose.
+        own_bound: The strategy's lower bound at the point when it was chosen (Corollary 1.1), in
+            user units; None for points the strategy did not choose.
     """
 
     x: Array
@@ -117,8 +117,8 @@ def propose(
     Args:
         settings: The settings of the run.
         trials: All trials of the run.
-        told: What is believed given their values.
-        asking: The same model with what is under way, see `with_pending`.
+        told: The model given their values.
+        asking: The same model with evaluations under way, see `with_pending`.
         domain: Where to look.
         rng: Seeded by the run's seed and the number of asks.
     """
@@ -142,7 +142,7 @@ def propose(
 def with_pending(
     model: MeanNoiseModel, pending: Collection[Trial], rng: np.random.Generator
 ) -> MeanNoiseModel:
-    """Return the model that also knows what is under way, at values it draws for each point."""
+    """Return the model with values drawn from it for the evaluations under way."""
     X = np.array([t.x for t in pending]).reshape(len(pending), model.mean.kernel.d)
     count = np.array([len(t.missing) for t in pending], dtype=np.intp)
     return model.with_pending(X, count, rng)
@@ -151,7 +151,7 @@ def with_pending(
 def contest_between(
     settings: PolicySettings, trials: Iterable[Trial], model: MeanNoiseModel
 ) -> tuple[Array, Contest]:
-    """Return the points ``(n, d)`` that may be recommended, and what is known of them."""
+    """Return the points ``(n, d)`` that may be recommended, and the contest between them."""
     if not settings.revisit:
         raise SettingsError(
             "Points can be confirmed only if they may be measured again, which revisit=False and "

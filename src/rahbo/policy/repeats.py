@@ -12,11 +12,11 @@ from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array, is_number, is_whole
 from rahbo.trials import Observations
 
-# Repeats that agree to this share of the spread, at so many points, show no noise worth learning.
+# If repeats at this many points agree to within this share of the spread, the noise is negligible.
 NEGLIGIBLE, QUIET_POINTS = 0.01, 4
 # Values after which a setting may be used. With five, the noise std is between 0.65 and 2.4 times
-# the sample std (90 %, chi-squared with 4 degrees of freedom; with two it is 0.5 to 16 times), and
-# something that goes wrong one time in ten has shown itself with a probability of 0.41.
+# the sample std (90 %, chi-squared with 4 degrees of freedom; with two it is 0.5 to 16 times). A
+# fault that occurs one time in ten has shown itself with a probability of 0.41.
 CONFIRMED = 5
 
 
@@ -25,21 +25,21 @@ class Repeats(ABC):
 
     @abstractmethod
     def initial(self, observations: Observations | None) -> int:
-        """Repeats at a point of the initial design, after those observed; None for none yet."""
+        """Return the repeats at the next point of the initial design, given the data so far."""
 
     @property
     @abstractmethod
     def most(self) -> int:
-        """A point with so many values has all it needs."""
+        """The number of values after which a point needs no more."""
 
     @property
     def population(self) -> int | None:
-        """How many values a point has in all, if it has no more than that."""
+        """How many values exist at a point, if their number is finite; else None."""
         return None
 
     @abstractmethod
     def wanted(self, model: MeanNoiseModel, x: Array) -> int:
-        """Repeats at a point ``x (d,)`` that the strategy chose."""
+        """Return the repeats at a point ``x (d,)`` that the strategy chose."""
 
 
 @dataclass(frozen=True)
@@ -55,24 +55,25 @@ class Fixed(Repeats):
         object.__setattr__(self, "n_repeats", int(k))
 
     def initial(self, observations: Observations | None) -> int:
-        """The same as everywhere."""
+        """Return the fixed number."""
         return self.n_repeats
 
     @property
     def most(self) -> int:
-        """Those of one round."""
+        """The fixed number."""
         return self.n_repeats
 
     def wanted(self, model: MeanNoiseModel, x: Array) -> int:
-        """The same as everywhere."""
+        """Return the fixed number."""
         return self.n_repeats
 
 
 @dataclass(frozen=True)
 class Folds(Fixed):
-    """The same folds for every point: so many values, and the same ones if asked again.
+    """The same folds at every point: a fixed number of values, and the same ones if asked again.
 
-    A point that has them all is known for certain, its variance too, so it is not proposed again.
+    When a point has all of them, its mean and variance are known exactly, and it is not proposed
+    again.
     """
 
     @property
@@ -83,18 +84,18 @@ class Folds(Fixed):
 
 @dataclass(frozen=True)
 class Adaptive(Repeats):
-    """As many repeats as pay: what they tell of f, for what they cost.
+    """As many repeats as pay: the most information about f for its cost.
 
     m = argmax log(1 + m sigma^2 / rho^2) / (setup + m)
 
-    Without a set-up cost that is one evaluation at a time, at a new point or again at a known one,
-    wherever the strategy expects most. Only the initial design is repeated: from there the noise
-    is first learned.
+    Without a set-up cost that is one evaluation at a time, at a new or a known point, wherever the
+    strategy expects most. Then only points of the initial design are repeated at once, so that the
+    noise can be learned.
 
     Attributes:
-        min: Repeats at a point of the initial design; one where the noise proves negligible.
-        max: Repeats in one suggestion, at most.
-        setup: What setting up a point costs, in evaluations.
+        min: Repeats at a point of the initial design, or 1 once the noise proves negligible.
+        max: Largest number of repeats in one suggestion.
+        setup: The cost of setting up a point, in evaluations.
     """
 
     min: int = 2
@@ -112,16 +113,16 @@ class Adaptive(Repeats):
             raise SettingsError(f"Adaptive needs a number >= 0 for setup, got {self.setup!r}.")
 
     def initial(self, observations: Observations | None) -> int:
-        """The least, or one once the noise proves negligible."""
+        """Return ``min``, or 1 once the noise proves negligible."""
         return 1 if observations is not None and is_quiet(observations) else self.min
 
     @property
     def most(self) -> int:
-        """Those of one suggestion at most."""
+        """The largest number of repeats in one suggestion."""
         return self.max
 
     def wanted(self, model: MeanNoiseModel, x: Array) -> int:
-        """The number with the largest gain for its cost."""
+        """Return the number with the largest gain for its cost."""
         var = float(model.mean.predict(x[None])[1][0] ** 2)
         noise_var = max(float(model.noise.variance(x[None])[0]), model.min_noise_var)
         m = np.arange(1, self.max + 1)
@@ -129,9 +130,10 @@ class Adaptive(Repeats):
 
 
 def is_quiet(observations: Observations) -> bool:
-    """Whether the noise is negligible: repeats agree at some points whose means all differ.
+    """Return whether the noise is negligible: repeats agree at points whose means all differ.
 
-    Where means are equal too, the outcomes are few, yes or no for example, and ties are luck.
+    If some means are equal too, the outcome has few values, such as yes and no, and repeats agree
+    by chance.
     """
     repeated = observations.count > 1
     if np.sum(repeated) < QUIET_POINTS:
@@ -143,5 +145,5 @@ def is_quiet(observations: Observations) -> bool:
 
 
 def as_repeats(repeats: int | Repeats) -> Repeats:
-    """A number means that many repeats at every point."""
+    """Return a `Repeats`; an int means that many repeats at every point."""
     return repeats if isinstance(repeats, Repeats) else Fixed(repeats)

@@ -1,8 +1,8 @@
 """Maximise an acquisition over the cube, a mixed space or a list of candidates.
 
-Finite spaces that are small enough are searched exhaustively. Others are sampled, and the best
-samples climb: continuous columns along the gradient, all starts in one batch; discrete
-parameters by trying their neighbours.
+Small finite spaces are searched exhaustively. Others are sampled, and the best samples climb.
+Continuous columns follow the gradient, with all starts in one batch. Discrete parameters try
+their neighbours.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from rahbo.trials import Observations, Trial, outcomes_of
 ENUMERATE = 4096  # finite spaces up to this size are searched exhaustively
 SAMPLES = 320  # uniform samples of a larger space
 CORNERS = 128  # samples with about half of their parameters at a bound
-KNOWN = 64  # known points, the best ones, among the samples
+KNOWN = 64  # best known points among the samples
 AROUND = 16  # further samples around each of the best known points
 STARTS = 6  # samples that climb
-SCOUTING = 8  # iterations after which only the leaders go on
-LEADERS = 2  # how many those are
-SUMMIT = 100  # iterations of the leaders at most
+SCOUTING = 8  # iterations after which only the leaders continue
+LEADERS = 2  # number of leaders
+SUMMIT = 100  # largest number of iterations of the leaders
 CLIMBERS = 4  # neighbours that climb before they are compared
-MOVES = 30  # moves in discrete parameters at most
+MOVES = 30  # largest number of moves in discrete parameters
 FEW = 32  # points evaluated at once where most may be ruled out
-CHUNK = 1024  # points evaluated at once, which bounds the memory of a large list
+CHUNK = 1024  # points evaluated at once, to bound the memory of a large list
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +40,9 @@ class Domain:
 
     Attributes:
         space: The space.
-        known: Points evaluated before, best first, ``(n, d)``; good places to start.
+        known: Evaluated points ``(n, d)``, best first; good places to start.
         excluded: Points that may not be proposed, as bytes.
-        success: The chance of success, once something failed.
+        success: The chance of success, once an evaluation has failed.
     """
 
     space: Space
@@ -51,18 +51,18 @@ class Domain:
     success: Success | None = None
 
     def allowed(self, X: Array) -> Mask:
-        """Which rows of ``X (m, d)`` may be proposed."""
+        """Return which rows of ``X (m, d)`` may be proposed."""
         return self.space.is_valid(X) & self._included(X)
 
     def listed(self) -> Array:
-        """Every point of a finite space that may be proposed, ``(m, d)``."""
+        """Return every point ``(m, d)`` of a finite space that may be proposed."""
         X = self.space.enumerate()
         if len(X) == 0:
             raise SpaceError("No point of the space satisfies valid=. Check the predicate.")
         X = X[self._included(X)]
         if len(X) == 0:
             raise ExhaustedError(
-                "Every point has its repeats, and revisit=False or Folds forbids more. "
+                "Every point has all its repeats, and revisit=False or Folds forbids more. "
                 "Call recommend(), add points, or allow revisits."
             )
         return X
@@ -74,17 +74,17 @@ class Domain:
 
 
 def whole_domain(space: Space, trials: Iterable[Trial], observations: Observations) -> Domain:
-    """Return where the best setting may lie, points that have all their repeats included.
+    """Return where the best setting may lie, including points that have all their repeats.
 
-    Once an evaluation has failed, the domain knows the chance of success: a setting that cannot be
-    evaluated is not a rival.
+    Once an evaluation has failed, the domain knows the chance of success, because a setting that
+    cannot be evaluated is not a rival.
     """
     success = Success.learn(*outcomes_of(trials))
     return Domain(space, observations.best_first(), frozenset(), success)
 
 
 def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator) -> Array:
-    """The legal point ``(d,)`` with the largest acquisition value found."""
+    """Return the legal point ``(d,)`` with the largest acquisition value found."""
     X = domain.listed() if is_listed(domain.space) else _samples(domain, rng)
     return _best_from(acquisition, domain, X, values(acquisition, X), rng)
 
@@ -92,9 +92,9 @@ def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator)
 def maximise_widened(
     bound: RiskBound, widths: Sequence[float], domain: Domain, rng: np.random.Generator
 ) -> Iterator[Array]:
-    """What `maximise` finds for the bound widened by each factor, one search after the other.
+    """Yield what `maximise` finds for the bound widened by each factor, one after the other.
 
-    A list is predicted once for all of them; a large space is sampled anew.
+    A list is predicted once for all factors; a larger space is sampled for each.
     """
     listed = is_listed(domain.space)
     if listed:
@@ -108,7 +108,7 @@ def maximise_widened(
 def _best_from(
     acquisition: Acquisition, domain: Domain, X: Array, F: Array, rng: np.random.Generator
 ) -> Array:
-    """The best point ``(d,)`` found from samples ``X (m, d)`` of acquisition values ``F (m,)``."""
+    """Return the best point ``(d,)`` found from samples ``X (m, d)`` with values ``F (m,)``."""
     if domain.success is not None:
         acquisition = Hoped(acquisition, domain.success, float(F.min()))
         F = acquisition.weighed(in_chunks(domain.success.chance, X), F)
@@ -120,7 +120,7 @@ def _best_from(
     best = _spaced_best(X, F, effort * STARTS)
     uphill = _Climb(acquisition, domain, spread)
     X, F, curvature = uphill.continuous(X[best], F[best], SCOUTING)
-    # What is behind after the first steps rarely catches up.
+    # Points that are behind after the first steps rarely catch up.
     lead = np.argsort(-F, kind="stable")[: effort * LEADERS]
     X, F = uphill.discrete(X[lead], F[lead])
     X, F, _ = uphill.continuous(X, F, SUMMIT, curvature[lead])
@@ -130,18 +130,21 @@ def _best_from(
 
 
 def random_point(domain: Domain, rng: np.random.Generator) -> Array:
-    """A legal point ``(d,)`` drawn uniformly."""
+    """Return a legal point ``(d,)`` drawn uniformly."""
     drawn = hopeful_point(replace(domain, success=None), rng)
     if drawn is not None:
         return drawn
     if np.isfinite(domain.space.size):
         X = domain.listed()
         return np.asarray(X[int(rng.integers(len(X)))])
-    raise SpaceError("No point that satisfies valid= was found among 4096 random ones.")
+    raise SpaceError(
+        "None of 4096 random points satisfies valid=. Check the predicate, or choose bounds where "
+        "it holds more often."
+    )
 
 
 def hopeful_point(domain: Domain, rng: np.random.Generator) -> Array | None:
-    """A legal point ``(d,)`` drawn with weight p^2, as of `Hoped`; None if none is found."""
+    """Return a legal point ``(d,)`` drawn with the weight p^2 of `Hoped`; None if none is found."""
     for _ in range(64):
         X = domain.space.from_uniform(rng.random((64, domain.space.n_uniform)))
         X = X[domain.allowed(X)]
@@ -153,15 +156,15 @@ def hopeful_point(domain: Domain, rng: np.random.Generator) -> Array | None:
 
 
 def values(acquisition: Acquisition, X: Array) -> Array:
-    """Acquisition values ``(m,)``, a chunk at a time."""
+    """Return acquisition values ``(m,)``, computed a chunk at a time."""
     return in_chunks(acquisition.value, X)
 
 
 def index_of_best(acquisition: Acquisition, ceiling: Acquisition, X: Array) -> int:
-    """Where among ``X (m, d)`` the acquisition is largest.
+    """Return the index of the largest acquisition value among ``X (m, d)``.
 
-    The ceiling is nowhere below the acquisition and cheaper, so that most points are ruled out. Of
-    equal ones it is that of the highest ceiling.
+    The ceiling is nowhere below the acquisition and is cheaper, so it rules out most points. Among
+    equal values, the point with the highest ceiling wins.
     """
     highest = values(ceiling, X)
     order = np.argsort(-highest, kind="stable")
@@ -176,7 +179,7 @@ def index_of_best(acquisition: Acquisition, ceiling: Acquisition, X: Array) -> i
 
 
 def in_chunks(function: Callable[[Array], Array], X: Array) -> Array:
-    """A function of ``X (m, d)`` whose last axis is that of the points, a chunk at a time."""
+    """Return ``function(X (m, d))``, computed a chunk at a time; its last axis is the points."""
     if len(X) <= CHUNK:
         return function(X)
     pieces = np.array_split(X, -(-len(X) // CHUNK))
@@ -184,21 +187,21 @@ def in_chunks(function: Callable[[Array], Array], X: Array) -> Array:
 
 
 def is_listed(space: Space) -> bool:
-    """Whether a space is a list, or finite and small enough for a search to look at every point."""
+    """Return whether a space is a list, or finite and small enough to try every point."""
     return space.size <= ENUMERATE or isinstance(space.spec, Candidates)
 
 
 def _effort(space: Space) -> int:
-    """How many times as many samples and starts: moves in discrete parameters are coarse."""
+    """Return the factor for samples and starts: coarse discrete moves need more of them."""
     return 1 if space.continuous.all() else 2
 
 
 def _samples(domain: Domain, rng: np.random.Generator) -> Array:
-    """Uniform points, points at the bounds, known points and points around them, ``(m, d)``."""
+    """Return uniform points, points at the bounds, known points and their surroundings."""
     space, known = domain.space, domain.known[:KNOWN]
     effort = _effort(space)
     U = rng.random((effort * (SAMPLES + CORNERS), space.n_uniform))
-    # Far from the data lie the corners, and there an optimistic bound is often largest.
+    # The corners lie far from the data, where an optimistic bound is often largest.
     at_bound = rng.random(U.shape) < 0.5
     at_bound[: effort * SAMPLES] = False
     U[at_bound] = np.round(U[at_bound])
@@ -211,7 +214,7 @@ def _samples(domain: Domain, rng: np.random.Generator) -> Array:
 
 
 def _spaced_best(X: Array, F: Array, n: int) -> Index:
-    """Indices of the ``n`` best points, as far as possible none close to a better one."""
+    """Return the indices of the ``n`` best points, if possible none of them close to another."""
     order = np.argsort(-F, kind="stable")[: 20 * n]
     near = X[order]
     chosen: list[int] = []
@@ -225,12 +228,12 @@ def _spaced_best(X: Array, F: Array, n: int) -> Index:
 
 @dataclass(frozen=True, eq=False)
 class _Climb:
-    """Ways uphill from points ``X (m, d)`` of values ``F (m,)``; never downhill, always legal.
+    """Moves uphill from points ``X (m, d)`` with values ``F (m,)``, always to legal points.
 
     Attributes:
         acquisition: What to climb.
-        domain: Where.
-        spread: The size of a typical difference, the unit of all tolerances.
+        domain: Where to climb.
+        spread: The size of a typical difference, which is the unit of all tolerances.
     """
 
     acquisition: Acquisition
@@ -240,9 +243,9 @@ class _Climb:
     def continuous(
         self, X: Array, F: Array, iterations: int, curvature: Array | None = None
     ) -> tuple[Array, Array, Array]:
-        """Along the gradient in the continuous columns, all points at once.
+        """Climb along the gradient in the continuous columns, all points at once.
 
-        The curvature ``(m, d, d)`` that was found on the way lets a later climb go on from there.
+        The curvature ``(m, d, d)`` found on the way is returned, so that a later climb can use it.
         """
         fixed = ~self.domain.space.continuous
         if fixed.all() or len(X) == 0:
@@ -271,7 +274,7 @@ class _Climb:
         return np.where(better[:, None], found.x, X), np.where(better, value, F), found.hessian
 
     def discrete(self, X: Array, F: Array) -> tuple[Array, Array]:
-        """To neighbours in one discrete parameter, each after a climb of its own."""
+        """Move to neighbours in one discrete parameter, after each neighbour has climbed."""
         X, F = X.copy(), F.copy()
         moves = 0 if self.domain.space.continuous.all() else MOVES
         for i in range(len(X)):
@@ -279,7 +282,7 @@ class _Climb:
                 near = self.domain.space.neighbours(X[i])
                 near = near[self.domain.allowed(near)]
                 value = values(self.acquisition, near) if len(near) else np.empty(0)
-                # Another category may need other continuous values before it shows its worth.
+                # Another category may need different continuous values to show its worth.
                 few = np.argsort(-value, kind="stable")[:CLIMBERS]
                 near, value, _ = self.continuous(near[few], value[few], SCOUTING)
                 if len(value) == 0 or value.max() <= F[i] + 1e-9 * self.spread:
@@ -288,7 +291,7 @@ class _Climb:
         return X, F
 
     def along_borders(self, X: Array, F: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-        """By small random steps from the best point: gradients end where `valid` does."""
+        """Take small random steps from the best point, as gradients end at a border of `valid`."""
         best = int(np.argmax(F))
         x, f = X[best], F[best]
         for radius in np.geomspace(0.1, 1e-6, 24):
@@ -305,10 +308,10 @@ class _Climb:
 def _prefer_known(
     acquisition: Acquisition, domain: Domain, X: Array, F: Array, spread: float
 ) -> Array:
-    """The best point in canonical form, or a known point beside it that is as good.
+    """Return the best point in canonical form, or a known point beside it that is as good.
 
-    Repeating a known point costs the model nothing; a near-duplicate costs a row and, in the
-    end, a well-conditioned matrix.
+    Repeating a known point costs the model nothing. A near-duplicate adds a row and makes the
+    matrix ill-conditioned.
     """
     best = domain.space.canonical(X[int(np.argmax(F))])
     if len(domain.known) == 0:

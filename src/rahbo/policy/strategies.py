@@ -1,6 +1,6 @@
 """The methods of the paper and the default, `TopTwo`: how each proposes and reports.
 
-Algorithm 1 is `Rahbo`: its lines 2 and 3 are `model.joint`, line 4 is `propose`, lines 5 to 9
+Algorithm 1 is `Rahbo`. Its lines 2 and 3 are `model.joint`, line 4 is `propose`, and lines 5 to 9
 are `Optimizer.tell` and the next call of `model.joint`.
 """
 
@@ -28,23 +28,23 @@ from rahbo.policy.search import (
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.trials import Observations
 
-# How much wider the bounds are that look for a challenger.
+# Factors that widen the bounds in the search for a challenger.
 WIDER = (2.0, 4.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """All that a proposal depends on.
+    """Everything that a proposal depends on.
 
     Attributes:
         observations: What was told.
-        told: What is believed of it.
-        model: The same with pending points at values drawn from what is expected of them.
-        risk: What is wanted.
+        told: The model given what was told.
+        model: The same model, with values drawn for the evaluations under way.
+        risk: The risk measure, in user units.
         domain: Where to look.
         round: Rounds proposed by the strategy before this one.
         rng: Seeded by the run's seed and the number of asks.
-        tried_once: Points asked for or told once, and nothing of it pending or failed, as bytes.
+        tried_once: Points with one trial that is complete and without failures, as bytes.
     """
 
     observations: Observations
@@ -62,11 +62,11 @@ class Strategy(ABC):
 
     @abstractmethod
     def propose(self, situation: Situation) -> Array:
-        """The next point to evaluate, ``(d,)``."""
+        """Return the next point to evaluate, ``(d,)``."""
 
     @abstractmethod
     def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
-        """The lower bound whose largest value among evaluated points is reported."""
+        """Return the lower bound; the evaluated point with its largest value is reported."""
 
 
 @dataclass(frozen=True)
@@ -82,24 +82,24 @@ class Rahbo(Strategy):
         return maximise(bound, situation.domain, situation.rng)
 
     def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
-        """The pessimistic risk bound."""
+        """Return the pessimistic risk bound."""
         return acq.pessimistic(model, risk)
 
 
 @dataclass(frozen=True)
 class TopTwo(Rahbo):
-    """Algorithm 1 that does not rest on its favourite, nor on a model that may be wrong.
+    """Algorithm 1, made robust against repeating its favourite and against a wrong model.
 
-    Optimism alone may end at the point it would report anyway, and repeat it for ever under a
-    model that is too sure of itself. Where x_t lies beside that point, the leader, a challenger is
-    evaluated instead half of the time, by chance: the optimistic choice under bounds twice as wide,
-    or four times where that is still beside the leader. There may be none; then it is x_t.
+    Optimism alone may end at the leader, the point it would report anyway, and repeat it for ever
+    under an overconfident model. If x_t lies beside the leader, a challenger is evaluated instead
+    with probability 1/2. The challenger is the optimistic choice under bounds twice as wide, or
+    four times as wide if that is still beside the leader. If there is none, x_t is evaluated.
 
-    A single value too good to be believed is looked at again first. And as long as the data hardly
-    tell that the mean varies at all, half of the proposals, by chance, are random points.
+    A single value that is too good to be noise is measured again first. As long as the data hardly
+    show that the mean varies at all, a proposal is a random point with probability 1/2.
 
     Attributes:
-        beside: Prior correlation with the leader from which on a point is beside it.
+        beside: A point is beside the leader if their prior correlation is at least this.
     """
 
     beside: float = 0.95
@@ -109,7 +109,7 @@ class TopTwo(Rahbo):
             raise SettingsError(f"TopTwo needs beside in (0, 1], got {self.beside!r}.")
 
     def propose(self, situation: Situation) -> Array:
-        """A point to look at again, a random one, the optimistic choice or its challenger."""
+        """Return a point to measure again, a random one, the optimistic choice or a challenger."""
         model, risk, domain = situation.model, situation.risk, situation.domain
         again = unbelieved(situation.observations, situation.told, risk)
         for x in again[domain.allowed(again)]:
@@ -143,13 +143,13 @@ class TopTwo(Rahbo):
 
 @dataclass(frozen=True)
 class RahboUS(Strategy):
-    """RAHBO with uncertainty sampling: learn the noise first, then trust its mean.
+    """RAHBO with uncertainty sampling: learn the noise first, then rely on its posterior mean.
 
     First argmax of the noise's posterior deviation, then x_t = argmax ucb_f(x) - alpha mu_var(x)
 
     Attributes:
-        learning_rounds: Rounds spent on the noise after the initial design. The noise model goes
-            on learning afterwards.
+        learning_rounds: Rounds spent on the noise after the initial design. The noise model keeps
+            learning afterwards.
     """
 
     learning_rounds: int = 10
@@ -160,14 +160,14 @@ class RahboUS(Strategy):
             raise SettingsError(f"learning_rounds must be a whole number >= 0, got {n!r}.")
 
     def propose(self, situation: Situation) -> Array:
-        """Sample the most uncertain noise, then maximise the bound at its mean."""
+        """Sample where the noise is most uncertain, then maximise the bound at its mean."""
         bound: acq.Acquisition = acq.optimistic_at_mean_noise(situation.model, situation.risk)
         if situation.round < self.learning_rounds:
             bound = acq.NoiseUncertainty(situation.model.noise)
         return maximise(bound, situation.domain, situation.rng)
 
     def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
-        """Pessimistic in f alone."""
+        """Return the bound that is pessimistic in f alone."""
         return acq.pessimistic_at_mean_noise(model, risk)
 
 
@@ -179,12 +179,12 @@ class GPUCB(Strategy):
     """
 
     def propose(self, situation: Situation) -> Array:
-        """Maximise the upper bound of f."""
+        """Maximise the upper bound on f."""
         bound = acq.optimistic(situation.model, MeanVariance(0.0))
         return maximise(bound, situation.domain, situation.rng)
 
     def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
-        """The lower bound of f, whatever the risk measure."""
+        """Return the lower bound on f, whatever the risk measure."""
         return acq.pessimistic(model, MeanVariance(0.0))
 
 
@@ -193,9 +193,9 @@ class RandomSearch(Strategy):
     """Uniformly random points, reported by the pessimistic risk bound."""
 
     def propose(self, situation: Situation) -> Array:
-        """Draw a point."""
+        """Return a random point."""
         return random_point(situation.domain, situation.rng)
 
     def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
-        """The pessimistic risk bound."""
+        """Return the pessimistic risk bound."""
         return acq.pessimistic(model, risk)

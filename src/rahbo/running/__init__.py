@@ -1,4 +1,4 @@
-"""Run an objective until its budget is spent or a stop criterion is met, in turn or in parallel."""
+"""Run an objective, serially or in parallel, until the budget is spent or a criterion is met."""
 
 from rahbo.running.budget import Budget
 from rahbo.running.loop import Result, maximize, minimize

@@ -1,7 +1,7 @@
 """What a run may still spend, on the search and then on confirmation.
 
-Everything follows from the trials of the run and the numbers it was started with, so that a run
-that was killed goes on as if it had not been.
+Everything follows from the trials of the run and the numbers it was started with, so a run that
+was killed continues as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from rahbo.trials import Trial, observations_of
 
 @dataclass(frozen=True)
 class Budget:
-    """How long a run is.
+    """The length of a run.
 
     Attributes:
         rounds: Suggestions after the initial design, or None.
         evaluations: Calls of the objective, or None.
         confirm: Evaluations at the end that measure the leading points again. They are the last
-            ones of ``evaluations``, but come on top of ``rounds``. With None they are about a
-            tenth, see `confirmation.share_of`; none where repeats are not adaptive, points may
-            not be measured again, or the noise is negligible.
+            part of ``evaluations``, but come on top of ``rounds``. None means about a tenth, see
+            `confirmation.share_of`, or 0 if repeats are not adaptive, points may not be measured
+            again, or the noise is negligible.
     """
 
     rounds: int | None = None
@@ -35,14 +35,14 @@ class Budget:
     confirm: int | None = None
 
     def check(self, optimizer: Optimizer) -> None:
-        """Refuse a confirmation that cannot be made."""
+        """Raise an error for a confirmation that is not possible."""
         n = self.confirm
         if n is not None and (not is_whole(n) or n < 0):
             raise SettingsError(f"confirm must be a whole number >= 0 or None, got {n!r}.")
         if n and self.evaluations is not None and n >= self.evaluations:
             raise SettingsError(
-                f"confirm must be less than evaluations, of which it is the last part, got "
-                f"confirm={n!r} and evaluations={self.evaluations!r}."
+                f"confirm must be less than evaluations, which include it, got confirm={n!r} and "
+                f"evaluations={self.evaluations!r}."
             )
         if n and not optimizer.settings.revisit:
             raise SettingsError(
@@ -51,19 +51,19 @@ class Budget:
             )
 
     def left(self, trials: Iterable[Trial]) -> float:
-        """Evaluations that may still be made; past results cost nothing."""
+        """Return how many evaluations may still be made; past results cost nothing."""
         if self.evaluations is None:
             return math.inf
         return self.evaluations - sum(_made(t) for t in trials if t.source != "user")
 
     def for_search(self, optimizer: Optimizer, under_way: int, asked: Container[int]) -> float:
-        """Evaluations that may still be asked for to search.
+        """Return how many evaluations the search may still ask for.
 
         Args:
             optimizer: The run.
-            under_way: Evaluations being made.
-            asked: Ids of the suggestions they belong to. Others that are open were left by an
-                earlier run and are not yet paid.
+            under_way: The number of evaluations under way.
+            asked: Ids of the suggestions they belong to. Other open suggestions were left by an
+                earlier run and are not yet paid for.
         """
         trials = optimizer.trials
         if self.rounds is None:
@@ -73,7 +73,7 @@ class Budget:
         return math.inf if chosen < self.rounds or waiting else 0
 
     def for_all(self, optimizer: Optimizer, under_way: int, asked: Container[int]) -> float:
-        """Evaluations that may still be asked for, to search and to confirm."""
+        """Return how many evaluations may still be asked for, to search and to confirm."""
         if self.rounds is None:
             return max(0, self.left(optimizer.trials) - under_way)
         if self.for_search(optimizer, under_way, asked) > 0:
@@ -81,7 +81,7 @@ class Budget:
         return max(0, self.kept(optimizer) - confirmations(optimizer.trials, asked))
 
     def kept(self, optimizer: Optimizer) -> int:
-        """Evaluations of this budget that are for confirmation."""
+        """Return how many evaluations of this budget are reserved for confirmation."""
         settings = optimizer.settings
         if self.confirm is not None:
             return self.confirm
@@ -91,14 +91,14 @@ class Budget:
         if whole is None:
             searched = (t for t in optimizer.trials if t.source in ("design", "strategy"))
             whole = sum(map(_made, searched))
-        # What is half told counts once it is told: else a run killed there would go on differently.
+        # Leave out trials that are only partly told: a run killed there must continue the same.
         told = [trial for trial in optimizer.trials if trial.values and not trial.missing]
         quiet = bool(told) and is_quiet(observations_of(told, settings.sign))
         return 0 if quiet else share_of(whole)
 
 
 def confirmations(trials: Iterable[Trial], asked: Container[int] = ()) -> int:
-    """Evaluations made to confirm since the last search, and those under way."""
+    """Return how many confirming evaluations were made since the last search or are under way."""
     n = 0
     for trial in trials:
         if trial.source == "confirm":

@@ -1,4 +1,4 @@
-"""Run an objective: ask, evaluate each repeat, tell, until a budget is spent or enough known."""
+"""Run an objective until the budget is spent or a stop criterion is met."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ OPTIMIZER_PARAMETERS = [
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a run came to.
+    """The result of a run.
 
     Attributes:
         recommendation: The point to use.
-        optimizer: The run itself, to predict with, to plot or to go on with.
-        stopped_by: What ended it: the ``"budget"``, the criterion ``"stop"``, a list of candidates
-            that is ``"exhausted"``, or an ``"interrupt"``.
+        optimizer: The optimizer of the run, to predict, plot or continue with.
+        stopped_by: What ended the run: the ``"budget"``, the criterion ``"stop"``, a list of
+            candidates that is ``"exhausted"``, or an ``"interrupt"``.
     """
 
     recommendation: Recommendation
@@ -46,12 +46,12 @@ class Result:
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """Every suggestion with every value it gave, in order."""
+        """Every suggestion with all its values, in order."""
         return self.optimizer.trials
 
     @property
     def n_evaluations(self) -> int:
-        """Single evaluations, failures and past results included."""
+        """The number of single evaluations, failures and past results included."""
         return self.optimizer.n_evaluations
 
     def __str__(self) -> str:
@@ -79,37 +79,38 @@ def maximize(
 ) -> Result:
     """Maximise a risk measure of a noisy objective.
 
-    Give exactly one of ``rounds`` and ``evaluations``. An evaluation that raises, or gives a
-    number that is not finite, is recorded as a failure. Ctrl-C ends a run with what is known.
+    Give exactly one of ``rounds`` and ``evaluations``. An evaluation that raises an exception or
+    returns a number that is not finite counts as failed. Ctrl-C returns the result so far.
 
     Args:
         objective: Called with the parameters as keywords; returns one noisy measurement. If it
-            has a parameter ``seed`` that is no parameter of the space, it is also given a whole
-            number that depends on the run's seed, the suggestion and the repeat alone.
+            takes a ``seed`` that is not a parameter of the space, it is also given a whole number
+            that depends only on the run's seed, the suggestion and the repeat.
         space: As for `Optimizer`.
         rounds: Suggestions after the initial design, the paper's T.
         evaluations: Calls of the objective, initial design and failures included. The last
             suggestion may get fewer repeats, so that the number is met exactly.
-        confirm: Evaluations at the end that measure the leading points again: the last ones of
-            ``evaluations``, or on top of ``rounds``. By default a tenth, with `Adaptive` repeats.
-        stop: Ends the run earlier, ``PBest(0.95)`` or ``Gap(0.1)``: looked at after each
-            suggestion, never within the initial design. What it would recommend is confirmed.
+        confirm: Evaluations at the end that measure the leading points again. They are part of
+            ``evaluations`` or come on top of ``rounds``. By default a tenth, with `Adaptive`.
+        stop: A criterion that ends the run early, such as ``PBest(0.95)`` or ``Gap(0.1)``. It is
+            checked after each suggestion once the initial design is complete. The recommended
+            point is confirmed before the run ends.
         callback: Called with the optimizer after each suggestion is evaluated.
-        executor: Evaluates in parallel, each repeat a task of its own: any executor of
-            ``concurrent.futures``, such as those of threads, processes, loky and Dask. It is left
-            open. Or a function without arguments that makes one: it is shut down at the end, and
-            another one made when its workers die.
-        parallel: Tasks under way at a time; by default as many as the executor has workers. A
-            new point is asked for as soon as one is free.
-        timeout: Seconds after which an evaluation by an executor counts as failed.
-        **settings: Those of `Optimizer`, ``direction`` excepted. With ``trials=`` of an
-            interrupted run, its rounds and evaluations count: it is brought to the same end.
-            With ``journal=`` the same call again does that, however the run was ended.
+        executor: Evaluates in parallel, with each repeat as its own task. Pass any executor of
+            ``concurrent.futures``, such as threads, processes, loky or Dask; it is left open. Or
+            pass a function without arguments that makes one: that executor is shut down at the
+            end, and replaced when its workers die.
+        parallel: Tasks under way at a time; by default the number of workers. A new point is
+            asked for as soon as a worker is free.
+        timeout: Seconds after which an evaluation on an executor counts as failed.
+        **settings: The settings of `Optimizer` except ``direction``. With the ``trials=`` of an
+            interrupted run, its rounds and evaluations count, so it ends where it would have
+            ended. With ``journal=``, repeating the same call does that however the run ended.
 
     Raises:
-        ObjectiveError: Ten evaluations or more failed in a row, at eight points or more, or one
-            gave something that is no number.
-        ExecutorError: The executor can run nothing more.
+        ObjectiveError: At least ten evaluations in a row failed, at eight points or more, or one
+            returned something that is not a number.
+        ExecutorError: The executor cannot run any more tasks.
 
     >>> from random import Random
     >>> def objective(x, seed):
@@ -139,7 +140,7 @@ def minimize(
     timeout: float | None = None,
     **settings: Unpack[OptimizerKeywords],
 ) -> Result:
-    """Minimise a noisy objective that should also be reliable; as `maximize` in all else.
+    """Minimise a noisy objective that should also be reliable. Arguments are as for `maximize`.
 
     The risk measure is applied to the negated objective: ``MeanVariance(alpha)`` minimises
     mean + alpha·variance.
@@ -154,7 +155,7 @@ def minimize(
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """How to run an objective: how long, and where. `maximize` explains each part."""
+    """How long and where to run an objective. `maximize` explains each part."""
 
     budget: Budget
     stop: Stop | None
@@ -164,7 +165,7 @@ class _Plan:
     timeout: float | None
 
     def check(self, direction: Direction) -> None:
-        """Refuse a budget, a stop criterion or a time-out that makes no sense."""
+        """Raise an error for an invalid budget, stop criterion or time-out."""
         _check_budget(direction, self.budget)
         if self.stop is not None and not isinstance(self.stop, Stop):
             raise SettingsError(
@@ -201,7 +202,7 @@ def _run(
         run = Run(objective, optimizer, plan.budget, plan.stop, plan.callback)
         ended = _in_turn(run) if pool is None else in_parallel(run, pool, plan.timeout)
         if ended == "budget":
-            # A run that died may have left open what its budget does not pay for.
+            # A run that died may have left suggestions that its budget does not pay for.
             for suggestion in optimizer.open:
                 optimizer.cancel(suggestion)
     finally:
@@ -210,7 +211,7 @@ def _run(
 
 
 def _in_turn(run: Run) -> End:
-    """Evaluate one repeat after the other, here."""
+    """Evaluate one repeat after the other in this process."""
     optimizer = run.optimizer
     try:
         while not run.is_spent():
@@ -230,7 +231,7 @@ def _in_turn(run: Run) -> End:
 
 
 def _check_budget(direction: Direction, budget: Budget) -> None:
-    """Refuse no budget, two budgets and budgets that are not whole numbers."""
+    """Raise an error unless there is exactly one budget and it is a whole number."""
     rounds, evaluations = budget.rounds, budget.evaluations
     if (rounds is None) == (evaluations is None):
         raise SettingsError(

@@ -1,7 +1,7 @@
-"""Evaluate on an executor: each repeat a task, new points as soon as a worker is free.
+"""Evaluate on an executor: each repeat is a task, and a free worker gets a new point at once.
 
 A task has the key (suggestion, repeat) and a seed that depends on it alone. Only the latest future
-of a task is looked at, so a task that runs twice, because a worker died, is told once.
+of a task counts, so a task that runs twice because a worker died is told once.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from rahbo.running.pool import MAX_CRASHES, Pool
 from rahbo.running.run import End, Objective, Outcome, Run, attempt
 from rahbo.trials import Suggestion
 
-# Seconds: on some systems only a wait that ends lets an interrupt through.
+# In seconds. On some systems an interrupt is handled only when a wait ends.
 LONGEST_WAIT = 1.0
-# Time-outs after which evaluations that nobody can stop are taken never to return.
+# Time-outs after which evaluations that cannot be stopped are considered lost.
 PATIENCE = 10
 
 
 class RemoteError(Exception):
-    """The traceback of an exception in a worker, which need not survive the way here itself."""
+    """The traceback of an exception in a worker; not every exception can be sent back."""
 
 
 def in_parallel(run: Run, pool: Pool, timeout: float | None) -> End:
     """Spend the budget of a run on a pool.
 
     Args:
-        run: What to evaluate and how long.
-        pool: Where.
-        timeout: Seconds after which an evaluation has failed, counted from its start as far as
-            the executor shows it.
+        run: What to evaluate and for how long.
+        pool: Where to evaluate.
+        timeout: Seconds after which an evaluation has failed, counted from its start if the
+            executor shows it.
     """
     tasks = _Tasks(run, pool, timeout)
     try:
@@ -60,21 +60,21 @@ def in_parallel(run: Run, pool: Pool, timeout: float | None) -> End:
 
 
 def _arrive(objective: Objective) -> None:
-    """Run by a worker, this shows that it has all it needs."""
+    """Do nothing; a worker that runs this has everything it needs."""
 
 
 def _attempt_there(objective: Objective, arguments: dict[str, Any], mark: Path) -> Outcome:
-    """Call the objective in a worker; what is returned can always be sent back.
+    """Call the objective in a worker, and return an outcome that can always be sent back.
 
-    The ``mark`` is made to show that the task has started, if its folder is known here. No two
-    tasks have the same, so that no executor takes two repeats for one computation.
+    The file ``mark`` is created to show that the task has started, if its folder exists. Each task
+    has its own mark, so that no executor takes two repeats for the same computation.
     """
     with suppress(OSError):
         mark.touch()
     try:
         outcome = attempt(objective, arguments)
     except SystemExit as error:
-        # In a worker this ends nothing but the evaluation.
+        # In a worker this ends only the evaluation.
         outcome = Outcome(failure=repr(error), error=error)
     if outcome.error is None:
         return outcome
@@ -89,9 +89,9 @@ class _Task:
     Attributes:
         suggestion: What to evaluate.
         repeat: The index of the repeat.
-        crashes: How often workers died while it was under way.
-        mark: The file that shows that it runs.
-        deadline: When its time is over, once it is seen to run.
+        crashes: How often workers died while the task was under way.
+        mark: The file that shows that the task has started.
+        deadline: When the task times out; infinite until it is seen to run.
     """
 
     suggestion: Suggestion
@@ -102,25 +102,25 @@ class _Task:
 
     @property
     def is_suspect(self) -> bool:
-        """Whether it has to run alone, so that another crash is its own doing."""
+        """Whether the task must run alone, so that another crash can be blamed on it."""
         return self.crashes == MAX_CRASHES - 1
 
 
 class _Tasks:
-    """The tasks of a run: waiting, under way, or overdue with no way to stop them."""
+    """The tasks of a run: waiting, under way, or overdue and impossible to stop."""
 
     def __init__(self, run: Run, pool: Pool, timeout: float | None) -> None:
         self._run = run
         self._pool = pool
         self._timeout = timeout
-        # Without a time-out nobody looks for marks, and the folder stays unknown to all.
+        # Without a time-out nobody looks for marks, so the folder is never created.
         self._marks = Path(tempfile.mkdtemp(prefix="rahbo-") if timeout else uuid.uuid4().hex)
         self._waiting: deque[_Task] = deque()
         # In the order of submission.
         self._under_way: dict[Future[Outcome], _Task] = {}
-        # Told as failures; their workers are busy all the same.
+        # These were told as failures, but their workers are still busy.
         self._overdue: set[Future[Outcome]] = set()
-        # How many tasks each suggestion still has, by its id.
+        # The number of unfinished tasks of each suggestion, by its id.
         self._unsettled: dict[int, int] = {}
         self._last_event = monotonic()
 
@@ -130,8 +130,8 @@ class _Tasks:
         return not self._under_way and not self._overdue
 
     def work(self) -> End:
-        """Keep the workers busy until the budget is spent or enough is known."""
-        # What an earlier run left open is evaluated first.
+        """Keep the workers busy until the budget is spent or the stop criterion is met."""
+        # Open suggestions of an earlier run are evaluated first.
         news = not self._run.optimizer.open
         while not (news and self._run.has_enough()):
             self._fill()
@@ -146,7 +146,7 @@ class _Tasks:
         return "stop"
 
     def give_up(self) -> None:
-        """Cancel what is under way, but tell the values that have come in meanwhile."""
+        """Cancel the tasks under way, but tell the values that have already arrived."""
         shutil.rmtree(self._marks, ignore_errors=True)
         for future in self._overdue:
             future.cancel()
@@ -172,14 +172,14 @@ class _Tasks:
             self._submit(self._waiting.popleft())
 
     def _ask(self) -> bool:
-        """Ask for a suggestion and queue its repeats, as many as the budget allows."""
+        """Ask for a suggestion and queue its repeats. Return whether anything was queued."""
         under_way = len(self._under_way)
         if self._run.is_spent(under_way, self._unsettled):
             return False
         try:
             asked = self._run.ask(under_way, self._unsettled)
         except ExhaustedError:
-            # A point whose repeats under way fail may be proposed again.
+            # If repeats under way fail, their point may be proposed again.
             if under_way:
                 return False
             raise
@@ -197,18 +197,18 @@ class _Tasks:
         try:
             future = self._pool.submit(_attempt_there, self._run.objective, arguments, task.mark)
         except BrokenExecutor as error:
-            # A worker died while it was idle, or with another task.
+            # A worker died while it was idle or busy with another task.
             self._waiting.appendleft(task)
             self._rebuild(error)
         except Exception as error:
             if self._pool.is_broken:
-                # Its workers died a moment ago, and its pipe was closed before it could say so.
+                # The workers have just died, and the executor has not reported it yet.
                 self._waiting.appendleft(task)
                 self._rebuild(BrokenExecutor(str(error)))
                 return
             raise ExecutorError(
-                f"The executor takes no more tasks: {error!r}. The error's .optimizer holds what "
-                "was measured; go on with trials=error.optimizer.trials and another executor."
+                f"The executor takes no more tasks: {error!r}. The error's .optimizer holds all "
+                "measurements. Continue with trials=error.optimizer.trials and another executor."
             ) from error
         else:
             self._under_way[future] = task
@@ -216,7 +216,7 @@ class _Tasks:
     # -- settling ----------------------------------------------------------------------------
 
     def _settle(self) -> bool:
-        """Wait until something happens; whether a suggestion got all its repeats."""
+        """Wait for progress. Return whether a suggestion completed."""
         unsettled = len(self._unsettled)
         done, late = self._wait()
         self._overdue -= done
@@ -228,7 +228,7 @@ class _Tasks:
         return len(self._unsettled) < unsettled
 
     def _wait(self) -> tuple[set[Future[Outcome]], list[Future[Outcome]]]:
-        """The futures that are done and those past their deadline, once there are any."""
+        """Wait for futures that are done or past their deadline, and return both."""
         while True:
             futures = [*self._under_way, *self._overdue]
             done, _ = wait(futures, self._start_clocks(), return_when=FIRST_COMPLETED)
@@ -239,7 +239,7 @@ class _Tasks:
                 return done, late
 
     def _start_clocks(self) -> float:
-        """Give tasks that run a deadline; the seconds to wait before looking again."""
+        """Give each running task a deadline. Return the seconds to wait before the next check."""
         if self._timeout is None:
             return LONGEST_WAIT
         now = monotonic()
@@ -252,22 +252,22 @@ class _Tasks:
             raise ExecutorError(
                 f"All workers are busy with evaluations past their time-out of {self._timeout:g} s "
                 f"and none came free for {waited:.0f} s: threads and remote workers cannot be "
-                "stopped. Use processes; the error's .optimizer holds what was measured."
+                "stopped. Use processes. The error's .optimizer holds all measurements."
             )
         return max(0.0, min(LONGEST_WAIT, self._timeout / 10, soonest - now))
 
     def _running(self) -> list[_Task]:
-        """The tasks under way that workers have begun with."""
+        """Return the tasks under way that workers have started."""
         tasks = list(self._under_way.values())
         if self._pool.is_local:
             return [task for task in tasks if task.mark.exists()]
-        # Elsewhere it cannot be seen. Workers take tasks in order, so all run that find one free.
+        # Remote starts cannot be seen. Workers take tasks in order, so the first ones are running.
         return tasks[: max(0, self._pool.workers - len(self._overdue))]
 
     def _take(self, done: list[Future[Outcome]]) -> BrokenExecutor | None:
-        """Record what tasks came to, those excepted whose pool broke; that error, if there is one.
+        """Record the outcomes of tasks, except those of a broken pool. Return its error, if any.
 
-        An objective's own exceptions are caught where it runs: those of a future are of the way.
+        Workers catch the objective's exceptions: a future's own exception comes from the transport.
         """
         broken = None
         for future in done:
@@ -287,13 +287,13 @@ class _Tasks:
         return broken
 
     def _rebuild(self, error: BrokenExecutor) -> None:
-        """Go on with another pool, where what was under way is tried again."""
+        """Replace the pool and retry the tasks that were under way."""
         lost = self._take_back()
         self._pool.renew()
         self._retry(lost, error)
 
     def _take_back(self) -> list[_Task]:
-        """The tasks under way in a pool that is dead, those excepted that are done."""
+        """Return the unfinished tasks of a dead pool, after recording the finished ones."""
         self._take([future for future in self._under_way if future.done()])
         lost = list(self._under_way.values())
         self._under_way.clear()
@@ -301,7 +301,7 @@ class _Tasks:
         return lost
 
     def _retry(self, lost: list[_Task], error: Exception) -> None:
-        """Queue tasks again whose worker died, or tell that they failed if that is often."""
+        """Queue tasks whose worker died again, or record a failure if that happened too often."""
         for task in lost:
             task.crashes += 1
         self._waiting.extendleft(t for t in reversed(lost) if t.crashes < MAX_CRASHES)
@@ -311,11 +311,11 @@ class _Tasks:
                 self._record(task, Outcome(failure=failure, error=error))
 
     def _fail(self, late: list[Future[Outcome]]) -> None:
-        """Tell that evaluations took too long, and kill their workers where that is possible."""
+        """Record that evaluations took too long, and kill their workers where possible."""
         killed = self._pool.kill()
         failed = [self._under_way.pop(future) for future in late]
         if killed:
-            # What the other futures say from now on is that their pool was killed.
+            # From now on the other futures only report that their pool was killed.
             lost = list(self._under_way.values())
             self._under_way.clear()
             self._overdue.clear()
@@ -327,7 +327,7 @@ class _Tasks:
             self._record(task, Outcome(failure=f"timed out after {self._timeout:g} s"))
 
     def _record(self, task: _Task, outcome: Outcome) -> None:
-        """Tell of one task, and of its suggestion if that was the last."""
+        """Record the outcome of one task, and finish its suggestion if it was the last one."""
         suggestion = task.suggestion
         self._run.record(suggestion, task.repeat, outcome)
         self._unsettled[suggestion.id] -= 1

@@ -1,8 +1,8 @@
-"""An executor that outlives its workers.
+"""An executor that survives the death of its workers.
 
-What every executor of ``concurrent.futures`` has in common is little: ``submit`` and ``shutdown``.
-How many workers it has, how it is made again and how its workers are killed differs, and stands
-here.
+Executors of ``concurrent.futures`` have little in common: ``submit`` and ``shutdown``. This module
+handles what differs between them: how many workers they have, how to make them again, and how to
+kill their workers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeVar
 from rahbo.errors import ExecutorError, SettingsError
 from rahbo.numerics import is_whole
 
-# Workers may die for reasons of their own; what sees them die this often is taken for the reason.
+# Workers may die for unrelated reasons. A task during which they die this often is to blame.
 MAX_CRASHES = 3
 
 T = TypeVar("T")
@@ -26,12 +26,12 @@ class Pool:
 
     Args:
         executor: As for `maximize`.
-        parallel: Tasks under way; None for as many as there are workers.
+        parallel: Tasks under way at a time; None for the number of workers.
 
     Attributes:
         executor: The executor in use, known once `start` is called.
-        parallel: Known once `start` is called.
-        workers: Tasks that run at the same time, as far as the executor says.
+        parallel: Tasks under way at a time, known once `start` is called.
+        workers: Tasks that run at the same time, according to the executor.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Pool:
             raise SettingsError(f"parallel must be a whole number >= 1, got {parallel!r}.")
         self._wanted = parallel
         self._make: Callable[[], Executor] | None = None
-        # What we made ourselves is ours to shut down.
+        # Only an executor that was made here is shut down here.
         self._ours = False
         if isinstance(executor, Executor):
             self._take(executor)
@@ -77,11 +77,11 @@ class Pool:
         self._take(executor)
 
     def start(self, function: Callable[..., object], *arguments: object) -> None:
-        """Make the executor, and see that its workers can run a function on such arguments.
+        """Make the executor, and check that its workers can run a function with such arguments.
 
         Args:
-            function: Called once, for nothing but to have been called.
-            *arguments: Its arguments.
+            function: Called once to check the workers; its result is ignored.
+            *arguments: The arguments of the function.
         """
         if self._make is not None:
             self._made(self._make)
@@ -95,19 +95,19 @@ class Pool:
                 self.renew()
             except Exception as error:
                 raise SettingsError(
-                    f"{problem}: {error!r}. Processes and clusters need a function that can be "
-                    "pickled, at the top level of a module that the workers can import, and rahbo "
-                    "installed there. loky and Dask also take functions of a session or notebook, "
-                    "threads take any."
+                    f"{problem}: {error!r}. Processes and clusters need rahbo installed, and a "
+                    "function that can be pickled, at the top level of a module that the workers "
+                    "can import. loky and Dask also take functions from a session or notebook, "
+                    "threads take any function."
                 ) from error
         raise SettingsError(
             f"{problem}: they died {MAX_CRASHES} times before they ran anything, {died!r}. They "
-            "must be able to import the module it is defined in (a script needs "
+            "must be able to import the module that defines it (a script needs "
             "if __name__ == '__main__'), and an initializer must not fail."
         ) from died
 
     def submit(self, function: Callable[..., T], *arguments: object) -> Future[T]:
-        """Have a worker call a function."""
+        """Submit a function call to the workers and return its future."""
         return self.executor.submit(function, *arguments)
 
     @property
@@ -122,24 +122,24 @@ class Pool:
         return bool(getattr(self.executor, "_broken", False))
 
     def renew(self) -> None:
-        """Another executor in the place of one whose workers died."""
+        """Replace an executor whose workers died."""
         broken, ours = self.executor, self._ours
         self._made(self._make or (lambda: _made_again(broken)))
         if ours:
             broken.shutdown(wait=False)
         if self.executor is broken:
             raise ExecutorError(
-                f"The workers of {broken!r} died, and executor= as a function returned the same "
-                "again. Let it make a new one each time."
+                f"The workers of {broken!r} died, and the function executor= returned the same "
+                "executor again. It must make a new one each time."
             )
 
     def kill(self) -> bool:
-        """Kill the workers, if they are processes of this machine; whether they are."""
+        """Kill the workers if they are processes on this machine. Return whether they are."""
         processes = getattr(self.executor, "_processes", None)
         if processes is None:
             return False
         if "kill_workers" in inspect.signature(self.executor.shutdown).parameters:
-            # loky's processes do not know how to be killed.
+            # loky's processes cannot be killed one by one.
             self.executor.shutdown(wait=False, kill_workers=True)  # type: ignore[call-arg]
         else:
             for process in list(processes.values()):
@@ -147,10 +147,11 @@ class Pool:
         return True
 
     def close(self, idle: bool) -> None:
-        """Shut down what was made here; an executor of the user's stays open.
+        """Shut down an executor that was made here; the user's own executor stays open.
 
         Args:
-            idle: Whether nothing is under way. What is, is killed or else left alone.
+            idle: Whether nothing is under way. If something is, its workers are killed where that
+                is possible.
         """
         if self._ours:
             if not idle:
@@ -159,11 +160,11 @@ class Pool:
 
 
 def _n_workers(executor: Executor) -> int | None:
-    """How many tasks run at the same time, if the executor says."""
+    """Return how many tasks run at the same time; None if the executor does not say."""
     of_dask = getattr(getattr(executor, "_client", None), "nthreads", None)
     if of_dask is not None:
         return sum(of_dask().values()) or None
-    # The names of the standard library and loky, and of mpi4py.
+    # The first name is used by the standard library and loky, the second by mpi4py.
     for name in ("_max_workers", "num_workers"):
         number = getattr(executor, name, None)
         if is_whole(number) and number >= 1:
@@ -172,7 +173,7 @@ def _n_workers(executor: Executor) -> int | None:
 
 
 def _made_again(executor: Executor) -> Executor:
-    """A pool of processes with the arguments of another, which keeps them by their names."""
+    """Return a new pool of processes with the arguments that the old one stores as attributes."""
     names = [
         name
         for name in inspect.signature(type(executor)).parameters
@@ -180,7 +181,7 @@ def _made_again(executor: Executor) -> Executor:
     ]
     if not hasattr(executor, "_processes") or "max_workers" not in names:
         raise ExecutorError(
-            f"The workers of {executor!r} died, and how to make it again is not known. Pass "
-            "executor= as a function that makes one."
+            f"The workers of {executor!r} died, and rahbo does not know how to make such an "
+            "executor. Pass executor= as a function that makes one."
         )
     return type(executor)(**{name: getattr(executor, f"_{name}") for name in names})

@@ -1,6 +1,6 @@
 """One run of an objective: what it may spend, how it is called, what is recorded.
 
-The loops that drive a run, in turn or in parallel, share this and differ in nothing else.
+The serial and the parallel loop share this module.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from rahbo.running.budget import Budget, confirmations
 from rahbo.running.stopping import Stop
 from rahbo.trials import LARGEST_VALUE, Suggestion
 
-# An objective that fails this often in a row, and at this many points, is taken to be broken.
-# Where a fifth of the space fails, so many points in a row have a chance of three in a million.
+# An objective that fails this often in a row, at this many points, is considered broken. If a fifth
+# of the space fails, eight failing points in a row have a chance of three in a million.
 MAX_FAILURES = 10
 MAX_FAILED_POINTS = 8
 
@@ -34,13 +34,13 @@ End = Literal["budget", "stop", "exhausted", "interrupt"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one call of the objective.
+    """The outcome of one call of the objective.
 
     Attributes:
         value: The measurement, if there is one.
         failure: Why there is none.
-        no_number: What was returned instead of a number: no objective does that.
-        error: The exception behind a failure.
+        no_number: What was returned instead of a number, which is an error in the objective.
+        error: The exception that caused a failure.
     """
 
     value: float | None = None
@@ -50,7 +50,7 @@ class Outcome:
 
 
 def attempt(objective: Objective, arguments: dict[str, Any]) -> Outcome:
-    """Call the objective once."""
+    """Call the objective once and return the outcome."""
     try:
         returned: object = objective(**arguments)
     except Exception as error:
@@ -65,17 +65,17 @@ def attempt(objective: Objective, arguments: dict[str, Any]) -> Outcome:
 
 
 class Run:
-    """An objective, the optimizer that learns of it, and when to end.
+    """An objective, the optimizer that asks for points, and when to end.
 
     Args:
-        objective: Called with the parameters as keywords, and a ``seed`` if it wants one.
-        optimizer: Asked and told.
-        budget: How long it is.
-        stop: Ends the run earlier.
+        objective: Called with the parameters as keywords, and a ``seed`` if it takes one.
+        optimizer: Suggests the points and records the values.
+        budget: The length of the run.
+        stop: A criterion that ends the run early, or None.
         callback: Called with the optimizer after each suggestion is evaluated.
 
     Attributes:
-        confirming: Whether what was asked for last measures a point again.
+        confirming: Whether the last suggestion measures a point again.
     """
 
     def __init__(
@@ -101,23 +101,23 @@ class Run:
 
     @property
     def left(self) -> float:
-        """Evaluations that may still be made; past results cost nothing."""
+        """How many evaluations may still be made; past results cost nothing."""
         return self._budget.left(self.optimizer.trials)
 
     def is_spent(self, under_way: int = 0, asked: Container[int] = ()) -> bool:
-        """Whether nothing more may be asked for.
+        """Return whether nothing more may be asked for.
 
         Args:
-            under_way: Evaluations being made.
-            asked: Ids of the suggestions they belong to. Others that are open, left by an earlier
-                run, are not yet paid.
+            under_way: The number of evaluations under way.
+            asked: Ids of the suggestions they belong to. Other open suggestions were left by an
+                earlier run and are not yet paid for.
         """
         return self._budget.for_all(self.optimizer, under_way, asked) <= 0
 
     def has_enough(self) -> bool:
-        """Whether the criterion to stop is met, and the point to recommend is confirmed.
+        """Return whether the stop criterion is met and the recommended point is confirmed.
 
-        While it is met and the point is not confirmed, `ask` confirms it.
+        If the criterion is met but the point is not confirmed, `ask` confirms it.
         """
         stop, optimizer = self._stop, self.optimizer
         self._criterion_met = stop is not None and self._is_past_design() and stop.is_met(optimizer)
@@ -137,13 +137,14 @@ class Run:
     # -- what next ---------------------------------------------------------------------------
 
     def ask(self, under_way: int = 0, asked: Container[int] = ()) -> tuple[Suggestion, int] | None:
-        """The next suggestion, and how many of its repeats the budget pays for.
+        """Return the next suggestion, and how many of its repeats the budget pays for.
 
-        None if what is under way has to be told first. The arguments are those of `is_spent`.
+        Return None if what is under way has to be told first. The arguments are those of
+        `is_spent`.
         """
         optimizer, room = self.optimizer, self._budget.for_search(self.optimizer, under_way, asked)
         if room <= 0 and not any(trial.values for trial in optimizer.trials):
-            # There is nothing to confirm: what is kept for it is for the search too.
+            # There is nothing to confirm, so the search may spend what is reserved for it.
             room = 0 if under_way else self._budget.for_all(optimizer, under_way, asked)
             if room <= 0:
                 return None
@@ -154,7 +155,7 @@ class Run:
             waiting = [t for t in optimizer.trials if t.missing and t.id not in asked]
             unpaid = [trial for trial in waiting if trial.source != "confirm"]
             for trial in unpaid:
-                # A run that died may have left open what the search has no budget for.
+                # A run that died may have left suggestions that the search cannot pay for.
                 optimizer.cancel(trial.id)
             if unpaid:
                 return self.ask(under_way, asked)
@@ -163,7 +164,7 @@ class Run:
         return None if suggestion is None else (suggestion, int(min(room, suggestion.repeats)))
 
     def _ask_to_confirm(self) -> Suggestion | None:
-        """One more evaluation of a leading point; None once enough of them are under way."""
+        """Ask for one more evaluation of a leading point; None if enough are under way."""
         optimizer = self.optimizer
         coming = sum(len(t.missing) for t in optimizer.trials if t.source == "confirm")
         if self._criterion_met and optimizer.unconfirmed <= coming:
@@ -171,7 +172,10 @@ class Run:
         return optimizer.confirm(1)[0]
 
     def ended_by(self, error: BaseException) -> End:
-        """What to call the end by an interrupt or for lack of points; raised if nothing is told."""
+        """Return what ended the run: an interrupt, or no points left.
+
+        If nothing was told, raise the error instead.
+        """
         if not any(trial.values for trial in self.optimizer.trials):
             raise error
         return "interrupt" if isinstance(error, KeyboardInterrupt) else "exhausted"
@@ -179,18 +183,21 @@ class Run:
     # -- one evaluation ----------------------------------------------------------------------
 
     def arguments(self, suggestion: Suggestion, repeat: int) -> dict[str, Any]:
-        """What the objective is called with."""
+        """Return the keywords for one call of the objective."""
         if not self._wants_seed:
             return dict(suggestion.params)
         seed = evaluation_seed(self.optimizer.settings.seed, suggestion.id, repeat)
         return {**suggestion.params, "seed": seed}
 
     def record(self, suggestion: Suggestion, repeat: int, outcome: Outcome) -> None:
-        """Tell the optimizer; too many failures in a row, or no number, are an error."""
+        """Tell the optimizer an outcome.
+
+        Too many failures in a row, or a result that is not a number, raise an error.
+        """
         if outcome.no_number is not None:
             raise ObjectiveError(
                 f"The objective must return one number, got {outcome.no_number} at "
-                f"{suggestion.params}. Return a float; raise an exception where an evaluation "
+                f"{suggestion.params}. Return a float, or raise an exception if an evaluation "
                 "fails.",
                 self.optimizer,
             )
@@ -205,13 +212,13 @@ class Run:
         if len(self._failed) >= MAX_FAILURES and points >= enough:
             raise ObjectiveError(
                 f"The objective failed {len(self._failed)} times in a row at {points} points, last "
-                f"at {suggestion.params}: {outcome.failure}. Correct it, or keep such points out "
-                "with valid=; the error's .optimizer holds what was measured.",
+                f"at {suggestion.params}: {outcome.failure}. Correct it, or exclude such points "
+                "with valid=. The error's .optimizer holds all measurements.",
                 self.optimizer,
             ) from outcome.error
 
     def evaluated(self, suggestion: Suggestion, complete: bool) -> None:
-        """A suggestion got all its repeats, or all that the budget had left for it."""
+        """Finish a suggestion that got all its repeats, or all that the budget paid for."""
         if not complete:
             self.optimizer.cancel(suggestion)
         if self._callback is not None:
@@ -219,7 +226,7 @@ class Run:
 
 
 def _check_signature(objective: Objective, names: tuple[str, ...]) -> bool:
-    """Whether the objective wants a seed; an error if it does not take the parameters."""
+    """Return whether the objective takes a seed; raise an error if it lacks the parameters."""
     if not callable(objective):
         raise SettingsError(
             f"The objective must be a function of {list(names)}, got {objective!r}."
@@ -227,7 +234,7 @@ def _check_signature(objective: Objective, names: tuple[str, ...]) -> bool:
     try:
         signature = inspect.signature(objective)
     except (TypeError, ValueError):
-        # Some functions written in C do not say what they take.
+        # Some functions written in C have no signature.
         return False
     bound = objective.keywords if isinstance(objective, functools.partial) else {}
     seed = None if "seed" in bound else signature.parameters.get("seed")

@@ -1,7 +1,7 @@
-"""When a run has learned enough to end before its budget is spent.
+"""Criteria that end a run before its budget is spent.
 
-Both criteria go by what a recommendation says of other settings: its ``gain``, over the whole
-space. What the evaluated points leave open is looked at first, as that costs no search.
+Both use what a recommendation says about other settings: its ``gain``, over the whole space. They
+compare the evaluated points first, because that needs no search.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from rahbo.optimizer import Optimizer
 
 __all__ = ["Gap", "PBest", "Stop", "shortfalls"]
 
-# Evaluated points that are looked at before a search, and how far a probability from their draws
-# alone may be off by chance.
+# The number of evaluated points to compare before a search, and the sampling error of a
+# probability that is estimated from their draws alone.
 TRIED, SLACK = 64, 0.03
 
 
 class Stop(ABC):
-    """A reason to end a run, looked at after each suggestion once the initial design is told."""
+    """A criterion that ends a run, checked after each suggestion once the design is complete."""
 
     @abstractmethod
     def is_met(self, optimizer: Optimizer) -> bool:
-        """Whether the run may end; a pure function of its settings and data."""
+        """Return whether the run may end; a pure function of its settings and data."""
 
 
 @dataclass(frozen=True)
 class PBest(Stop):
-    """No other setting is better than the recommended one, with some probability.
+    """Stop when the recommended setting is the best one with at least this probability.
 
     P(risk of the recommended setting >= risk of every other one - within) >= level
 
-    Other settings are those of the whole space, tried or not. On a list it is
-    ``Recommendation.p_best``. Settings close to each other share the probability of being the best,
-    so that a continuous space needs a ``within``.
+    Other settings are those of the whole space, tried or not. On a list the probability is
+    ``Recommendation.p_best``. Neighbouring settings share the probability of being the best, so a
+    continuous space needs a ``within``.
 
     Attributes:
         level: The probability, between 0 and 1.
@@ -53,7 +53,7 @@ class PBest(Stop):
     def __post_init__(self) -> None:
         if not (is_finite(self.level) and 0.0 < self.level < 1.0):
             raise SettingsError(
-                f"PBest needs a probability between 0 and 1, such as 0.95, got {self.level!r}."
+                f"PBest needs a level between 0 and 1, such as 0.95, got {self.level!r}."
             )
         if not (is_finite(self.within) and self.within >= 0.0):
             raise SettingsError(
@@ -61,7 +61,7 @@ class PBest(Stop):
             )
 
     def is_met(self, optimizer: Optimizer) -> bool:
-        """Whether the recommendation is that sure."""
+        """Return whether the probability is at least ``level``."""
         return _holds(
             bool(np.mean(short <= self.within) >= self.level - slack)
             for short, slack in shortfalls(optimizer)
@@ -70,9 +70,9 @@ class PBest(Stop):
 
 @dataclass(frozen=True)
 class Gap(Stop):
-    """No setting is better than the recommended one by more than this, with 90 % probability.
+    """Stop when, with 90 % probability, no setting is better by more than ``width``.
 
-    It is met once ``Recommendation.gain.bound`` is at most ``width``.
+    That is, when ``Recommendation.gain.bound`` is at most ``width``.
 
     Attributes:
         width: The largest difference in risk value that does not matter, in user units.
@@ -83,11 +83,11 @@ class Gap(Stop):
     def __post_init__(self) -> None:
         if not (is_finite(self.width) and self.width > 0.0):
             raise SettingsError(
-                f"Gap needs a positive number, in units of the objective, got {self.width!r}."
+                f"Gap needs a positive width, in units of the objective, got {self.width!r}."
             )
 
     def is_met(self, optimizer: Optimizer) -> bool:
-        """Whether no more can be gained."""
+        """Return whether the bound on the gain is at most ``width``."""
         return _holds(
             Gain.of(short, LEVEL - slack).bound <= self.width
             for short, slack in shortfalls(optimizer)
@@ -95,11 +95,11 @@ class Gap(Stop):
 
 
 def shortfalls(optimizer: Optimizer) -> Iterator[tuple[Array, float]]:
-    """Draws of how far the recommended setting is below the best, ``(n,)``, in user units.
+    """Yield draws ``(n,)`` of how far the recommended setting is below the best, in user units.
 
-    First below the best of the evaluated settings, then, after a search, below the best of the
-    whole space. Each comes with its sampling error. None before a point
-    that satisfies ``valid`` is told.
+    The first draws compare it with the evaluated settings, the second with the whole space, after
+    a search. Each comes with its sampling error. Nothing is yielded before a point that satisfies
+    ``valid`` is told.
     """
     known = optimizer.snapshot()
     X, seed = known.observations.X, known.settings.seed
@@ -117,5 +117,5 @@ def shortfalls(optimizer: Optimizer) -> Iterator[tuple[Array, float]]:
 
 
 def _holds(looks: Iterator[bool]) -> bool:
-    """Whether there is something to look at and all of it holds. Ends at what does not."""
+    """Return whether all checks hold, and there is at least one; end at the first that fails."""
     return next(looks, False) and all(looks)

@@ -1,4 +1,4 @@
-"""Where to look: parameters, lists of candidates, and their translation to the unit cube."""
+"""The search space: parameters, lists of candidates, and their translation to the unit cube."""
 
 from rahbo.space.candidates import Candidates
 from rahbo.space.parameters import Categorical, Float, Int, Parameter, is_real, key, plain

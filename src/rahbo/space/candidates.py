@@ -1,4 +1,4 @@
-"""Lists of designs: for when only what is listed can be tried."""
+"""Lists of points, for when no others can be evaluated."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ CHUNK = 2_000_000
 
 @dataclass(frozen=True, repr=False)
 class Candidates(Listed):
-    """A list of the only points that can be evaluated, each a dict of the same names.
+    """A list of the only points that can be evaluated, as dicts with the same names.
 
-    With ``revisit=False`` a row that has its repeats is not proposed again.
+    With ``revisit=False`` a row that has all its repeats is not proposed again.
     """
 
     rows: Sequence[Mapping[str, Any]]
@@ -49,7 +49,7 @@ class Candidates(Listed):
         if odd is not None:
             raise SpaceError(
                 f"Candidates rows must have the same names, got {list(rows[0])} in the first and"
-                f" {list(odd)} in another. Complete the rows."
+                f" {list(odd)} in another. Add the missing names."
             )
         object.__setattr__(self, "rows", rows)
         found = [self._where[tuple(x)] for x in self._table.tolist()]
@@ -76,13 +76,13 @@ class Candidates(Listed):
         return [label for group in labels for label in group], np.hstack(blocks)
 
     def _column(self, name: str) -> tuple[list[str], Array]:
-        """Labels and unit columns ``(n, width)`` of one name."""
+        """Return the labels and unit columns ``(n, width)`` of one name."""
         values = [plain(row[name]) for row in self.rows]
         if all(is_real(v) for v in values):
             if not all(is_sized(v) for v in values):
                 raise SpaceError(
                     f"Numbers in Candidates must be finite, and 0 or between {SMALLEST_SIZE} and"
-                    f" {LARGEST_SIZE} in size, got {name}={values!r}. Change units."
+                    f" {LARGEST_SIZE} in size, got {name}={values!r}. Use other units."
                 )
             v = np.array(values, dtype=np.float64)
             return [name], ((v - v.min()) / (np.ptp(v) or 1.0))[:, None]

@@ -1,12 +1,12 @@
-"""Parameters: how one value of the user becomes columns of the unit cube, and back.
+"""Parameters: how a user's value becomes columns of the unit cube, and back.
 
 Notation: ``X`` holds points ``(m, d)`` in ``[0, 1]^d``, ``x`` is one point ``(d,)``, ``U`` holds
 uniform numbers ``(m, n_uniform)``. Between a user's value and its unit columns ``(m, width)``
-stands its *code* ``(m,)``: a number itself, or the index of a choice or of a listed row.
+stands its *code* ``(m,)``: the number itself, or the index of a choice or of a listed row.
 
-Real numbers are rounded to as many decimals (11 to 15 digits) as survive the trip to the unit cube
-and back. So a value typed by hand comes back as typed, and ``encode(decode(x))`` is an exact fixed
-point: repeats of a point can be recognised by equality.
+Real numbers are rounded to the digits (11 to 15) that survive the trip to the unit cube and back.
+So a value typed by hand comes back as typed, and ``encode(decode(x))`` is an exact fixed point:
+repeats of a point are recognised by equality.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ _POWERS = np.array([float(f"1e{k}") for k in range(-300, 309)])
 
 
 def plain(value: Any) -> Any:
-    """A NumPy scalar as the Python value it holds."""
+    """Return a NumPy scalar as a Python value, and anything else unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def is_real(value: object) -> bool:
-    """Whether a value is a real number; True and False are not."""
+    """Return whether a value is a real number; True and False are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_sized(value: float) -> bool:
-    """Whether a number is zero or of a size that survives squaring."""
+    """Return whether a number is zero or of a size that neither overflows nor underflows."""
     return value == 0 or SMALLEST_SIZE <= abs(value) <= LARGEST_SIZE
 
 
 def key(value: Any) -> tuple[bool, Any]:
-    """Identity of a choice: 1 and 1.0 are one, 1 and True are two."""
+    """Return the identity of a choice: 1 and 1.0 are the same, 1 and True are not."""
     value = plain(value)
     if not (value is None or isinstance(value, str | int | float)):
         raise SpaceError(f"A choice must be a str, bool, int, float or None, got {value!r}.")
@@ -55,18 +55,18 @@ def key(value: Any) -> tuple[bool, Any]:
 
 
 def check_name(name: object) -> None:
-    """Refuse names that are not non-empty strings."""
+    """Raise an error for a name that is not a non-empty string."""
     if not isinstance(name, str) or not name:
         raise SpaceError(f"A parameter name must be a non-empty string, got {name!r}. Rename it.")
 
 
 class Part(ABC):
-    """What a space is made of: values, their codes ``(m,)`` and unit columns ``(m, width)``.
+    """A part of a space: its values, their codes ``(m,)`` and unit columns ``(m, width)``.
 
-    ``labels(name)`` names the columns, ``code(name, value)`` checks and codes one value,
-    ``value(cols)`` is the value nearest to unit columns, ``codes(cols)`` and ``units(codes)``
-    translate many, ``draw(u)`` codes uniform numbers, ``near(code)`` lists other codes to try,
-    ``count`` is the number of values.
+    ``count`` is the number of values. ``labels(name)`` names the columns. ``code(name, value)``
+    checks and codes one value, and ``value(cols)`` is the value nearest to unit columns.
+    ``codes(cols)`` and ``units(codes)`` translate many at once. ``draw(u)`` returns codes for
+    uniform numbers, and ``near(code)`` lists other codes to try.
     """
 
     @property
@@ -108,9 +108,11 @@ class _Numeric(Part):
         if self.low == self.high:
             raise SpaceError(f"{kind} needs low < high, {got}. Leave a constant out of the space.")
         if self.low > self.high:
-            raise SpaceError(f"{kind} needs low < high, {got}, which is reversed. Swap them.")
+            raise SpaceError(f"{kind} needs low < high, {got}. Swap them.")
         if not isinstance(self.log, bool):
-            raise SpaceError(f"{kind} takes low, high and log=True or False, got {self.log!r}.")
+            raise SpaceError(
+                f"{kind} needs log=True or log=False as its third argument, got {self.log!r}."
+            )
         if self.log and self.low <= 0:
             raise SpaceError(f"{kind} with log=True needs low > 0, {got}. Raise low or drop log.")
 
@@ -123,13 +125,13 @@ class _Numeric(Part):
 
     @abstractmethod
     def _tidy(self, codes: Any) -> Any:
-        """Nearest round number, bounds apart."""
+        """Return the nearest round number, ignoring the bounds."""
 
     @cached_property
     def _scale(self) -> tuple[float, float]:
         """Origin and span on the linear or log scale."""
         low, high = np.log([self.low, self.high]) if self.log else (self.low, self.high)
-        # Neighbouring floats may share their logarithm.
+        # Neighbouring floats may have the same logarithm.
         return float(low), float(high - low) or 1.0
 
     @cached_property
@@ -153,9 +155,9 @@ class _Numeric(Part):
             )
         return float(value)
 
-    # NumPy's exp serves single numbers too: that of the math module may differ in the last bit.
+    # NumPy's exp is used for single numbers too, because math.exp may differ in the last bit.
     def _unwarp(self, u: Any) -> Any:
-        """Code of a unit number or array of them, ends apart."""
+        """Return the code of a unit number or of an array of them, ignoring the bounds."""
         origin, span = self._scale
         return self._tidy(np.exp(origin + u * span) if self.log else origin + u * span)
 
@@ -171,7 +173,7 @@ class _Numeric(Part):
 
     def units(self, codes: Array) -> Array:
         origin, span = self._scale
-        # A bound need not be a round number, but is legal as it is.
+        # A bound is legal even if it is not a round number.
         inner = (codes > self.low) & (codes < self.high)
         v = np.clip(np.where(inner, self._tidy(codes), codes), self.low, self.high)
         u = np.clip(((np.log(v) if self.log else v) - origin) / span, 0.0, 1.0)
@@ -190,13 +192,13 @@ class Float(_Numeric):
         if not is_real(value) or not is_sized(value):
             raise SpaceError(
                 f"Float bounds must be finite, and 0 or between {SMALLEST_SIZE} and {LARGEST_SIZE}"
-                f" in size, got {end}={value!r}. Pass numbers, or change units."
+                f" in size, got {end}={value!r}. Pass numbers, or use other units."
             )
         return float(value)
 
     @cached_property
     def _digits(self) -> int:
-        """Digits kept: after the decimal point if linear, significant ones if log."""
+        """Digits kept: decimal places on a linear scale, significant digits on a log scale."""
         if not self.log:
             return 14 - math.ceil(math.log10(self._largest))
         size = max(abs(math.log(self.low)), abs(math.log(self.high)))
@@ -245,7 +247,7 @@ class Int(_Numeric):
         return int(super().value(cols))
 
     def draw(self, u: Array) -> Array:
-        # Half a unit beyond each end, or the ends would get half the chance of the others.
+        # Half a unit beyond each bound: otherwise the bounds would be drawn half as often.
         low, high = self.low - 0.5, self.high + 0.5
         codes = np.floor((low * (high / low) ** u if self.log else low + u * (high - low)) + 0.5)
         return np.clip(codes, self.low, self.high)
@@ -260,7 +262,7 @@ class Int(_Numeric):
 
 
 class Listed(Part):
-    """What has a table of unit columns ``(n, width)``, a row for each code."""
+    """A part with a table of unit columns ``(n, width)``, one row for each code."""
 
     @property
     @abstractmethod
@@ -316,7 +318,7 @@ class Categorical(Listed):
             return self._index[key(value)]
         except (KeyError, SpaceError):
             raise SpaceError(
-                f"{name}={value!r} is not a choice of {self!r}. Pass one of them, or add it."
+                f"{name}={value!r} is not a choice of {self!r}. Pass one of the choices, or add it."
             ) from None
 
     def codes(self, cols: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The search space: the one border between user units and the unit cube.
+"""The search space: the only place that translates between user units and the unit cube.
 
 Notation: ``X`` holds points ``(m, d)`` in ``[0, 1]^d``, ``x`` is one point ``(d,)``, ``U`` holds
 uniform numbers ``(m, n_uniform)``.
@@ -62,10 +62,11 @@ class Space:
     """A search space, built by `Space.of`.
 
     Attributes:
-        spec: The parameters by name, or the candidates; ``Space.of(spec, valid)`` rebuilds it.
-        valid: Known constraint between the params, or None.
-        told: The params of points that were told, by the bytes of the point. `decode` returns
-            their floats as they were told, to the last digit.
+        spec: The parameters by name, or the candidates. ``Space.of(spec, valid)`` makes an equal
+            space.
+        valid: A known constraint on the parameters, or None.
+        told: The parameters of points that were told, by the bytes of the point. `decode` returns
+            their floats exactly as they were told.
     """
 
     spec: Mapping[str, Parameter] | Candidates
@@ -74,9 +75,9 @@ class Space:
 
     @classmethod
     def of(cls, spec: object, valid: Predicate | None = None) -> Space:
-        """Space of a mapping from names to parameters or shorthand, of Candidates, or of a Space.
+        """Return the space of a dict of parameters or shorthand, of Candidates, or of a Space.
 
-        A given ``valid`` takes the place of the one of a Space.
+        If ``valid`` is given, it replaces the constraint of a Space.
 
         >>> Space.of({"lr": Float(1e-4, 0.1, log=True), "x": (0.0, 15.0)}).decode([1.0, 0.2])
         {'lr': 0.1, 'x': 3.0}
@@ -91,12 +92,12 @@ class Space:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the parameters."""
+        """The names of the parameters."""
         return tuple(self.spec.rows[0] if isinstance(self.spec, Candidates) else self.spec)
 
     @cached_property
     def _parts(self) -> tuple[tuple[str, Parameter | Candidates, slice], ...]:
-        """Name, part and its columns; a list of candidates is one part that fills all names."""
+        """Each part with its name and columns; a list of candidates is one part for all names."""
         items = {"": self.spec} if isinstance(self.spec, Candidates) else self.spec
         ends = accumulate((len(p.labels(n)) for n, p in items.items()), initial=0)
         spans = (slice(a, b) for a, b in pairwise(ends))
@@ -104,22 +105,22 @@ class Space:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """A label for each unit column."""
+        """One label for each unit column."""
         return tuple(label for name, part, _ in self._parts for label in part.labels(name))
 
     @cached_property
     def d(self) -> int:
-        """Number of unit columns."""
+        """The number of unit columns."""
         return len(self.columns)
 
     @property
     def n_uniform(self) -> int:
-        """Number of uniform columns that `from_uniform` needs."""
+        """The number of uniform columns that `from_uniform` needs."""
         return len(self._parts)
 
     @property
     def revisit(self) -> bool:
-        """Whether a point that has its repeats may be proposed again."""
+        """Whether a point that has all its repeats may be proposed again."""
         return not isinstance(self.spec, Candidates) or self.spec.revisit
 
     @cached_property
@@ -129,11 +130,11 @@ class Space:
 
     @property
     def size(self) -> float:
-        """Number of legal points, ``valid`` ignored; infinite with a Float."""
+        """The number of legal points, ignoring ``valid``; infinite with a Float."""
         return math.prod(part.count for _, part, _ in self._parts)
 
     def encode(self, params: Mapping[str, Any]) -> Array:
-        """The point ``(d,)`` of params in user units."""
+        """Return the point ``(d,)`` of parameters in user units."""
         if not isinstance(params, Mapping):
             raise SpaceError(f"Params must be a dict of {list(self.names)}, got {params!r}.")
         missing = [name for name in self.names if name not in params]
@@ -148,7 +149,7 @@ class Space:
         return x
 
     def decode(self, x: ArrayLike) -> dict[str, Any]:
-        """Params in user units of the legal point nearest to ``x``."""
+        """Return the parameters, in user units, of the legal point nearest to ``x``."""
         point = np.asarray(x, dtype=np.float64)
         params = self._decode(point)
         told = self.told.get(point.tobytes())
@@ -158,7 +159,7 @@ class Space:
         return params
 
     def _decode(self, point: Array) -> dict[str, Any]:
-        """Params of a point, whatever was told."""
+        """Return the parameters of a point, ignoring what was told."""
         cols: list[float] = point.tolist()
         if point.shape != (self.d,) or not all(map(math.isfinite, cols)):
             raise SpaceError(f"A point must be {self.d} finite numbers in [0, 1], got {point!r}.")
@@ -168,18 +169,18 @@ class Space:
         return {name: part.value(cols[s]) for name, part, s in self._parts}
 
     def with_told(self, points: Mapping[bytes, Mapping[str, Any]]) -> Space:
-        """The same space, in which these points decode to the params they were told with.
+        """Return the same space, where these points decode to the parameters they were told with.
 
-        Floats of the user may have more digits than a point of the cube keeps. Two that differ
-        only in these digits are the same point.
+        A user's floats may have more digits than a point of the cube keeps. Parameters that
+        differ only in those digits are the same point.
         """
-        # A copy keeps what this space has computed and listed already.
+        # A copy keeps what this space has already computed and listed.
         other = copy.copy(self)
         object.__setattr__(other, "told", points)
         return other
 
     def canonical(self, x: ArrayLike) -> Array:
-        """The exact fixed point ``encode(decode(x))``, by which points are compared."""
+        """Return the exact fixed point ``encode(decode(x))``, used to compare points."""
         return self.encode(self._decode(np.asarray(x, dtype=np.float64)))
 
     def _matrix(self, X: ArrayLike, width: int) -> Array:
@@ -189,21 +190,24 @@ class Space:
         return np.minimum(np.maximum(points, 0.0), 1.0)
 
     def _join(self, codes: Sequence[Array]) -> Array:
-        """Points ``(m, d)`` of the codes ``(m,)`` of each part."""
+        """Return the points ``(m, d)`` of each part's codes ``(m,)``."""
         return np.hstack([p.units(c) for (_, p, _), c in zip(self._parts, codes, strict=True)])
 
     def snap(self, X: ArrayLike) -> Array:
-        """Nearest legal points, ``(m, d)`` in and out."""
+        """Return the legal points ``(m, d)`` nearest to ``X (m, d)``."""
         X = self._matrix(X, self.d)
         return self._join([part.codes(X[:, s]) for _, part, s in self._parts])
 
     def from_uniform(self, U: ArrayLike) -> Array:
-        """Legal points ``(m, d)`` of uniform numbers ``(m, n_uniform)``, each value as likely."""
+        """Return legal points ``(m, d)`` for uniform numbers ``(m, n_uniform)``.
+
+        Each value of a parameter is equally likely.
+        """
         U = self._matrix(U, self.n_uniform)
         return self._join([p.draw(u) for (_, p, _), u in zip(self._parts, U.T, strict=True)])
 
     def is_valid(self, X: ArrayLike) -> Mask:
-        """Which points ``(m,)`` satisfy ``valid``."""
+        """Return which points ``(m,)`` satisfy ``valid``."""
         X = self._matrix(X, self.d)
         if self.valid is None:
             return np.ones(len(X), dtype=bool)
@@ -218,14 +222,17 @@ class Space:
             ) from error
 
     def enumerate(self) -> Array:
-        """All legal points ``(n, d)`` that satisfy ``valid``, the last parameter fastest."""
+        """Return all legal points ``(n, d)`` that satisfy ``valid``.
+
+        The last parameter varies fastest.
+        """
         return self._listed.copy()
 
     @cached_property
     def _listed(self) -> Array:
         if self.size > _MAX_LISTED:
             raise SpaceError(
-                f"Only a space of at most {_MAX_LISTED} points can be listed, this has {self.size}."
+                f"Only a space of at most {_MAX_LISTED} points can be listed, got {self.size}."
                 " Use Int or Categorical with fewer values."
             )
         axes = [part.all() for _, part, _ in self._parts if not isinstance(part, Float)]
@@ -233,7 +240,7 @@ class Space:
         return X[self.is_valid(X)]
 
     def neighbours(self, x: ArrayLike) -> Array:
-        """Legal points ``(m, d)`` that differ from ``x`` in one discrete parameter only."""
+        """Return legal points ``(m, d)`` that differ from ``x`` in one discrete parameter."""
         base = self.snap(np.asarray(x, dtype=np.float64)[None])
         blocks = [np.empty((0, self.d))]
         for _, part, s in self._parts:

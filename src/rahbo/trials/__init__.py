@@ -1,4 +1,4 @@
-"""What was asked and what came back, and the same as data: count, mean and variance per point."""
+"""What was asked and told, and the same as data: count, mean and variance per point."""
 
 from rahbo.trials.observations import Observations
 from rahbo.trials.trial import (

@@ -1,7 +1,7 @@
-"""What was measured: every repeat, and per distinct point its count, mean and sample variance.
+"""What was measured: every repeat, and the count, mean and sample variance of each distinct point.
 
 Notation: ``X (n, d)`` distinct points in order of first round, ``rounds (t,)`` the point of each
-round. Repeats of a point merge, over all rounds at it; cost depends on ``n`` alone.
+round. Repeats of a point merge over all its rounds, so cost depends on ``n`` alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from rahbo.numerics import Array, Index
 
-# A step of a smaller share of their range adds nothing that could be told from no noise.
+# A rounding step below this share of the range of the values is negligible.
 FINEST = 1e-4
 
 
@@ -29,9 +29,9 @@ class Observations:
         rounds: The point of each round, ``(t,)``.
         count: Repeats per point, ``(n,)``.
         mean: Sample means (eq. 12), ``(n,)``.
-        sample_var: Sample variances (eq. 12), ``(n,)``; NaN where one repeat is all. They are
-            unbiased where the values did not decide how often a point was repeated.
-        sign: What the user's values were multiplied by, so that larger is better.
+        sample_var: Sample variances (eq. 12), ``(n,)``; NaN for a single repeat. They are unbiased
+            if the values did not decide how often a point was repeated.
+        sign: The factor by which the user's values were multiplied, so that larger is better.
     """
 
     X: Array
@@ -47,7 +47,7 @@ class Observations:
     def from_rounds(
         cls, points: Sequence[Array], values: Sequence[Sequence[float]], sign: float = 1.0
     ) -> Observations:
-        """Group the user's values of each round, ``points[i] (d,)``, by distinct point."""
+        """Return the user's values, given by round at ``points[i] (d,)``, by distinct point."""
         index: dict[bytes, int] = {}
         rounds = np.array(
             [index.setdefault(x.tobytes(), len(index)) for x in points], dtype=np.intp
@@ -59,32 +59,32 @@ class Observations:
         point = np.repeat(rounds, sizes)
         count = np.bincount(point, minlength=len(X))
         mean = np.bincount(point, flat, len(X)) / count
-        # A second pass takes out what rounding left in the mean of large values.
+        # A second pass removes the rounding error from the mean of large values.
         mean += np.bincount(point, flat - mean[point], len(X)) / count
         squares = np.bincount(point, (flat - mean[point]) ** 2, len(X))
         sample_var = np.where(count > 1, squares / np.maximum(count - 1, 1), np.nan)
         return cls(X, flat, point, rounds, count, mean, sample_var, sign)
 
     def best_first(self) -> Array:
-        """The points in order of their sample means, the largest first, ``(n, d)``."""
+        """Return the points ``(n, d)`` in order of their sample means, the largest first."""
         return np.asarray(self.X[np.argsort(-self.mean, kind="stable")])
 
     @property
     def n(self) -> int:
-        """Number of distinct points."""
+        """The number of distinct points."""
         return len(self.X)
 
     @property
     def any_single(self) -> bool:
-        """Whether some point has one value only."""
+        """Whether some point has only one value."""
         return bool(np.any(self.count == 1))
 
     @property
     def resolution(self) -> float:
-        """Return the rounding step of the values, 0 if they are not rounded.
+        """The rounding step of the values, 0 if they are not rounded.
 
-        Found with Euclid's algorithm: differences of values without a common step leave ever
-        smaller remainders.
+        It is found with Euclid's algorithm: differences of values without a common step leave
+        smaller and smaller remainders.
         """
         spread, largest = float(np.ptp(self.values)), float(np.max(np.abs(self.values)))
         nothing = 1e-9 * spread + 1e-14 * largest
@@ -92,7 +92,7 @@ class Observations:
         for other in np.unique(np.diff(np.unique(self.values))):
             a, b = float(other), step
             while b > nothing:
-                # A remainder just short of the divisor is one just above zero, badly rounded.
+                # Rounding may turn a remainder just above zero into one just below the divisor.
                 rest = math.fmod(a, b)
                 a, b = b, min(rest, b - rest)
             step = a if a > nothing else step
@@ -101,5 +101,5 @@ class Observations:
         return step
 
     def repeats(self, i: int) -> Array:
-        """Every value told at point ``i``."""
+        """Return every value told at point ``i``."""
         return np.asarray(self.values[self.point == i])

@@ -1,8 +1,8 @@
-"""Who was asked what, and what came back: suggestions, repeats, failures.
+"""What was asked and told: suggestions, repeats and failures.
 
 A trial is one suggestion, or one point told without being asked for, with every value by its
-repeat index. Trials are ordered by id, values within a trial by repeat index, never by arrival,
-so the same answers give the same data in whatever order they come.
+repeat index. Trials are ordered by id and values within a trial by repeat index, so the order of
+arrival does not change the data.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from rahbo.errors import DataError
 from rahbo.numerics import Array, Index, is_whole
 from rahbo.trials.observations import Observations
 
-# "confirm" is a point that is measured again before it is used, see `policy.confirmation`.
+# "confirm" marks a point that is measured again before it is used, see `policy.confirmation`.
 Source = Literal["design", "strategy", "user", "confirm"]
 
-# The fourth power of larger numbers, a variance of variances, overflows.
+# A variance of variances takes fourth powers, which overflow beyond this.
 LARGEST_VALUE = 1e60
 
 
@@ -31,7 +31,7 @@ class Suggestion:
     """A point to evaluate.
 
     Attributes:
-        id: Its name in `Optimizer.tell`.
+        id: The number of the suggestion, which `Optimizer.tell` takes too.
         params: Parameters in user units.
         indices: Repeat indices still wanted.
     """
@@ -42,13 +42,13 @@ class Suggestion:
 
     @property
     def repeats(self) -> int:
-        """How many evaluations are wanted."""
+        """The number of evaluations still wanted."""
         return len(self.indices)
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One suggestion, or one point told without being asked for, and what is known of it.
+    """One suggestion, or one point told without being asked for, with its values and failures.
 
     Attributes:
         id: Trials are numbered from 0 in the order they were opened.
@@ -56,8 +56,8 @@ class Trial:
         x: The point of the cube, ``(d,)``.
         n_requested: Repeats asked for.
         source: Where the point came from.
-        values: By repeat index, in the user's sign.
-        failures: Reasons, by repeat index.
+        values: Values by repeat index, in the user's sign.
+        failures: Reasons of failures, by repeat index.
         own_bound: The strategy's lower bound at ``x`` when it was asked (Corollary 1.1), in the
             sense of maximisation; None for points a strategy did not choose.
         cancelled: Whether the missing repeats are no longer wanted.
@@ -75,7 +75,7 @@ class Trial:
 
     @property
     def missing(self) -> tuple[int, ...]:
-        """Repeat indices asked for and neither told, failed nor cancelled."""
+        """The repeat indices that were asked for and are neither told, failed nor cancelled."""
         if self.cancelled:
             return ()
         settled = self.values.keys() | self.failures.keys()
@@ -83,40 +83,41 @@ class Trial:
 
     @property
     def suggestion(self) -> Suggestion:
-        """What is still wanted of this trial."""
+        """The suggestion with the repeats still missing."""
         return Suggestion(self.id, dict(self.params), self.missing)
 
     def is_at(self, x: Array) -> bool:
-        """Whether it is a trial of the point ``x (d,)``."""
+        """Return whether this is a trial of the point ``x (d,)``."""
         return bool(np.array_equal(self.x, x))
 
     @property
     def provided(self) -> int:
-        """Repeats told or outstanding; a failed one may be tried again."""
+        """The number of repeats told or outstanding; a failed one may be tried again."""
         return len(self.values) + len(self.missing)
 
     def with_values(self, values: Sequence[float]) -> Trial:
-        """Append values at the first free repeat indices."""
+        """Return this trial with values added at the first free repeat indices."""
         taken = self.values.keys() | self.failures.keys()
         free = (i for i in range(len(taken) + len(values)) if i not in taken)
         return replace(self, values={**self.values, **dict(zip(free, values, strict=False))})
 
     def with_value(self, repeat: int, value: float) -> Trial:
-        """Tell one repeat; the same value again changes nothing, another one is an error.
+        """Return this trial with the value of one repeat.
 
-        A value for a repeat that was said to have failed replaces the failure.
+        Telling the same value again changes nothing; telling a different one is an error. A value
+        for a repeat that was told as failed replaces the failure.
         """
         known = self.values.get(repeat)
         if known is not None and known != value:
             raise DataError(
-                f"Repeat {repeat} of suggestion {self.id} was told as {known!r} and now as "
-                f"{value!r}. A repeat has one value; use another repeat index for a new one."
+                f"A repeat has one value, but repeat {repeat} of suggestion {self.id} was told as "
+                f"{known!r} and now as {value!r}. Use another repeat index for a new value."
             )
         failures = {i: why for i, why in self.failures.items() if i != repeat}
         return replace(self, values={**self.values, repeat: value}, failures=failures)
 
     def with_failures(self, repeats: Iterable[int], reason: str) -> Trial:
-        """Mark repeats as failed; values already told stay."""
+        """Return this trial with repeats marked as failed; values already told are kept."""
         lost = {i: reason for i in repeats if i not in self.values}
         return replace(self, failures={**self.failures, **lost})
 
@@ -128,10 +129,11 @@ def trial_at(
     missing: Sequence[Trial],
     by_repeat: bool,
 ) -> Trial:
-    """The trial that parameters at the point ``x (d,)`` mean.
+    """Return the trial to which parameters at the point ``x (d,)`` belong.
 
-    That is the oldest open one that has them; with a repeat index, which names one evaluation,
-    the latest trial that has them; else a new trial, not yet recorded.
+    That is the oldest open trial of the point. If there is none and a repeat index was given,
+    which names one evaluation, it is the latest trial of the point. Otherwise it is a new trial,
+    not yet recorded.
     """
     named: Iterable[Trial] = reversed(list(trials.values())) if by_repeat else ()
     for trial in (*missing, *named):
@@ -141,21 +143,20 @@ def trial_at(
 
 
 def trial_named(suggestion: Suggestion | int, trials: Mapping[int, Trial]) -> Trial:
-    """The trial of a suggestion or of its id."""
+    """Return the trial of a suggestion or of its id."""
     number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
     if not is_whole(number):
         raise DataError(f"Expected a suggestion, its id or parameters, got {suggestion!r}.")
     known = trials.get(int(number))
     if known is None:
         raise DataError(
-            f"Suggestion {number} is unknown here, where {len(trials)} were opened. "
+            f"Suggestion {number} is unknown to this optimizer, which has opened {len(trials)}. "
             "Pass the parameters to tell a point that was never asked for."
         )
     if isinstance(suggestion, Suggestion) and suggestion.params != known.params:
         raise DataError(
-            f"Suggestion {number} has the parameters {known.params!r} here, not "
-            f"{suggestion.params!r}: it comes from another optimizer. Tell it there, or pass "
-            "the parameters."
+            f"Suggestion {number} of this optimizer has the parameters {known.params!r}, got "
+            f"{suggestion.params!r} from another optimizer. Tell it there, or pass the parameters."
         )
     return known
 
@@ -166,14 +167,14 @@ def valued(trials: Iterable[Trial]) -> list[Trial]:
 
 
 def observations_of(trials: Iterable[Trial], sign: float) -> Observations:
-    """The data of trials in order of id, multiplied by ``sign``."""
+    """Return the data of trials in order of id, multiplied by ``sign``."""
     ordered = sorted(trials, key=lambda trial: trial.id)
     values = [[t.values[i] for i in sorted(t.values)] for t in ordered]
     return Observations.from_rounds([t.x for t in ordered], values, sign)
 
 
 def outcomes_of(trials: Iterable[Trial]) -> tuple[Array, Index, Index]:
-    """Distinct points ``(n, d)`` in order, and how many values and failures each had, ``(n,)``."""
+    """Return the distinct points ``(n, d)`` and their numbers of values and failures, ``(n,)``."""
     told = [trial for trial in trials if trial.values or trial.failures]
     points = {trial.x.tobytes(): trial.x for trial in told}
     rows = {key: i for i, key in enumerate(points)}
@@ -186,7 +187,10 @@ def outcomes_of(trials: Iterable[Trial]) -> tuple[Array, Index, Index]:
 
 
 def attempts_at(X: Array, trials: Iterable[Trial]) -> tuple[Index, Index]:
-    """Evaluations at each point of ``X (n, d)``: made, failures included, and outstanding."""
+    """Return the numbers of evaluations made and outstanding at each point of ``X (n, d)``.
+
+    Failures count as made.
+    """
     rows = {x.tobytes(): i for i, x in enumerate(X)}
     made, missing = np.zeros((2, len(X)), dtype=np.intp)
     for trial in trials:
@@ -198,7 +202,7 @@ def attempts_at(X: Array, trials: Iterable[Trial]) -> tuple[Index, Index]:
 
 
 def params_by_point(trials: Iterable[Trial]) -> dict[bytes, dict[str, Any]]:
-    """The params of the first trial at each point, by the bytes of the point."""
+    """Return the parameters of the first trial at each point, by the bytes of the point."""
     found: dict[bytes, dict[str, Any]] = {}
     for trial in trials:
         found.setdefault(trial.x.tobytes(), trial.params)
@@ -206,12 +210,12 @@ def params_by_point(trials: Iterable[Trial]) -> dict[bytes, dict[str, Any]]:
 
 
 def own_bounds(trials: Iterable[Trial], observations: Observations) -> Array:
-    """The largest bound each point had when it was chosen, ``(n,)``; NaN if it never was.
+    """Return the largest bound each point had when it was chosen, ``(n,)``; NaN if it never was.
 
     Args:
-        trials: All of a run. One that was cancelled counts where its point is observed: a revisit
-            whose values were known already.
-        observations: Their data.
+        trials: All trials of a run. A cancelled one counts if its point was observed: it was a
+            revisit, and its values were already known.
+        observations: The data of these trials.
     """
     own = np.full(observations.n, np.nan)
     index = {x.tobytes(): i for i, x in enumerate(observations.X)}
@@ -223,7 +227,7 @@ def own_bounds(trials: Iterable[Trial], observations: Observations) -> Array:
 
 
 def provided_points(trials: Iterable[Trial], n_repeats: int) -> set[bytes]:
-    """Points that have, or are about to get, ``n_repeats`` values."""
+    """Return the points that have, or will get, at least ``n_repeats`` values."""
     total: dict[bytes, int] = {}
     for trial in trials:
         key = trial.x.tobytes()
@@ -232,7 +236,7 @@ def provided_points(trials: Iterable[Trial], n_repeats: int) -> set[bytes]:
 
 
 def tried_once(trials: Iterable[Trial]) -> set[bytes]:
-    """Points with one trial that has all it asked for: nothing missing, failed or cancelled."""
+    """Return the points with one trial, of which nothing is missing, failed or cancelled."""
     by_point: dict[bytes, list[Trial]] = {}
     for trial in trials:
         by_point.setdefault(trial.x.tobytes(), []).append(trial)
@@ -244,22 +248,29 @@ def tried_once(trials: Iterable[Trial]) -> set[bytes]:
 
 
 def checked_trials(trials: Iterable[Trial], names: Sequence[str], d: int) -> dict[int, Trial]:
-    """The trials of a run by id, all there and of a space with these names and ``d`` columns."""
+    """Return the trials of a run by id, after checking that they are complete and fit the space.
+
+    Args:
+        trials: The trials.
+        names: Parameter names of the space.
+        d: Number of its unit columns.
+    """
     listed = list(trials)
     if not all(isinstance(trial, Trial) for trial in listed):
-        raise DataError(f"trials= needs the trials of a run, optimizer.trials, got {trials!r}.")
+        raise DataError(f"trials= must be optimizer.trials of a run, got {trials!r}.")
     by_id = {trial.id: trial for trial in sorted(listed, key=lambda trial: trial.id)}
     if list(by_id) != list(range(len(listed))):
         raise DataError("trials= must be all trials of a run, numbered from 0 without gaps.")
     if any(trial.x.shape != (d,) or trial.params.keys() != set(names) for trial in listed):
         raise DataError(
-            f"trials= are of another space than this one, whose names are {list(names)}."
+            f"trials= must come from the same space, with the names {list(names)}. Pass trials of "
+            "a run in this space."
         )
     return by_id
 
 
 def checked_data(data: object) -> list[tuple[Mapping[str, Any], object]]:
-    """Past results as a list of pairs of parameters and values."""
+    """Return past results as a list of pairs of parameters and values."""
     problem = "data= needs pairs of parameters and values, such as [({'x': 0.5}, [1.2, 1.3])]"
     if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
         raise DataError(f"{problem}, got {data!r}.")
@@ -271,7 +282,7 @@ def checked_data(data: object) -> list[tuple[Mapping[str, Any], object]]:
 
 
 def past_trials(data: object, encode: Callable[[Mapping[str, Any]], Array]) -> list[Trial]:
-    """Past results as trials, each told without being asked for, at the point of its params."""
+    """Return past results as trials that were told without being asked for."""
     return [
         Trial(i, dict(params), encode(params), 0, "user").with_values(checked_values(told))
         for i, (params, told) in enumerate(checked_data(data))
@@ -279,7 +290,7 @@ def past_trials(data: object, encode: Callable[[Mapping[str, Any]], Array]) -> l
 
 
 def checked_values(values: object) -> list[float]:
-    """A number or a sequence of numbers as a list of finite floats."""
+    """Return a number or a sequence of numbers as a list of finite floats."""
     if isinstance(values, (str, bytes, Mapping)):
         raise DataError(f"tell() needs a number or a sequence of numbers, got {values!r}.")
     if isinstance(values, Iterable) and not (isinstance(values, np.ndarray) and values.ndim == 0):
@@ -292,7 +303,7 @@ def checked_values(values: object) -> list[float]:
 
 
 def checked_repeat(repeat: object) -> int:
-    """A repeat index."""
+    """Return a repeat index as an int, after checking it."""
     if isinstance(repeat, int | np.integer) and is_whole(repeat) and repeat >= 0:
         return int(repeat)
     raise DataError(f"repeat must be a whole number >= 0, got {repeat!r}.")
@@ -305,14 +316,18 @@ def _checked_value(value: object) -> float:
         raise DataError(f"tell() needs numbers, got {value!r}. Convert it, or call tell_failure().")
     if isinstance(value, int) and abs(value) > LARGEST_VALUE:
         raise DataError(
-            f"tell() got a whole number beyond {LARGEST_VALUE:g}. Tell it in other units."
+            f"tell() needs numbers up to {LARGEST_VALUE:g} in size, got a larger whole number. "
+            "Tell it in other units."
         )
     number = float(value)
     if not math.isfinite(number):
         raise DataError(
-            f"tell() got {number!r}, which is not a measurement. Call tell_failure() for an "
-            "evaluation that gave no number."
+            f"tell() needs finite numbers, got {number!r}. Call tell_failure() for an evaluation "
+            "that gave no number."
         )
     if abs(number) > LARGEST_VALUE:
-        raise DataError(f"tell() got {number!r}, beyond {LARGEST_VALUE:g}. Tell it in other units.")
+        raise DataError(
+            f"tell() needs numbers up to {LARGEST_VALUE:g} in size, got {number!r}. "
+            "Tell it in other units."
+        )
     return number

@@ -182,7 +182,7 @@ def test_damage_is_said_and_gone_on_after_repair(path):
     with path.open("ab") as file:
         file.write(b'{"event":"ask","id":99}\n')
     follower.look()
-    assert "line 8, is not what rahbo writes" in follower.problem
+    assert "line 8, was not written by rahbo" in follower.problem
     assert len(follower.arrivals) == 6
     follower.look()
     assert "line 8" in follower.problem
@@ -198,11 +198,11 @@ def test_damage_is_said_and_gone_on_after_repair(path):
 @pytest.mark.parametrize(
     ("contents", "problem"),
     [
-        (b"a,b\n1,2\n", "is no journal"),
-        (b"\x00\xff", "is no journal of rahbo"),
+        (b"a,b\n1,2\n", "is not a rahbo journal"),
+        (b"\x00\xff", "is not a rahbo journal"),
         (b'{"event":"run","format":99}\n', "has format 99"),
-        (b'{"event":"run","format":1,"settings":{}}\n', "is not what rahbo writes"),
-        (b"[" * 100_000 + b"\n", "is no journal"),
+        (b'{"event":"run","format":1,"settings":{}}\n', "was not written by rahbo"),
+        (b"[" * 100_000 + b"\n", "is not a rahbo journal"),
     ],
 )
 def test_what_is_no_journal_is_said(path, contents, problem):
