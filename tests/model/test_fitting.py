@@ -1,12 +1,13 @@
 """Learning by the refit schedule: what is kept, what is learned again, and from which rounds."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import rahbo
-from rahbo.errors import NotReadyError
+from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model import Refit, fits_before, fitting, learn, shared_fits
 from rahbo.trials import Observations, valued
 
@@ -117,3 +118,48 @@ def test_fits_are_shared_as_far_as_trials_are_the_same():
     assert list(shared_fits(fits, opt.trials, changed)) == [(4, 4)]
     moved = [replace(t, x=t.x + 0.01) if t.id == 0 else t for t in opt.trials]
     assert shared_fits(fits, opt.trials, moved) == {}
+
+
+# -- when to fit again ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("growth", [1.0, 1.01, 1.1, 1.5, 2.0, 10.0])
+@pytest.mark.parametrize("first", [1, 5, 10, 33])
+def test_stages_grow_by_the_factor_and_by_one_at_least(growth, first):
+    n = 400
+    stages = Refit(growth).stages(first, n)
+    assert stages[0] == first
+    assert stages[-1] <= n
+    for a, b in itertools.pairwise(stages):
+        assert b > a
+        # Rounded down, so never later than the factor says unless by the one round at least.
+        assert b == a + 1 or b / a <= growth < (b + 1) / a
+    last = stages[-1]
+    assert max(last + 1, int(last * growth)) > n
+
+
+@pytest.mark.parametrize("growth", [1.0, 1.1, 1.7, np.inf])
+def test_stages_are_a_prefix_of_later_ones(growth):
+    longest = Refit(growth).stages(6, 200)
+    for n in range(6, 200):
+        assert Refit(growth).stages(6, n) == [s for s in longest if s <= n]
+
+
+def test_factor_one_refits_every_round_and_infinity_never_again():
+    assert Refit(1.0).stages(3, 8) == [3, 4, 5, 6, 7, 8]
+    assert Refit(np.inf).stages(3, 1000) == [3]
+
+
+def test_the_default_schedule_refits_a_number_of_times_that_grows_like_the_logarithm():
+    hundred, thousand = (len(Refit().stages(10, n)) for n in (100, 1000))
+    assert thousand - hundred == pytest.approx(np.log(10) / np.log(1.1), abs=2)
+
+
+def test_a_huge_finite_factor_never_refits():
+    assert Refit(1e308).stages(10, 1000) == [10]
+
+
+@pytest.mark.parametrize("growth", [0.99, -1.0, float("nan"), "2", None, True])
+def test_bad_factors_are_named(growth):
+    with pytest.raises(SettingsError, match=r"Refit\(growth\) must be >= 1"):
+        Refit(growth)

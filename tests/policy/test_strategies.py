@@ -36,7 +36,7 @@ def situation(opt, rounds=0, seed=0, risk=None):
         model=opt.model,
         risk=risk or opt.settings.risk,
         domain=Domain(opt.settings.space, known, frozenset()),
-        round=rounds,
+        n_chosen=rounds,
         rng=np.random.default_rng(seed),
     )
 

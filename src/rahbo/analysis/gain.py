@@ -17,7 +17,16 @@ import numpy as np
 from rahbo.analysis.posterior import risk_draws
 from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array, Mask, Stream, generator
-from rahbo.policy import Domain, RiskBound, in_chunks, is_listed, maximise, optimistic, values
+from rahbo.policy import (
+    Domain,
+    RiskBound,
+    in_chunks,
+    is_listed,
+    maximise,
+    optimistic,
+    scattered,
+    values,
+)
 from rahbo.risk import RiskMeasure
 
 # The most settings to draw together. More would find slightly larger gains at a higher cost.
@@ -147,15 +156,8 @@ def _elsewhere(
     """Return a setting found by search, random ones, and settings around it and ``centres``."""
     space = domain.space
     found = maximise(_reach(model, risk, SEARCHED), domain, rng)
-    U = rng.random((2 * SAMPLES, space.n_uniform))
-    at_bound = rng.random(U.shape) < 0.5
-    at_bound[:SAMPLES] = False
-    U[at_bound] = np.round(U[at_bound])
     centres = np.vstack([centres, found])
-    middle = np.repeat(centres, AROUND, axis=0)
-    radius = np.tile(np.geomspace(0.003, 0.3, AROUND), len(centres))[:, None]
-    near = np.clip(middle + radius * rng.standard_normal(middle.shape), 0.0, 1.0)
-    sampled = np.vstack([space.from_uniform(U), space.snap(near)])
+    sampled = scattered(space, SAMPLES, SAMPLES, centres, AROUND, rng)
     return np.vstack([found, sampled[space.is_valid(sampled)]])
 
 

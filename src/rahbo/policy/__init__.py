@@ -32,7 +32,15 @@ from rahbo.policy.repeats import (
     as_repeats,
     is_quiet,
 )
-from rahbo.policy.search import Domain, in_chunks, is_listed, maximise, values, whole_domain
+from rahbo.policy.search import (
+    Domain,
+    in_chunks,
+    is_listed,
+    maximise,
+    scattered,
+    values,
+    whole_domain,
+)
 from rahbo.policy.strategies import GPUCB, Rahbo, RahboUS, RandomSearch, Situation, Strategy, TopTwo
 
 __all__ = [
@@ -72,6 +80,7 @@ __all__ = [
     "pessimistic_values",
     "propose",
     "propose_design",
+    "scattered",
     "share_of",
     "values",
     "whole_domain",

@@ -196,19 +196,41 @@ def _effort(space: Space) -> int:
     return 1 if space.continuous.all() else 2
 
 
+def scattered(
+    space: Space,
+    n_uniform: int,
+    n_corners: int,
+    centres: Array,
+    n_around: int,
+    rng: np.random.Generator,
+) -> Array:
+    """Draw points to start a search from, ``(m, d)``; they need not satisfy ``valid``.
+
+    Args:
+        space: Where to draw.
+        n_uniform: Points anywhere.
+        n_corners: Points with about half of their parameters at a bound. They lie far from the
+            data, where an optimistic bound is often largest.
+        centres: Points ``(k, d)`` whose surroundings are drawn too.
+        n_around: Points around each centre, at distances from 0.003 to 0.3.
+        rng: Where the draws come from.
+    """
+    U = rng.random((n_uniform + n_corners, space.n_uniform))
+    at_bound = rng.random(U.shape) < 0.5
+    at_bound[:n_uniform] = False
+    U[at_bound] = np.round(U[at_bound])
+    middle = np.repeat(centres, n_around, axis=0)
+    radius = np.tile(np.geomspace(0.003, 0.3, n_around), len(centres))[:, None]
+    near = np.clip(middle + radius * rng.standard_normal(middle.shape), 0.0, 1.0)
+    return np.vstack([space.from_uniform(U), space.snap(near)])
+
+
 def _samples(domain: Domain, rng: np.random.Generator) -> Array:
     """Return uniform points, points at the bounds, known points and their surroundings."""
     space, known = domain.space, domain.known[:KNOWN]
     effort = _effort(space)
-    U = rng.random((effort * (SAMPLES + CORNERS), space.n_uniform))
-    # The corners lie far from the data, where an optimistic bound is often largest.
-    at_bound = rng.random(U.shape) < 0.5
-    at_bound[: effort * SAMPLES] = False
-    U[at_bound] = np.round(U[at_bound])
-    centres = np.repeat(known[:4], AROUND, axis=0)
-    spread = np.tile(np.geomspace(0.003, 0.3, AROUND), len(centres) // AROUND)
-    near = space.snap(np.clip(centres + spread[:, None] * rng.standard_normal(centres.shape), 0, 1))
-    X = np.vstack([space.from_uniform(U), near, known])
+    drawn = scattered(space, effort * SAMPLES, effort * CORNERS, known[:4], AROUND, rng)
+    X = np.vstack([drawn, known])
     X = X[domain.allowed(X)]
     return X if len(X) else random_point(domain, rng)[None]
 

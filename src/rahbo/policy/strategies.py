@@ -42,7 +42,7 @@ class Situation:
         model: The same model, with values drawn for the evaluations under way.
         risk: The risk measure, in user units.
         domain: Where to look.
-        round: Rounds proposed by the strategy before this one.
+        n_chosen: How many points the strategy proposed before this one.
         rng: Seeded by the run's seed and the number of asks.
         tried_once: Points with one trial that is complete and without failures, as bytes.
     """
@@ -52,7 +52,7 @@ class Situation:
     model: MeanNoiseModel
     risk: RiskMeasure
     domain: Domain
-    round: int
+    n_chosen: int
     rng: np.random.Generator
     tried_once: Set[bytes] = frozenset()
 
@@ -162,7 +162,7 @@ class RahboUS(Strategy):
     def propose(self, situation: Situation) -> Array:
         """Sample where the noise is most uncertain, then maximise the bound at its mean."""
         bound: acq.Acquisition = acq.optimistic_at_mean_noise(situation.model, situation.risk)
-        if situation.round < self.learning_rounds:
+        if situation.n_chosen < self.learning_rounds:
             bound = acq.NoiseUncertainty(situation.model.noise)
         return maximise(bound, situation.domain, situation.rng)
 
