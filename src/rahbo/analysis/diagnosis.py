@@ -31,7 +31,7 @@ from rahbo.space import Space
 CalibrationAnswer = Literal["calibrated", "too narrow", "too wide", "cannot tell"]
 
 # Points at which the noise model is evaluated.
-SAMPLES = 256
+SAMPLES = 1024
 MAX_REPEATS = 100
 SURE = 0.95
 # The nominal band, the level of the interval of its coverage, and the fewest points for a verdict.
@@ -279,12 +279,14 @@ def noise_shares(model: MeanNoiseModel, space: Space, inputs: Sequence[Index]) -
     changed = np.repeat(X[None], len(inputs), axis=0)
     for block, columns in zip(changed, inputs, strict=True):
         block[:, columns] = fresh[:, columns]
-    g, _ = model.noise.latent(np.vstack([X, *changed]))
+    g = model.noise.centre(np.vstack([X, *changed]))
     before, after = g[:SAMPLES], g[SAMPLES:].reshape(len(inputs), SAMPLES)
     total = float(np.var(before))
     if total <= 1e-12 * float(np.mean(before**2)):
         return [0.0] * len(inputs)
-    return [float(share) for share in np.mean((after - before) ** 2, axis=1) / (2.0 * total)]
+    # A share is at most 1. Its estimate from samples may not be.
+    shares = np.mean((after - before) ** 2, axis=1) / (2.0 * total)
+    return [float(share) for share in np.minimum(shares, 1.0)]
 
 
 def _decision(known: Snapshot, differ: bool) -> RiskDecision:
