@@ -72,7 +72,7 @@ def test_output_without_a_value_is_a_failure():
     noisy = program("import sys; print('none', file=sys.stderr); print('nothing')")
     assert failure(noisy) == "the output holds no number: none"
     key = program("print('{\"a\": 1}')", read=json_reader("b"))
-    assert failure(key) == "the JSON of the output has no 'b'"
+    assert failure(key) == "the JSON output has no key 'b'"
 
 
 def test_bytes_that_are_no_text_do_no_harm():

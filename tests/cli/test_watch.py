@@ -51,7 +51,7 @@ def test_it_says_where_and_ends_with_an_interrupt(tmp_path):
         (["sqlite:///study.db"], "optuna-dashboard"),
         (["run.jsonl", "--host", "256.0.0.1"], "Cannot listen"),
         (["run.jsonl", "--port", "65536"], "65536"),
-        (["run.jsonl", "--alpha", "1", "--kappa", "1"], "exclude each other"),
+        (["run.jsonl", "--alpha", "1", "--kappa", "1"], "Only one of --"),
     ],
 )
 def test_what_cannot_be_watched_is_said(arguments, problem):
