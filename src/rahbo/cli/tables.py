@@ -93,7 +93,7 @@ def _recommendation(report: Recommendation) -> list[Table | Text]:
     if report.advice:
         said.append(Text(report.advice))
     if report.runner_ups:
-        heads = ("risk value", SCORES[report.rule], "expected gain", f"{level} bound")
+        heads = ("risk value", SCORES[report.rule], "expected gain", f"{level} bound of gain")
         others = _grid("Runners-up", "params", *heads)
         for other in report.runner_ups:
             numbers = (other.risk, other.score, other.gain.expected, other.gain.bound)

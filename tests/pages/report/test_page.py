@@ -82,7 +82,7 @@ def test_a_long_run_is_one_small_file_that_names_no_other(long_page):
     assert len(text.encode("utf-8")) < MOST_BYTES
     ours = text.replace(report.asset(report.PLOTLY), "")
     assert not re.search(r"https?:|src=|<link|@import|url\(", ours)
-    assert "From 1,000 evaluations, at 200 points." in ours
+    assert "Based on 1,000 evaluations at 200 points." in ours
 
 
 def test_the_largest_run_stays_a_small_file(rng):

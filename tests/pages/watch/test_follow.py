@@ -219,7 +219,7 @@ def test_what_is_no_journal_is_said(path, contents, problem):
 def test_a_folder_and_a_file_too_large_are_said(tmp_path, path, monkeypatch):
     follower = Follower(tmp_path)
     follower.look()
-    assert "no regular file" in follower.problem
+    assert "not a regular file" in follower.problem
     begun(path).close()
     monkeypatch.setattr(follow, "LARGEST_JOURNAL", 100)
     follower = Follower(path)
