@@ -108,7 +108,7 @@ def test_the_demonstration_prints_a_table_and_saves_a_picture(tmp_path):
     assert done.exit_code == 0, done.output
     for words in ("GP-UCB reports", "RAHBO reports", "GP-UCB's luckiest trial", "cumulative"):
         assert words in done.output
-    # Not a terminal: plain lines, none of the escapes of a live display.
+    # The output is not a terminal, so there are plain lines without escape codes.
     assert "150 evaluations" in done.output
     assert "\x1b" not in done.output
     assert out.read_bytes().startswith(b"\x89PNG")

@@ -35,7 +35,7 @@ def test_it_writes_records_summary_and_figures_and_prints_the_table(tmp_path, mo
     assert pictures == sorted(p.stem for p in (tmp_path / "tiny-quick").glob("*.pdf"))
     assert pictures == ["sine-regret-alpha1"]
     assert "](sine-regret-alpha1.png)" in page
-    # Not a terminal: plain lines, none of the escapes of a live display.
+    # The output is not a terminal, so there are plain lines without escape codes.
     assert "tiny: 6 of 6 runs" in done.output
     assert "\x1b" not in done.output
     assert "sine, alpha = 1, k = 2, T = 2" in done.output

@@ -46,7 +46,7 @@ def test_columns_become_parameters_and_rows_repeats(table):
 def test_other_delimiters_marks_and_line_ends(table, delimiter):
     text = "\ufeffx,,y\r\n1.5,0,2\r\n\r\n2.5,1,3\r\n".replace(",", delimiter)
     found = read_results(table(text), "y")
-    # The column without a name, as pandas writes its index, is no parameter.
+    # An unnamed column, such as a pandas index, is not a parameter.
     assert found.space == {"x": Float(1.5, 2.5)}
     assert found.values == {(1.5,): [2.0], (2.5,): [3.0]}
 

@@ -1,4 +1,4 @@
-"""What past evaluations are read from, and the three commands that report on them."""
+"""Sources of past evaluations, and the three commands that report on them."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Commands with placeholders: a value can be no other argument and no command."""
+"""Commands with placeholders: a value cannot become another argument or command."""
 
 import subprocess
 import sys

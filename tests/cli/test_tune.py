@@ -68,7 +68,7 @@ def test_a_program_is_tuned_and_the_same_command_goes_on(script, tmp_path):
     assert document.keys() == {"recommendation", "about", "stopped_by", "journal"}
     assert document["about"]["n_evaluations"] == 19
     assert document["stopped_by"] == "budget"
-    # One after the other, a run in two parts is the run in one.
+    # With one job, a run in two parts equals a run in one.
     whole = tmp_path / "whole.jsonl"
     command[-1] = str(whole)
     done = invoke(*command, "--evaluations", "19", "--json", *program)
@@ -224,7 +224,7 @@ c = {json.dumps(HOSTILE)}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "run.toml"]
 
 
-# -- what is wrong -----------------------------------------------------------------------------
+# -- wrong input -------------------------------------------------------------------------------
 
 GOOD = ["--maximize", "--evaluations", "4", "-p", "x=0.0:1.0", "--", sys.executable, "{x}"]
 

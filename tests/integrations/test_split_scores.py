@@ -1,4 +1,4 @@
-"""What is read from a table of split scores."""
+"""Split scores read from a table, and their moments."""
 
 import numpy as np
 import pytest

@@ -99,5 +99,5 @@ def _url(source: str) -> Any:
 
     url = make_url(source) if "://" in source else URL.create("sqlite", database=source)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
-        raise SettingsError(f"There is no file {url.database!r}.")
+        raise SettingsError(f"There is no file {url.database!r}. Check the name.")
     return url.render_as_string(hide_password=False)

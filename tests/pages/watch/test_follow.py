@@ -25,7 +25,7 @@ def path(tmp_path):
 
 
 def as_read(follower):
-    """What was followed, in a form that compares."""
+    """What was followed, in a form that can be compared."""
     trials = [follower.trial(i) for i in range(follower.n_trials)]
     return [(t.id, t.params, dict(t.values), dict(t.failures), t.cancelled) for t in trials]
 
