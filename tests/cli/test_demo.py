@@ -91,15 +91,15 @@ def made_up(name, cumulative_regret, luckiest_value=2.0):
 @pytest.mark.parametrize(
     ("careless", "careful", "said"),
     [
-        (30.0, 3.0, "RAHBO lost 3.0 in all and GP-UCB 30.0"),
-        (3.0, 30.0, "GP-UCB lost 3.0 in all and RAHBO 30.0"),
-        (10.0, 10.5, "Both methods lost about as much"),
+        (30.0, 3.0, "regret is 3.0 for RAHBO and 30.0 for GP-UCB"),
+        (3.0, 30.0, "regret is 3.0 for GP-UCB and 30.0 for RAHBO"),
+        (10.0, 10.5, "Both methods have a similar cumulative regret"),
     ],
 )
 def test_the_verdict_follows_the_numbers(careless, careful, said):
     text = verdict(made_up("GP-UCB", careless), made_up("RAHBO", careful, 2.5), rounds=60)
     assert said in text
-    assert "luckiest single value of all, 2.50" in text
+    assert "luckiest single value, 2.50" in text
 
 
 def test_the_demonstration_prints_a_table_and_saves_a_picture(tmp_path):
@@ -108,7 +108,7 @@ def test_the_demonstration_prints_a_table_and_saves_a_picture(tmp_path):
     assert done.exit_code == 0, done.output
     for words in ("GP-UCB reports", "RAHBO reports", "GP-UCB's luckiest trial", "cumulative"):
         assert words in done.output
-    # Not a terminal: plain lines, none of the escapes of a live display.
+    # The output is not a terminal, so there are plain lines without escape codes.
     assert "150 evaluations" in done.output
     assert "\x1b" not in done.output
     assert out.read_bytes().startswith(b"\x89PNG")

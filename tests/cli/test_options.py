@@ -43,7 +43,7 @@ def test_directions_and_documents():
 
 def test_options_exclude_each_other():
     for arguments in (["--alpha", "0", "--kappa", "0"], ["--maximize", "--minimize"]):
-        with pytest.raises(SettingsError, match="exclude each other"):
+        with pytest.raises(SettingsError, match="Only one of --"):
             chosen(*arguments)
 
 

@@ -72,7 +72,7 @@ def test_output_without_a_value_is_a_failure():
     noisy = program("import sys; print('none', file=sys.stderr); print('nothing')")
     assert failure(noisy) == "the output holds no number: none"
     key = program("print('{\"a\": 1}')", read=json_reader("b"))
-    assert failure(key) == "the JSON of the output has no 'b'"
+    assert failure(key) == "the JSON output has no key 'b'"
 
 
 def test_bytes_that_are_no_text_do_no_harm():
@@ -141,7 +141,7 @@ def test_killed_programs_end_at_once_and_later_ones_do_not_begin(tmp_path):
     wait_for(lambda: not is_alive(pid.read_text()))
     pid.unlink()
     failure(made)
-    # Nobody is told of what was stopped.
+    # A stopped evaluation is not reported.
     assert told == []
 
 
@@ -150,7 +150,7 @@ def test_an_evaluation_costs_little_beside_its_process():
     started = time.process_time()
     for seed in range(20):
         made(seed=seed)
-    # Processor time of ours alone; the processes' own is not in it.
+    # Our own processor time, without that of the processes.
     assert (time.process_time() - started) / 20 < 0.03
 
 

@@ -1,4 +1,4 @@
-"""How a run is shown while it goes on."""
+"""The progress shown during a run."""
 
 import io
 

@@ -40,8 +40,8 @@ def test_a_table_and_another_measure(tmp_path):
     code, _ = called(table, "--minimize", "--kappa", "2", "-o", output)
     assert code == 0
     text = output.read_text("utf-8")
-    assert "From 17 evaluations, 1 of which failed, at 8 points." in text
-    assert "smallest value of the mean plus 2 times the noise standard deviation" in text
+    assert "Based on 17 evaluations (1 failed) at 8 points." in text
+    assert "Minimising mean + 2 × noise standard deviation" in text
 
 
 def test_a_study_of_optuna(tmp_path):
@@ -61,7 +61,7 @@ def test_a_study_of_optuna(tmp_path):
     assert code == 0
     text = output.read_text("utf-8")
     assert "Report of <bdi>study.db</bdi>" in text
-    assert "smallest value" in text
+    assert "Minimising" in text
 
 
 def test_what_cannot_be_is_said(journal, tmp_path):

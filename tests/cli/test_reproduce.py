@@ -35,7 +35,7 @@ def test_it_writes_records_summary_and_figures_and_prints_the_table(tmp_path, mo
     assert pictures == sorted(p.stem for p in (tmp_path / "tiny-quick").glob("*.pdf"))
     assert pictures == ["sine-regret-alpha1"]
     assert "](sine-regret-alpha1.png)" in page
-    # Not a terminal: plain lines, none of the escapes of a live display.
+    # The output is not a terminal, so there are plain lines without escape codes.
     assert "tiny: 6 of 6 runs" in done.output
     assert "\x1b" not in done.output
     assert "sine, alpha = 1, k = 2, T = 2" in done.output
@@ -50,7 +50,7 @@ def test_it_writes_records_summary_and_figures_and_prints_the_table(tmp_path, mo
     monkeypatch.setattr(runner, "run_case", None)
     again = invoke("tiny", "--quick", "--out", tmp_path)
     assert again.exit_code == 0, again.output
-    assert "6 of 6 runs are in" in again.output.replace("\n", " ")
+    assert "6 of 6 runs are already in" in again.output.replace("\n", " ")
     assert (tmp_path / "tiny-quick" / "summary.md").read_text("utf-8") == page
 
 
@@ -74,7 +74,7 @@ def test_help_names_the_experiments(name):
 def test_an_unknown_experiment_is_refused_with_those_there_are(tmp_path):
     done = invoke("cosine", "--out", tmp_path)
     assert done.exit_code == 2
-    assert "'cosine' is none of sine, branin" in done.output.replace("\n", " ")
+    assert "'cosine' is not one of sine, branin" in done.output.replace("\n", " ")
 
 
 def test_without_matplotlib_there_are_no_figures_but_the_rest(tmp_path, monkeypatch):
@@ -124,6 +124,6 @@ def test_plain_lines_come_now_and_then_with_the_time_left(monkeypatch):
         for case in cases:
             say(case)
     assert console.file.getvalue().splitlines() == [
-        "tiny: 2 of 3 runs, 12 s gone, about 6 s left",
-        "tiny: 3 of 3 runs, 13 s gone, about 0 s left",
+        "tiny: 2 of 3 runs, 12 s elapsed, about 6 s left",
+        "tiny: 3 of 3 runs, 13 s elapsed, about 0 s left",
     ]

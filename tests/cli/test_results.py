@@ -46,7 +46,7 @@ def test_columns_become_parameters_and_rows_repeats(table):
 def test_other_delimiters_marks_and_line_ends(table, delimiter):
     text = "\ufeffx,,y\r\n1.5,0,2\r\n\r\n2.5,1,3\r\n".replace(",", delimiter)
     found = read_results(table(text), "y")
-    # The column without a name, as pandas writes its index, is no parameter.
+    # An unnamed column, such as a pandas index, is not a parameter.
     assert found.space == {"x": Float(1.5, 2.5)}
     assert found.values == {(1.5,): [2.0], (2.5,): [3.0]}
 
@@ -61,20 +61,20 @@ def test_a_parameter_may_be_said(table):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no column 'value'; it has none"),
-        ("x,y\n1,2\n", "no column 'value'; it has 'x', 'y'"),
-        ("x,x,value\n1,1,2\n", "two columns called 'x'"),
+        ("", "no column 'value'. It has none"),
+        ("x,y\n1,2\n", "no column 'value'. It has 'x', 'y'"),
+        ("x,x,value\n1,1,2\n", "two columns named 'x'"),
         ("x,value\n", "no column that varies"),
         ("x,value\n1,2\n1,3\n", "no column that varies"),
         ("value\n1\n2\n", "no column that varies"),
-        ("x,value\n1,2\n3\n", "row 3, has 1 cells and the first row 2"),
-        ("x,value\n1,2\n,3\n", "row 3, has nothing in the column 'x'"),
+        ("x,value\n1,2\n3\n", "row 3, must have 2 cells like the first row, got 1"),
+        ("x,value\n1,2\n,3\n", "row 3, has an empty cell in the column 'x'"),
         ("x,value\n1,2\n2,oops\n", "'oops' in the column 'value'"),
         ("x,value\n1,\n2,nan\n", "no number in the column 'value'"),
-        ('x,value\n"1,2\n', "no CSV"),
-        ("x,value\n" + "1" * 200_000 + ",2\n", "no CSV"),
+        ('x,value\n"1,2\n', "must be a CSV"),
+        ("x,value\n" + "1" * 200_000 + ",2\n", "must be a CSV"),
         ("x,value\n1e999,2\n2,3\n", "column 'x': Float bounds"),
-        (b"x,value\n\xff,2\n", "no CSV file in UTF-8"),
+        (b"x,value\n\xff,2\n", "must be a CSV file in UTF-8"),
     ],
 )
 def test_what_is_wrong_is_said(table, text, said):
@@ -84,7 +84,7 @@ def test_what_is_wrong_is_said(table, text, said):
 
 def test_what_is_too_large_is_said(table, monkeypatch):
     wide = ",".join(f"c{i}" for i in range(60))
-    with pytest.raises(DataError, match="60 columns of parameters"):
+    with pytest.raises(DataError, match="60 parameter columns"):
         read_results(table(f"{wide},value\n"), "value")
     labels = "".join(f"run-{i},{i}\n" for i in range(60))
     with pytest.raises(DataError, match=r"60 different texts .* --ignore 'label'"):
@@ -104,7 +104,7 @@ def test_a_file_that_is_none(tmp_path):
 
 @pytest.mark.parametrize(("given_", "cell"), [(Float(0.0, 1.0), "a"), (Int(0, 3), "x")])
 def test_a_said_number_must_be_one(table, given_, cell):
-    with pytest.raises(DataError, match="which is no number"):
+    with pytest.raises(DataError, match="which is not a number"):
         read_results(table(f"x,value\n{cell},1\n1,2\n"), "value", given={"x": given_})
 
 

@@ -1,4 +1,4 @@
-"""What past evaluations are read from, and the three commands that report on them."""
+"""Sources of past evaluations, and the three commands that report on them."""
 
 import json
 
@@ -143,8 +143,8 @@ def test_all_sources_of_the_same_results_recommend_the_same(table, journal, stud
 def test_each_command_prints_a_report_and_a_document(command, table):
     done = invoke(command, str(table), "--value", "score", "--minimize", "--kappa", "1")
     assert done.exit_code == 0, done.output
-    assert "smallest value wanted by MeanStd(kappa=1.0)" in done.stdout
-    assert "never vary are left out: kind" in done.stderr
+    assert "minimising MeanStd(kappa=1.0)" in done.stdout
+    assert "Left out columns that never vary: kind" in done.stderr
     again = invoke(command, str(table), "--value", "score", "--minimize", "--kappa", "1", "--json")
     keys = {"recommend": "recommendation", "frontier": "frontier", "doctor": "diagnosis"}
     assert json.loads(again.stdout).keys() == {keys[command], "about"}
@@ -157,21 +157,21 @@ def test_each_command_prints_a_report_and_a_document(command, table):
         (["."], "no file"),
         (["\0"], "'\\x00'"),
         (["{table}"], "no column 'value'"),
-        (["{table}", "--value", "score", "--study", "s"], "--study says nothing of a CSV"),
-        (["{table}", "--value", "score", "--alpha", "1", "--kappa", "1"], "exclude each other"),
-        (["{table}", "--value", "score", "--maximize", "--minimize"], "exclude each other"),
+        (["{table}", "--value", "score", "--study", "s"], "--study does not apply to a CSV"),
+        (["{table}", "--value", "score", "--alpha", "1", "--kappa", "1"], "Only one of --"),
+        (["{table}", "--value", "score", "--maximize", "--minimize"], "Only one of --"),
         (["{table}", "--value", "score", "--alpha", "-1"], "alpha >= 0"),
         (["{table}", "--value", "score", "--alpha", "nan"], "finite number"),
         (["{table}", "--value", "score", "-p", "x=2.0:3.0"], "outside"),
         (["{table}", "--value", "score", "-p", "y=2.0:3.0"], "no column 'y'"),
         (["{table}", "--value", "score", "-p", "x"], "NAME="),
         (["{table}", "--value", "score", "--ignore", "z"], "no column 'z'"),
-        (["{journal}", "--value", "score"], "--value says nothing of a journal"),
-        (["{journal}", "-p", "x=0.0:1.0"], "-p says nothing of a journal"),
-        (["{journal}", "--maximize"], "made to minimize"),
-        (["{study}", "--minimize"], "made to maximize"),
+        (["{journal}", "--value", "score"], "--value does not apply to a journal"),
+        (["{journal}", "-p", "x=0.0:1.0"], "-p does not apply to a journal"),
+        (["{journal}", "--maximize"], "its own direction, minimize"),
+        (["{study}", "--minimize"], "its own direction, maximize"),
         (["{study}", "--study", "none"], "no study 'none'"),
-        (["{study}", "--ignore", "x"], "--ignore says nothing of an Optuna"),
+        (["{study}", "--ignore", "x"], "--ignore does not apply to an Optuna"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(arguments, said, table, journal, study):

@@ -38,7 +38,7 @@ def add_study(storage, name, n_trials=3):
 
 @pytest.fixture(scope="module")
 def base(folder):
-    """A data base with several studies."""
+    """A database with several studies."""
     path = folder / "a b.db"
     storage = optuna.storages.RDBStorage(f"sqlite:///{path}")
     add_study(storage, "first")

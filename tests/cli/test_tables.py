@@ -48,7 +48,7 @@ def test_reports_are_shown_and_nothing_steers_the_terminal(optimizer, terminal):
         text = shown(getattr(optimizer, name)(), optimizer, terminal)
         for word in words:
             assert word in text
-        assert "From 11 evaluations, 1 of them failed, at 5 points; largest" in text
+        assert "Based on 11 evaluations (1 failed) at 5 points, maximising" in text
         assert "MeanVariance(alpha=1.0)" in text
         assert "\x1b[2J" not in text
         assert "\r" not in text

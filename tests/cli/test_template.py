@@ -1,4 +1,4 @@
-"""Commands with placeholders: a value can be no other argument and no command."""
+"""Commands with placeholders: a value cannot become another argument or command."""
 
 import subprocess
 import sys
@@ -68,10 +68,10 @@ SPACE = {"x": Float(0.0, 1.0), "c": Categorical(["a", "b"])}
         (["p", "{x}", "{c}", "{}"], "placeholder {}"),
         (["p", "{x.__class__}", "{c}", "{x}"], "placeholder {x.__class__}"),
         (["p", "{x:.3g}", "{c}", "{x}"], "placeholder {x:.3g}"),
-        (["p", "{x}"], "never says {c}"),
-        (["p", "{x", "{c}"], "stands alone"),
-        (["p", "x}", "{c}"], "stands alone"),
-        (["{c}", "{x}"], "written out"),
+        (["p", "{x}"], "does not contain {c}"),
+        (["p", "{x", "{c}"], "must come in pairs"),
+        (["p", "x}", "{c}"], "must come in pairs"),
+        (["{c}", "{x}"], "must not contain a placeholder"),
         (["p\0", "{c}", "{x}"], "zero byte"),
     ],
 )

@@ -68,7 +68,7 @@ def test_a_program_is_tuned_and_the_same_command_goes_on(script, tmp_path):
     assert document.keys() == {"recommendation", "about", "stopped_by", "journal"}
     assert document["about"]["n_evaluations"] == 19
     assert document["stopped_by"] == "budget"
-    # One after the other, a run in two parts is the run in one.
+    # With one job, a run in two parts equals a run in one.
     whole = tmp_path / "whole.jsonl"
     command[-1] = str(whole)
     done = invoke(*command, "--evaluations", "19", "--json", *program)
@@ -77,7 +77,7 @@ def test_a_program_is_tuned_and_the_same_command_goes_on(script, tmp_path):
 
     other = invoke(*command, "--evaluations", "30", "--kappa", "1", *program)
     assert other.exit_code == 2
-    assert "exclude each other" in other.stderr
+    assert "Only one of --" in other.stderr
     changed = [part if part != "1" else "2" for part in command]
     other = invoke(*changed, "--evaluations", "30", *program)
     assert other.exit_code == 2
@@ -152,7 +152,7 @@ def test_failures_are_recorded_with_their_reasons(tmp_path):
     trials = journals.read(path)[1]
     reasons = [reason for trial in trials for reason in trial.failures.values()]
     assert set(reasons) == {"exit code 1: too large"}
-    assert f"8 evaluations, {len(reasons)} of them failed" in done.stdout
+    assert f"8 evaluations ({len(reasons)} failed)" in done.stdout
     assert "failed, exit code 1: too large" in done.stderr
 
 
@@ -174,10 +174,10 @@ def test_a_program_that_always_fails_is_given_up(tmp_path):
     broken = ["--", *PYTHON, "-c", "raise ValueError('no\\x1b[2J')", "{x}"]
     few = invoke(*command, "--evaluations", "2", *broken)
     assert few.exit_code == 1
-    assert "name another for a fresh start" in few.stderr
+    assert "use another journal for a fresh start" in few.stderr
     many = invoke(*command, "--evaluations", "50", *broken)
     assert many.exit_code == 1
-    assert "again and again" in many.stderr
+    assert "fails every time" in many.stderr
     assert "ValueError: no" in many.stderr
     assert "\x1b" not in many.stderr
     assert many.stdout == ""
@@ -224,7 +224,7 @@ c = {json.dumps(HOSTILE)}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "run.toml"]
 
 
-# -- what is wrong -----------------------------------------------------------------------------
+# -- wrong input -------------------------------------------------------------------------------
 
 GOOD = ["--maximize", "--evaluations", "4", "-p", "x=0.0:1.0", "--", sys.executable, "{x}"]
 
@@ -233,29 +233,29 @@ GOOD = ["--maximize", "--evaluations", "4", "-p", "x=0.0:1.0", "--", sys.executa
     ("arguments", "said"),
     [
         (GOOD[1:], "--maximize or --minimize"),
-        (["--minimize", *GOOD], "exclude each other"),
+        (["--minimize", *GOOD], "Only one of --"),
         ([GOOD[0], *GOOD[3:]], "--evaluations"),
-        ([*GOOD[:3], *GOOD[5:]], "nothing to tune"),
+        ([*GOOD[:3], *GOOD[5:]], "no parameters to tune"),
         (GOOD[:5], "no command"),
         (GOOD[:6], "no command"),
-        (GOOD[:-1], "never says {x}"),
+        (GOOD[:-1], "does not contain {x}"),
         ([*GOOD, "{y}"], "placeholder {y}"),
         ([*GOOD[:6], "no-such-program", "{x}"], "no program 'no-such-program'"),
         ([*GOOD[:5], "python", "{x}"], "write -- before it"),
         (["none.toml", *GOOD], "no file 'none.toml'"),
-        (["--alpha", "1", "--quantile", "0.1", *GOOD], "exclude each other"),
+        (["--alpha", "1", "--quantile", "0.1", *GOOD], "Only one of --"),
         (["--quantile", "0.7", *GOOD], "0 < level < 0.5"),
         (["--timeout", "0", *GOOD], "--timeout"),
         (["--timeout", "nan", *GOOD], "--timeout"),
         (["--repeats", "many", *GOOD], "whole number or adaptive"),
         (["--repeats", "0", *GOOD], "repeats must be"),
-        (["--repeats", "3", "--setup", "1", *GOOD], "--setup goes with"),
+        (["--repeats", "3", "--setup", "1", *GOOD], "--setup needs --repeats adaptive"),
         (["--setup", "-1", *GOOD], "setup"),
         (["--value-regex", "(", *GOOD], "regular expression"),
-        (["--value-regex", "a", "--value-json", "b", *GOOD], "exclude each other"),
+        (["--value-regex", "a", "--value-json", "b", *GOOD], "Only one of --"),
         (["--stop-p-best", "2", *GOOD], "probability"),
         (["--stop-gap", "0", *GOOD], "positive"),
-        (["--within", "1", *GOOD], "--stop-p-best only"),
+        (["--within", "1", *GOOD], "--within needs --stop-p-best"),
         (["--journal", "none/run.jsonl", *GOOD], "cannot be written"),
         ([GOOD[0], "--evaluations", "0", *GOOD[3:]], "--evaluations"),
         (["--jobs", "x", *GOOD], "--jobs"),
@@ -393,12 +393,12 @@ def test_an_interrupt_kills_the_programs_and_recommends(number, code, tmp_path):
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert process.returncode == code
-    assert "The same command goes on." in err
+    assert "Run the same command again to resume." in err
     assert "Traceback" not in err
     assert json.loads(out)["stopped_by"] == "interrupt"
     pids = [path.suffix[1:] for path in tmp_path.glob("go.*")]
     wait_for(lambda: not any(is_alive(pid) for pid in pids))
-    # What was killed is no failure: it is made up for when the run goes on.
+    # A killed program is not a failure: it is run again when the run resumes.
     trials = journals.read(run)[1]
     assert not any(trial.failures for trial in trials)
     assert sum(len(t.values) for t in trials) == json.loads(out)["about"]["n_evaluations"]

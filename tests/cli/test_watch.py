@@ -51,7 +51,7 @@ def test_it_says_where_and_ends_with_an_interrupt(tmp_path):
         (["sqlite:///study.db"], "optuna-dashboard"),
         (["run.jsonl", "--host", "256.0.0.1"], "Cannot listen"),
         (["run.jsonl", "--port", "65536"], "65536"),
-        (["run.jsonl", "--alpha", "1", "--kappa", "1"], "exclude each other"),
+        (["run.jsonl", "--alpha", "1", "--kappa", "1"], "Only one of --"),
     ],
 )
 def test_what_cannot_be_watched_is_said(arguments, problem):
@@ -130,7 +130,7 @@ def test_a_run_of_a_thousand_evaluations_at_ten_values_a_second(browser, tmp_pat
             opt.tell(suggestion, -0.1234 - 0.001 * i, repeat=i)
             time.sleep(0.1)
             late.append(1001 + i - pages[0].evaluate("shown.known"))
-        # Of values that come each tenth of a second, those of about the last second are to come.
+        # Values arrive every tenth of a second, so those of about the last second are missing.
         assert sorted(late)[len(late) // 2] <= 20
         for page in pages:
             page.wait_until("document.body.innerText.includes('-0.1524')")
@@ -198,7 +198,7 @@ def test_the_page_goes_on_whatever_becomes_of_the_journal(browser, tmp_path):
         assert_sound(page, url)
         limits = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         page.call("Network.emulateNetworkConditions", offline=True, **limits)
-        page.wait_until("document.body.innerText.includes('does not answer any more')")
+        page.wait_until("document.body.innerText.includes('no longer answers')")
         page.call("Network.emulateNetworkConditions", offline=False, **limits)
         page.wait_until("document.getElementById('problem').hidden")
         page.close()

@@ -159,7 +159,7 @@ def test_a_first_round_that_revisits_the_design_is_reported_by_every_rule(
 
 
 def test_a_table_has_as_many_repeats_as_values(smooth_forest):
-    with pytest.raises(SettingsError, match=r"5 values at a point.*got 3"):
+    with pytest.raises(SettingsError, match=r"5 values per point.*got 3"):
         run_case(replace(FOREST, repeats=3))
 
 
@@ -191,7 +191,7 @@ def test_a_dead_worker_is_told_in_one_sentence(tmp_path, monkeypatch):
             return future
 
     monkeypatch.setattr(runner, "ProcessPoolExecutor", Dead)
-    with pytest.raises(NotReadyError, match="is kept: start again"):
+    with pytest.raises(NotReadyError, match="Finished runs are kept"):
         run_cases(TINY.cases(), Store(tmp_path), jobs=2)
 
 

@@ -96,5 +96,5 @@ def test_seeds_can_be_changed():
 def test_problems_by_name():
     assert problem_named("sine-s2").optimum(MeanVariance(0.0)).value == pytest.approx(1.0)
     assert problem_named("sine") is problem_named("sine")
-    with pytest.raises(SettingsError, match=r"'cosine'.*sine, sine-s2"):
+    with pytest.raises(SettingsError, match=r"sine, sine-s2.*'cosine'"):
         problem_named("cosine")

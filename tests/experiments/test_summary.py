@@ -47,7 +47,7 @@ def test_rows_by_hand(store):
         for method in ("RAHBO", "GP-UCB", "RAHBO-US", "RAHBO-US as published")
     ]
     rahbo, gpucb, learning, published = table[:4]
-    # Two rounds; 0.1 and 0.2 a round: sums 0.2 and 0.4, standard error 0.1.
+    # Two rounds with 0.1 and 0.2 per round give sums 0.2 and 0.4, standard error 0.1.
     for row, mean in ((rahbo, 0.3), (gpucb, 2.3), (published, 0.3)):
         np.testing.assert_allclose(
             [row.cumulative.mean, row.cumulative.two_se], [mean, 0.2], atol=1e-7
@@ -62,7 +62,7 @@ def test_rows_by_hand(store):
         np.testing.assert_allclose(rahbo.reported[rule].noise_var.mean, 0.1)
     np.testing.assert_allclose([rahbo.tried.f.mean, rahbo.tried.f.two_se], [0.85, 0.1])
     assert rahbo.above is None
-    # Fewer rounds than count as early: all of them are.
+    # There are fewer rounds than the early ones, so all of them count as early.
     np.testing.assert_allclose(rahbo.early.mean, rahbo.cumulative.mean)
     # With the same seed, GP-UCB is two rounds of 1 behind, whatever the seed.
     np.testing.assert_allclose([gpucb.above.mean, gpucb.above.two_se], [2.0, 0.0], atol=1e-9)

@@ -205,7 +205,7 @@ def test_candidates_and_further_settings() -> None:
     search = known_search(settings=settings).fit(HARDNESS)
     assert max(p["a"] for p in search.cv_results_["params"]) < 0.5
     assert [t.source for t in search.optimizer_.trials].count("design") == 3
-    with pytest.raises(SettingsError, match="must leave repeats, seed to the search"):
+    with pytest.raises(SettingsError, match="must not contain repeats, seed"):
         known_search(settings={"repeats": 2, "seed": 0}).fit(HARDNESS)
     with pytest.raises(SpaceError):
         known_search({"a": (0, 1)}).fit(HARDNESS)

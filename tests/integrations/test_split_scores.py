@@ -1,4 +1,4 @@
-"""What is read from a table of split scores."""
+"""Split scores read from a table, and their moments."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def test_split_scores_are_in_the_order_of_the_splits() -> None:
     table = {f"split{i}_test_score": np.array([i, -i]) for i in reversed(range(12))}
     table |= {"mean_test_score": np.zeros(2), "split0_train_score": np.zeros(2)}
     assert split_scores(table, "score").tolist() == [list(range(12)), [-i for i in range(12)]]
-    with pytest.raises(DataError, match="no split scores of 'recall'"):
+    with pytest.raises(DataError, match="no split scores for 'recall'"):
         split_scores(table, "recall")
 
 

@@ -12,10 +12,10 @@ from rahbo.pages import words
     ("risk", "said"),
     [
         (MeanVariance(0.0), "the mean"),
-        (MeanVariance(2.0), "the mean plus 2 times the noise variance"),
-        (MeanStd(1.5), "the mean plus 1.5 times the noise standard deviation"),
-        (Quantile(0.05), "the value that 0.05 of the outcomes exceed"),
-        (ExpectedShortfall(0.1), "the mean of the worst 0.1 of the outcomes"),
+        (MeanVariance(2.0), "mean + 2 × noise variance"),
+        (MeanStd(1.5), "mean + 1.5 × noise standard deviation"),
+        (Quantile(0.05), "the value that 5 % of the outcomes exceed"),
+        (ExpectedShortfall(0.1), "the mean of the worst 10 % of the outcomes"),
     ],
 )
 def test_measures_are_said_in_the_sense_of_the_run(risk, said):
@@ -34,8 +34,8 @@ def test_the_recommendation_is_said_with_its_intervals():
     other = replace(found, rule="best_observed", score=0.25)
     assert "Its sample mean, 0.25, decided the choice." in " ".join(words.recommendation(other))
     basis = words.basis(optimizer)
-    assert basis.startswith("From 37 evaluations, 1 of which failed, at 12 points.")
-    assert "largest value of the mean less 1 times the noise variance" in basis
+    assert basis.startswith("Based on 37 evaluations (1 failed) at 12 points.")
+    assert "Maximising mean − 1 × noise variance" in basis
 
 
 def test_what_may_still_be_gained_is_said_with_what_to_do():

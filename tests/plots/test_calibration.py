@@ -35,7 +35,7 @@ def test_each_point_is_predicted_by_the_others_alone(run, request):
 def test_two_points_are_needed():
     with pytest.raises(NotReadyError):
         left_out(rahbo.Optimizer({"x": (0.0, 1.0)}))
-    with pytest.raises(NotReadyError, match="two points"):
+    with pytest.raises(NotReadyError, match="two evaluated points"):
         left_out(rahbo.Optimizer({"x": (0.0, 1.0)}, data=[({"x": 0.5}, [1.0, 2.0])]))
 
 

@@ -1,4 +1,4 @@
-"""Runs at a glance."""
+"""Whole runs in one figure."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def told(space, n=5, **settings):
 
 
 def shown(figure):
-    """What stands below and beside each visible panel, colour scales apart."""
+    """The axis labels of each visible panel, without colour scales."""
     return [
         (ax.get_xlabel(), ax.get_ylabel())
         for ax in figure.axes

@@ -64,5 +64,5 @@ def test_nearness_is_the_correlation_with_the_foot_on_the_slice(flat):
     np.testing.assert_allclose(near, expected)
     assert near.min() < 0.9
     np.testing.assert_allclose(nearness(flat, kernel, at, ["x", "lr"]), 1.0)
-    # Rounding may not lead beyond what is a colour.
+    # Rounding must not exceed the range of a colour.
     assert nearness(flat, kernel, at, ["x", "lr"]).max() <= 1.0

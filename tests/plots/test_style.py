@@ -1,4 +1,4 @@
-"""The look of figures."""
+"""The style of figures."""
 
 import matplotlib as mpl
 from matplotlib.colors import to_rgb
@@ -50,7 +50,7 @@ def test_saving_gives_png_and_pdf_the_same_each_time(tmp_path):
         with styled():
             figure, axes = panels(1, 1)
             axes[0, 0].plot([0, 1])
-        # The name has a dot in it, which is no ending.
+        # The name contains a dot, which does not begin a suffix.
         return save(figure, folder / "alpha0.5")
 
     first, second = saved(tmp_path / "a"), saved(tmp_path / "b")

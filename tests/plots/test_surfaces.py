@@ -41,7 +41,7 @@ def test_pairs_of_many_inputs_go_through_the_recommendation(mixed):
     best = mixed.recommend().params
     there = mixed.predict({**best, "kind": "c", "depth": 2})
     np.testing.assert_allclose(record.mean[1, 2], there.mean)
-    # What is minimised is hoped to be small.
+    # In a run that minimises, the acquisition is small where it is good.
     np.testing.assert_allclose(record.acquisition[1, 2], hoped(mixed, there.params))
     assert record.acquisition[1, 2] < there.risk
     assert record.reported == ("abc".index(best["kind"]), best["depth"])

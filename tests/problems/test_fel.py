@@ -247,7 +247,7 @@ def test_shipped_file_holds_parameters_and_no_measurements():
     assert "measurements are not included" in RECORD["source"]
     assert (RECORD["rows"], RECORD["runs"]) == (864, 9)
     assert 0.95 < RECORD["left_out_runs"]["mean_r2"] < 1.0
-    # Told as it is: settings that give light hardly differ in noise as the fit says they do.
+    # The fit predicts the noise of settings that give light hardly at all.
     assert RECORD["left_out_runs"]["noise_var_r2_lasing"] < 0.2
 
 
@@ -297,7 +297,7 @@ TRUE = Surrogate(
 
 
 def simulated(script, rng, n=300, shots=30):
-    """Settings in four runs, each with the mean and the variance of so many shots."""
+    """Settings in four runs, each with the mean and the variance of several shots."""
     X = rng.uniform(-0.5, 0.5, (n, 3))
     v = TRUE.noise_var(X)
     y = TRUE.mean(X) + np.sqrt(v / shots) * rng.standard_normal(n)
@@ -367,7 +367,7 @@ def test_the_script_makes_a_problem_of_a_file(script, rng, tmp_path, capsys):
 
 
 def test_without_variances_the_residuals_tell_the_noise(script, rng, tmp_path):
-    # As in the paper: one shot a setting, no standard deviations, no names of runs.
+    # As in the paper: one shot per setting, no standard deviations, no names of runs.
     table = simulated(script, rng, n=800, shots=2)
     y = TRUE.mean(table.X) + np.sqrt(TRUE.noise_var(table.X)) * rng.standard_normal(800)
     write_csv(tmp_path / "single.csv", replace(table, y=y), 1.0, columns=())

@@ -232,7 +232,7 @@ def test_folds_are_equal_parts_of_the_second_half(n):
 def test_split_refuses_a_fold_of_one_class():
     X, y = transactions()
     y[1000:] = 0
-    with pytest.raises(DataError, match=r"120 rows hold \[0\]"):
+    with pytest.raises(DataError, match=r"120 rows contain \[0\]"):
         split_by_time(X, y)
 
 

@@ -243,7 +243,7 @@ def test_known_noise_outside_its_limits_is_refused(known, limits):
 
 def test_known_noise_cut_off_is_refused():
     opt = finished({**KNOWN, "max_noise_var": 0.9 * HIGHEST}, 1)
-    with pytest.raises(SettingsError, match="cut known noise off"):
+    with pytest.raises(SettingsError, match="truncate known noise"):
         regret_bound(opt, NORM_F, None, DELTA, **LIMITS)
 
 

@@ -1,4 +1,4 @@
-"""The command line: one small module a command, loaded when it is called."""
+"""The command line. Each command is a module of its own, loaded when the command is called."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from rahbo.errors import (
 
 NEEDED = ("click", "rich")
 COMMANDS = ("demo", "reproduce", "tune", "recommend", "frontier", "doctor", "report", "watch")
-# Errors in what a user gave; a command that is at fault itself ends with 1.
+# Errors in the user's input end with exit code 2, all others with 1.
 INPUT = (DataError, JournalError, NotReadyError, SettingsError, SpaceError)
 
 
 def _group() -> Callable[..., Any]:
-    """The group of all commands; module ``rahbo.cli.NAME`` holds ``command``."""
+    """Return the group of all commands; module ``rahbo.cli.NAME`` defines each as ``command``."""
     import click
 
     class BadInput(click.ClickException):
@@ -51,15 +51,15 @@ def _group() -> Callable[..., Any]:
     @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
     @click.version_option(__version__, prog_name="rahbo")
     def rahbo() -> None:
-        """Optimise what is expensive to try and answers differently each time."""
+        """Optimise objectives that are noisy and expensive to evaluate."""
 
     return rahbo
 
 
 def _refuse() -> None:
-    """Say how to get what the command line needs."""
+    """Exit with a message that says which packages to install."""
     missing = " and ".join(name for name in NEEDED if find_spec(name) is None)
-    sys.exit(f'The rahbo command needs {missing}. Install them: pip install "rahbo[cli]"')
+    sys.exit(f'The rahbo command needs {missing}. Install with: pip install "rahbo[cli]"')
 
 
 main = _group() if all(find_spec(name) for name in NEEDED) else _refuse

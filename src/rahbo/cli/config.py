@@ -1,4 +1,4 @@
-"""A TOML file in the place of options."""
+"""A TOML file that holds the options of a command."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from rahbo.cli.parameters import checked_name, described
 from rahbo.errors import SettingsError
 from rahbo.space import Parameter
 
-# A file of settings is never larger.
+# Bytes. No sensible file of settings is larger.
 LARGEST_FILE = 1_000_000
 PARAMETERS, COMMAND = "parameters", "command"
 
 
 @dataclass(frozen=True)
 class Config:
-    """What a file says.
+    """The contents of a file.
 
     Attributes:
-        options: Of the command line, by their names without dashes in front; flags are booleans,
-            all else is text.
+        options: Command-line options by name, without the leading dashes. Flags are booleans, all
+            other values are text.
         space: The parameters.
         command: The command to run.
     """
@@ -38,8 +38,8 @@ def read_config(path: Path, options: Collection[str], flags: Collection[str]) ->
 
     Args:
         path: The file.
-        options: Names of the options that have a value.
-        flags: Names of those that have none.
+        options: Names of the options that take a value.
+        flags: Names of the options that take none.
     """
     table = _table(path)
     space, command = table.pop(PARAMETERS, {}), table.pop(COMMAND, [])
@@ -48,15 +48,15 @@ def read_config(path: Path, options: Collection[str], flags: Collection[str]) ->
         where = f"{name!r} in {path}"
         if name not in options and name not in flags:
             known = ", ".join(sorted([*options, *flags, PARAMETERS, COMMAND]))
-            raise SettingsError(f"{where} is no option. There are: {known}.")
+            raise SettingsError(f"{where} is not an option. Use one of: {known}.")
         if isinstance(value, bool) != (name in flags) or not isinstance(value, str | int | float):
             wanted = "true or false" if name in flags else "a number or a string"
             raise SettingsError(f"{where} must be {wanted}, got {value!r}.")
         given[name] = value if isinstance(value, bool) else str(value)
     if not isinstance(command, list) or not all(isinstance(part, str) for part in command):
         raise SettingsError(
-            f"command in {path} must be a list of strings, the program and each of its arguments, "
-            f"got {command!r}."
+            f"command in {path} must be a list of strings, the program and its arguments, got "
+            f"{command!r}."
         )
     return Config(given, _space(space, path), tuple(command))
 
@@ -67,7 +67,7 @@ def _table(path: Path) -> dict[str, Any]:
             raw = file.read(LARGEST_FILE + 1)
         if len(raw) > LARGEST_FILE:
             raise SettingsError(
-                f"{path} is larger than {LARGEST_FILE} bytes: no file of settings is."
+                f"{path} must be a file of settings of at most {LARGEST_FILE} bytes."
             )
         return tomllib.loads(raw.decode())
     except OSError as error:
@@ -75,7 +75,7 @@ def _table(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         if isinstance(error, SettingsError):
             raise
-        raise SettingsError(f"{path} is no TOML file: {error}.") from error
+        raise SettingsError(f"{path} is not a TOML file: {error}.") from error
 
 
 def _space(table: object, path: Path) -> dict[str, Parameter]:

@@ -1,4 +1,4 @@
-"""`rahbo demo`: careful and careless optimisation of the same noisy function."""
+"""`rahbo demo`: compare risk-averse and risk-neutral optimisation of a noisy function."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rahbo.problems import Problem, sine
 from rahbo.running import Result
 
 ALPHA, REPEATS, N_INITIAL = 1.0, 10, 10
-# Half way up the step of the noise variance, from 0.1 to 1.1.
+# The middle of the step of the noise variance from 0.1 to 1.1.
 NOISY_VAR = 0.6
 METHODS: dict[str, Strategy] = {"GP-UCB": GPUCB(), "RAHBO": Rahbo()}
 RISK = rahbo.MeanVariance(ALPHA)
@@ -30,14 +30,14 @@ Say = Callable[[str, rahbo.Optimizer], None]
 
 @dataclass(frozen=True)
 class Place:
-    """A point that someone might settle on, and the truth about it.
+    """A point that a method might choose, and the truth about it.
 
     Attributes:
-        label: Who settles there, and why.
+        label: Which method chooses it, and why.
         x: The point.
         mean: The true mean.
         noise_var: The true noise variance.
-        regret: What it lacks of the best mean-variance (eq. 4).
+        regret: How far its mean-variance is below the best one (eq. 4).
     """
 
     label: str
@@ -49,14 +49,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one method did.
+    """The result of one method.
 
     Attributes:
         name: The method.
         reported: The point it recommends.
         luckiest: The point of its largest single value.
-        luckiest_value: That value.
-        cumulative_regret: Summed over the rounds after the initial design (eq. 3).
+        luckiest_value: The largest single value.
+        cumulative_regret: The regret summed over the rounds after the initial design (eq. 3).
         noisy_rounds: Rounds spent where the true noise variance is above `NOISY_VAR`.
     """
 
@@ -82,13 +82,13 @@ def run(
         callback=lambda optimizer: say(name, optimizer), **settings,
     )  # fmt: skip
     if len(result.trials) < N_INITIAL + rounds:
-        # Interrupted: half a run says nothing.
+        # Interrupted. A partial run is not comparable.
         raise click.Abort
     return result
 
 
 def outcome(name: str, problem: Problem, result: Result) -> Outcome:
-    """Compare what a run did with the truth."""
+    """Compare a run with the truth."""
     value, lucky = max((v, t.id) for t in result.trials for v in t.values.values())
     chosen = [t.params for t in result.trials if t.source == "strategy"]
     noise_var = problem.noise_var(np.array([[params["x"]] for params in chosen]))
@@ -109,34 +109,35 @@ def _place(label: str, problem: Problem, x: float) -> Place:
 
 
 def verdict(careless: Outcome, careful: Outcome, rounds: int) -> str:
-    """Two sentences on what happened, whoever came out ahead."""
+    """Return two lines that compare the methods, whichever is ahead."""
     a, b = careful, careless
     ahead, behind = sorted((a, b), key=lambda o: o.cumulative_regret)
     if behind.cumulative_regret < 1.1 * ahead.cumulative_regret:
-        first = f"Both methods lost about as much on the way, {a.cumulative_regret:.1f} in all: "
+        first = f"Both methods have a similar cumulative regret, about {a.cumulative_regret:.1f}. "
     else:
         first = (
-            f"On the way {ahead.name} lost {ahead.cumulative_regret:.1f} in all and {behind.name} "
-            f"{behind.cumulative_regret:.1f}: "
+            f"The cumulative regret is {ahead.cumulative_regret:.1f} for {ahead.name} and "
+            f"{behind.cumulative_regret:.1f} for {behind.name}. "
         )
     first += (
-        f"of {rounds} rounds, {b.name} spent {b.noisy_rounds} and {a.name} {a.noisy_rounds} where "
+        f"Of {rounds} rounds, {b.name} spent {b.noisy_rounds} and {a.name} {a.noisy_rounds} where "
         f"the noise variance is above {NOISY_VAR:g}."
     )
     lucky = max((b, a), key=lambda o: o.luckiest_value)
     second = (
-        f"The points they report fall short of the best by {b.reported.regret:.3f} ({b.name}) and "
-        f"{a.reported.regret:.3f} ({a.name}), while the luckiest single value of all, "
-        f"{lucky.luckiest_value:.2f}, came from x = {lucky.luckiest.x:.3f}, where the mean is "
-        f"{lucky.luckiest.mean:.2f}, and falls short by {lucky.luckiest.regret:.3f}."
+        f"The reported points are worse than the best by {b.reported.regret:.3f} ({b.name}) and "
+        f"{a.reported.regret:.3f} ({a.name}). The luckiest single value, "
+        f"{lucky.luckiest_value:.2f}, came from x = {lucky.luckiest.x:.3f}. The mean there is "
+        f"{lucky.luckiest.mean:.2f}, and the point is worse than the best by "
+        f"{lucky.luckiest.regret:.3f}."
     )
     return f"{first}\n{second}"
 
 
 def table(outcomes: list[Outcome]) -> Table:
-    """Where each settled, and the truth there."""
+    """Return a table of the points each method chose, and the truth there."""
     grid = Table(caption=f"MV = mean - {ALPHA:g} * noise variance; regret = largest MV - MV here")
-    grid.add_column("who settles where")
+    grid.add_column("point")
     for heading in ("x", "true\nmean", "true noise\nvariance", "MV\nregret", "cumulative\nregret"):
         grid.add_column(heading, justify="right")
     for o in outcomes:
@@ -148,7 +149,7 @@ def table(outcomes: list[Outcome]) -> Table:
 
 @contextmanager
 def progress(console: Console, rounds: int) -> Iterator[Say]:
-    """Live bars on a terminal, now and then a plain line elsewhere."""
+    """Show live bars on a terminal, or an occasional plain line anywhere else."""
     total = N_INITIAL + rounds
 
     def line(name: str, optimizer: rahbo.Optimizer) -> None:
@@ -178,9 +179,9 @@ def _state(optimizer: rahbo.Optimizer) -> str:
 
 
 def draw(results: dict[str, Result], problem: Problem, out: Path) -> str:
-    """Save the picture of the fits, and say so."""
+    """Save a picture of the fits, and return a line that says where it is."""
     if find_spec("matplotlib") is None:
-        return 'No picture: it needs matplotlib. Install it: pip install "rahbo[demo]"'
+        return 'The picture needs matplotlib. Install it: pip install "rahbo[demo]"'
     from rahbo.plots import figure_of_fits, fit_1d
 
     figure = figure_of_fits(
@@ -203,7 +204,7 @@ def _checked_out(ctx: click.Context, param: click.Parameter, out: Path) -> Path:
 @click.command()
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True,
-    help="Seed of the initial design and of the noise.",
+    help="Random seed of the initial design and the noise.",
 )  # fmt: skip
 @click.option(
     "--rounds", type=click.IntRange(min=1), default=60, show_default=True,
@@ -211,19 +212,19 @@ def _checked_out(ctx: click.Context, param: click.Parameter, out: Path) -> Path:
 )  # fmt: skip
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), callback=_checked_out,
-    default="rahbo-demo.png", show_default=True, help="Where the picture goes.",
+    default="rahbo-demo.png", show_default=True, help="File to save the picture to.",
 )  # fmt: skip
 def command(seed: int, rounds: int, out: Path) -> None:
-    """Compare RAHBO with GP-UCB where two maxima are equal and one of them is noisy.
+    """Compare RAHBO with GP-UCB on a function with two equal maxima, one of them noisy.
 
-    Both maximise sin(2 pi x) on [0, 2] with 10 repeats a point, with the settings of the paper.
-    The maxima at 0.25 and 1.25 have the same mean; the noise variance is 0.1 at the first and 1.1
-    at the second. RAHBO wants a large mean - noise variance, GP-UCB a large mean.
+    Both maximise sin(2 pi x) on [0, 2] with 10 repeats per point and the settings of the paper.
+    The maxima at 0.25 and 1.25 have the same mean. The noise variance is 0.1 at the first and 1.1
+    at the second. RAHBO maximises mean - noise variance, GP-UCB maximises the mean.
     """
     console, problem = Console(highlight=False, markup=False), sine()
     console.print(
-        "Maximising sin(2 pi x) on [0, 2], measured with noise: the maxima at 0.25 and 1.25 are "
-        "equal, the noise variance there is 0.1 and 1.1. Points are measured 10 times each."
+        "Maximising sin(2 pi x) on [0, 2], measured with noise. The maxima at 0.25 and 1.25 are "
+        "equal, but the noise variance is 0.1 and 1.1. Each point is measured 10 times."
     )
     with progress(console, rounds) as say:
         results = {

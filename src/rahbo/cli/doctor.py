@@ -1,4 +1,4 @@
-"""`rahbo doctor`: what past evaluations say of their noise."""
+"""`rahbo doctor`: diagnose the noise of past evaluations."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from rahbo.cli.tables import console, show
 @goal_options
 @click.pass_context
 def command(ctx: click.Context, /, source: str, as_json: bool, **options: object) -> None:
-    """Say whether noise is uneven, whether risk matters and how many repeats pay.
+    """Say whether the noise is uneven, whether risk matters and how many repeats pay off.
 
-    No evaluation is made. SOURCE is a journal, a CSV file or an Optuna storage, as for rahbo
+    Nothing is evaluated. SOURCE is a journal, a CSV file or an Optuna storage, as for rahbo
     recommend.
     """
     optimizer = optimizer_from(source, Asked.by(ctx))

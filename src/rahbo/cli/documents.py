@@ -1,4 +1,4 @@
-"""Records as strict JSON, with the names of their fields as keys."""
+"""Records as strict JSON, with their field names as keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VERDICTS = ("verdict", "inputs_verdict")
 
 
 def document(**parts: object) -> str:
-    """One JSON document of several records.
+    """Return one JSON document of several records.
 
     >>> print(document(bound=math.inf, value=1.5))
     {
@@ -29,7 +29,7 @@ def document(**parts: object) -> str:
 
 
 def plain(record: object) -> Any:
-    """A record in dicts, lists, strings and numbers; what is not finite is None."""
+    """Return a record as dicts, lists, strings and numbers; non-finite numbers become None."""
     if isinstance(record, np.generic):
         record = record.item()
     if isinstance(record, float):
@@ -50,7 +50,7 @@ def plain(record: object) -> Any:
 
 
 def about(optimizer: Optimizer) -> dict[str, object]:
-    """What a report rests on."""
+    """Return the settings and the amount of data that a report is based on."""
     risk = optimizer.settings.risk
     return {
         "direction": optimizer.settings.direction,

@@ -1,4 +1,4 @@
-"""`rahbo frontier`: mean against noise, and what each alpha would choose."""
+"""`rahbo frontier`: show mean against noise, and which point each alpha would choose."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rahbo.cli.tables import console, show
 @goal_options
 @click.pass_context
 def command(ctx: click.Context, /, source: str, as_json: bool, **options: object) -> None:
-    """Show which point each alpha would report, by all that SOURCE holds.
+    """Show which point each alpha would report, given the evaluations in SOURCE.
 
-    No evaluation is made, so that alpha may be chosen after looking. SOURCE is a journal, a CSV
-    file or an Optuna storage, as for rahbo recommend.
+    Nothing is evaluated, so you can choose alpha after looking at the result. SOURCE is a journal,
+    a CSV file or an Optuna storage, as for rahbo recommend.
     """
     optimizer = optimizer_from(source, Asked.by(ctx))
     found = optimizer.frontier()

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they mean."""
+"""Options that several commands share, and the settings they stand for."""
 
 from __future__ import annotations
 
@@ -27,29 +27,34 @@ _DIRECTION = (
     click.option("--minimize", is_flag=True, help="Smaller values are better."),
 )
 _MEASURE = (
-    click.option("--alpha", type=float, metavar="A", help="Mean less A times the noise variance."),
     click.option(
-        "--kappa", type=float, metavar="K", help="Mean less K noise standard deviations instead."
+        "--alpha", type=float, metavar="A", help="Penalise the mean by A times the noise variance."
     ),
     click.option(
-        "--quantile", type=float, metavar="L", help="The quantile that a share L falls short of."
+        "--kappa",
+        type=float,
+        metavar="K",
+        help="Penalise the mean by K noise standard deviations.",
     ),
     click.option(
-        "--shortfall", type=float, metavar="L", help="The mean of the worst share L of outcomes."
+        "--quantile", type=float, metavar="L", help="Use the value that a share L is worse than."
+    ),
+    click.option(
+        "--shortfall", type=float, metavar="L", help="Use the mean of the worst share L of values."
     ),
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 def measure_options(command: Command) -> Command:
-    """By which measure of risk."""
+    """Add the options that choose the risk measure."""
     for option in reversed(_MEASURE):
         command = option(command)
     return command
 
 
 def risk_options(command: Command) -> Command:
-    """What is better, and by which measure of risk."""
+    """Add the options that choose the direction and the risk measure."""
     command = measure_options(command)
     for option in reversed(_DIRECTION):
         command = option(command)
@@ -57,29 +62,29 @@ def risk_options(command: Command) -> Command:
 
 
 def goal_options(command: Command) -> Command:
-    """What is better, by which measure of risk, and how to print it."""
+    """Add the options that choose the direction, the risk measure and the output format."""
     return risk_options(_JSON(command))
 
 
 def one_of(ctx: click.Context, names: Sequence[str]) -> str | None:
-    """Which of some options is given, if any; those of the command line win over a file's."""
-    # A zero is given, a flag that is not set is not.
+    """Return the option that is given, or None; the command line wins over a file."""
+    # An option with the value zero counts as given, a flag that is not set does not.
     given = [n for n in names if ctx.params[n] is not None and ctx.params[n] is not False]
     typed = [n for n in given if ctx.get_parameter_source(n) is ParameterSource.COMMANDLINE]
     chosen = typed or given
     if len(chosen) > 1:
         listed = " and ".join(f"--{name.replace('_', '-')}" for name in chosen)
-        raise SettingsError(f"{listed} exclude each other. Choose one.")
+        raise SettingsError(f"Only one of {listed} can be given. Choose one.")
     return chosen[0] if chosen else None
 
 
 def chosen_risk(ctx: click.Context) -> RiskMeasure | None:
-    """The measure that the options name, if they do."""
+    """Return the risk measure that the options name, or None."""
     name = one_of(ctx, list(RISKS))
     return None if name is None else RISKS[name](ctx.params[name])
 
 
 def chosen_direction(ctx: click.Context) -> Direction | None:
-    """The direction that the options name, if they do."""
+    """Return the direction that the options name, or None."""
     name = one_of(ctx, list(DIRECTIONS))
     return None if name is None else DIRECTIONS[name]

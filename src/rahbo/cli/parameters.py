@@ -1,4 +1,4 @@
-"""`-p NAME=...`: a parameter in a few characters."""
+"""`-p NAME=...`: read a parameter from its short form."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from rahbo.errors import SpaceError
 from rahbo.space import Categorical, Float, Int, Parameter
 
 NAME = re.compile(r"[^\W\d][\w.-]*")
-# What a command is given beside its parameters.
+# The placeholder that every command may use besides its parameters.
 SEED = "seed"
 KINDS = ("int", "float", "log")
-FORMS = "LOW:HIGH:int, LOW:HIGH:float, LOW:HIGH:log, or choices with commas between them"
+FORMS = "LOW:HIGH:int, LOW:HIGH:float, LOW:HIGH:log, or choices separated by commas"
 
 
 def named(text: str) -> tuple[str, Parameter]:
-    """The name and the parameter of ``NAME=...``.
+    """Return the name and the parameter of ``NAME=...``.
 
     >>> named("lr=1e-4:1e-1:log")
     ('lr', Float(0.0001, 0.1, log=True))
@@ -27,34 +27,34 @@ def named(text: str) -> tuple[str, Parameter]:
     """
     name, equals, written = text.partition("=")
     if not equals:
-        raise SpaceError(f"A parameter is written NAME={FORMS}, got {text!r}.")
+        raise SpaceError(f"A parameter must be written NAME={FORMS}, got {text!r}.")
     return checked_name(name), described(name, written)
 
 
 def checked_name(name: str) -> str:
-    """A name that a placeholder can have."""
+    """Return a name after checking that a placeholder can have it."""
     if not NAME.fullmatch(name):
         raise SpaceError(
-            f"The name of a parameter must begin with a letter and go on with letters, digits or "
-            f"any of _.- only, got {name!r}. Rename it."
+            f"The name of a parameter must begin with a letter and contain only letters, digits "
+            f"and _.-, got {name!r}. Rename it."
         )
     if name == SEED:
         raise SpaceError(
-            f"No parameter can be called {SEED!r}: {{{SEED}}} is the seed of an evaluation. "
-            "Rename it."
+            f"A parameter cannot be named {SEED!r}, because {{{SEED}}} stands for the seed of an "
+            "evaluation. Rename it."
         )
     return name
 
 
 def described(name: str, written: str | Sequence[object]) -> Parameter:
-    """The parameter of a description, such as ``0.1:1:log``, or of a list of choices."""
+    """Return the parameter for a description such as ``0.1:1:log``, or for a list of choices."""
     try:
         if not isinstance(written, str):
             return _listed(written)
         if "," in written:
             choices = [choice.strip() for choice in written.split(",")]
             if "" in choices:
-                raise SpaceError(f"no choice can be empty here, got {written!r}. Remove a comma.")
+                raise SpaceError(f"a choice must not be empty, got {written!r}. Remove a comma.")
             return _listed(choices)
         return _range(written)
     except SpaceError as error:
@@ -62,13 +62,13 @@ def described(name: str, written: str | Sequence[object]) -> Parameter:
 
 
 def _listed(choices: Sequence[object]) -> Categorical:
-    """Choices, which a program is given as text."""
+    """Return the choices as text, which is how a program gets them."""
     for choice in choices:
         if isinstance(choice, bool) or not isinstance(choice, str | int | float):
             raise SpaceError(f"a choice must be a string or a number, got {choice!r}. Quote it.")
     texts = [str(choice) for choice in choices]
     if any("\0" in text for text in texts):
-        raise SpaceError(f"no program takes a zero byte, as in {texts!r}. Remove it.")
+        raise SpaceError(f"a choice must not contain a zero byte, got {texts!r}. Remove it.")
     return Categorical(texts)
 
 
@@ -78,17 +78,19 @@ def _range(written: str) -> Parameter:
         raise SpaceError(f"it must be {FORMS}, got {written!r}.")
     high, *kinds = rest
     if not set(kinds) <= set(KINDS) or len(set(kinds)) < len(kinds):
-        raise SpaceError(f"after LOW:HIGH may stand {', '.join(KINDS)}, got {written!r}.")
+        raise SpaceError(
+            f"LOW:HIGH can be followed by {', '.join(KINDS)}, each at most once, got {written!r}."
+        )
     try:
         ends = float(low), float(high)
     except ValueError:
         raise SpaceError(f"LOW and HIGH must be numbers, got {written!r}.") from None
     if "int" in kinds and "float" in kinds:
-        raise SpaceError(f"it cannot be int and float, got {written!r}. Choose one.")
+        raise SpaceError(f"it cannot be both int and float, got {written!r}. Choose one.")
     if "int" in kinds:
         return Int(*ends, log="log" in kinds)
     if not kinds and all(re.fullmatch(r"[+-]?\d+", end) for end in (low, high)):
         raise SpaceError(
-            f"{written} may mean real or whole numbers. Write {written}:float or {written}:int."
+            f"{written} could mean real or whole numbers. Write {written}:float or {written}:int."
         )
     return Float(*ends, log="log" in kinds)

@@ -1,4 +1,4 @@
-"""A program as an objective: each evaluation is a process of its own."""
+"""A program as an objective: each evaluation runs it in a process of its own."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from typing import IO, Any
 from rahbo.cli.template import Template
 from rahbo.cli.values import END, Reader, UnreadableError
 
-# Characters of a reason that are kept, those of stderr at its end.
+# A failure keeps this many characters of its reason, and the last this many bytes of stderr.
 REASON = 1000
 
 
 class FailedError(Exception):
-    """Raised when an evaluation gave no value; recorded as its text."""
+    """Raised when an evaluation gave no value; its text is what is recorded."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -34,9 +34,9 @@ class Done:
     """One finished evaluation.
 
     Attributes:
-        params: What was evaluated.
-        value: What came of it, if it gave a number.
-        failure: Why there is none.
+        params: The parameters that were evaluated.
+        value: The value, or None if the evaluation failed.
+        failure: Why the evaluation failed; empty if it gave a value.
     """
 
     params: dict[str, Any]
@@ -47,13 +47,13 @@ class Done:
 class Program:
     """Runs a command with parameters filled in, and reads the value that it prints.
 
-    Output goes to files, not pipes: a program that prints much never waits for us, and one that
-    leaves processes behind which hold its output open does not keep us waiting.
+    Output goes to files, not pipes. A program that prints a lot never blocks on a full pipe, and
+    one that leaves child processes with its output open does not keep us waiting.
 
     Args:
         template: The command.
         read: Finds the value in the output.
-        timeout: Seconds after which a process and all that it started are killed, or None.
+        timeout: Seconds after which a process and all its children are killed; None for no limit.
         tell: Called after each evaluation, in the thread that made it.
     """
 
@@ -74,7 +74,7 @@ class Program:
         self._seconds = self._evaluations = 0.0
 
     def __call__(self, /, *, seed: int, **params: Any) -> float:
-        """One evaluation."""
+        """Run the program once and return its value."""
         started = monotonic()
         try:
             value = self._evaluate(self._template.filled({**params, "seed": seed}))
@@ -91,7 +91,7 @@ class Program:
 
     @property
     def mean_seconds(self) -> float:
-        """How long an evaluation takes; infinite before the first."""
+        """The mean time of an evaluation; infinite before the first."""
         with self._lock:
             return self._seconds / self._evaluations if self._evaluations else math.inf
 
@@ -111,7 +111,7 @@ class Program:
                 raise _failed(f"{str(error)[:REASON]}{limit}", err) from error
 
     def _run(self, arguments: list[str], out: IO[bytes], err: IO[bytes]) -> tuple[int, bool]:
-        """The exit code of a process, and whether it was out of time."""
+        """Return the exit code of a process, and whether it ran out of time."""
         late = threading.Event()
         try:
             process = subprocess.Popen(
@@ -129,7 +129,7 @@ class Program:
             late.set()
             _kill(process)
 
-        # A wait with a time-out of its own would look at the process now and then only.
+        # wait(timeout) polls the process at intervals, so it would notice the end late.
         timer = None if self._timeout is None else threading.Timer(self._timeout, end)
         try:
             if timer is not None:
@@ -143,7 +143,7 @@ class Program:
                 self._running.discard(process)
 
     def kill(self) -> None:
-        """Kill all that runs, and whatever is started later."""
+        """Kill all running processes, and any that start later."""
         with self._lock:
             self._stopped = True
             for process in self._running:
@@ -151,7 +151,7 @@ class Program:
 
 
 class Workers(ThreadPoolExecutor):
-    """Threads that wait for processes; shut down without waiting, the processes are killed."""
+    """Threads that wait for processes. Shutdown without waiting kills the processes."""
 
     def __init__(self, program: Program, jobs: int) -> None:
         super().__init__(jobs, thread_name_prefix="rahbo")
@@ -165,7 +165,7 @@ class Workers(ThreadPoolExecutor):
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and its children; it leads a group of its own."""
+    """Kill a process and its children, which share its process group."""
     if not hasattr(os, "killpg"):
         process.kill()
         return
@@ -178,7 +178,7 @@ def _size(file: IO[bytes]) -> int:
 
 
 def _end(file: IO[bytes], length: int = END) -> str:
-    """The last bytes of a file as text."""
+    """Return the last bytes of a file as text."""
     file.seek(max(0, _size(file) - length))
     return file.read(length).decode(errors="replace")
 

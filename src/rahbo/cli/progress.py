@@ -1,4 +1,4 @@
-"""How a run goes: a live bar on a terminal, a line an evaluation elsewhere."""
+"""The progress of a run: a live bar on a terminal, one line per evaluation anywhere else."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from rahbo.cli.tables import listed, visible
 from rahbo.errors import NotReadyError
 from rahbo.optimizer import Optimizer
 
-# Seconds between looks at what would be recommended now, and characters of a reason.
+# Seconds between updates of the recommendation, and the characters shown of a failure's reason.
 PAUSE, REASON = 10.0, 200
 
 
 @dataclass(frozen=True)
 class Watch:
-    """What to call while a run goes on.
+    """The functions to call while a run goes on.
 
     Attributes:
-        evaluated: With each evaluation, from the thread that made it.
-        told: With the optimizer, after each suggestion.
+        evaluated: Called with each evaluation, from the thread that made it.
+        told: Called with the optimizer after each suggestion.
     """
 
     evaluated: Callable[[Done], None]
@@ -37,13 +37,13 @@ class Watch:
 def watch(
     out: Console, total: int, before: int, confirming: Callable[[], bool] = lambda: False
 ) -> Iterator[Watch]:
-    """Show a run of ``total`` evaluations, ``before`` of which an earlier run made.
+    """Show the progress of a run.
 
     Args:
-        out: Where to.
+        out: The console to print to.
         total: Evaluations of the whole run.
-        before: Those that an earlier run made.
-        confirming: Tells whether the leading points are measured again by now.
+        before: How many of them an earlier run made.
+        confirming: Returns whether the run is now measuring the leading points again.
     """
     made, announced, lock = before, False, threading.Lock()
 
@@ -88,6 +88,6 @@ def _described(done: Done) -> str:
     if done.value is not None:
         return f"{listed(done.params)}: {done.value:.6g}"
     lines = done.failure.splitlines() or [""]
-    # What a traceback says stands in its last line.
+    # The message of a traceback is its last line.
     why = lines[0] if len(lines) == 1 else f"{lines[0].split(': ')[0]}: {lines[-1]}"
     return f"{listed(done.params)}: failed, {visible(why[:REASON])}"

@@ -1,4 +1,4 @@
-"""`rahbo recommend`: the point to use, from evaluations that were made already."""
+"""`rahbo recommend`: recommend a point from past evaluations."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from rahbo.cli.tables import console, show
 @goal_options
 @click.pass_context
 def command(ctx: click.Context, /, source: str, as_json: bool, **options: object) -> None:
-    """Say which point to use, by all that SOURCE holds, and how sure that is.
+    """Recommend a point from the evaluations in SOURCE, and say how certain that is.
 
-    SOURCE is a journal of rahbo, a CSV file of past results (columns are parameters and a value,
-    rows are evaluations, equal parameters are repeats, an empty value is a failure), or an Optuna
-    storage: sqlite:///study.db, another URL, or a journal file.
+    SOURCE is a rahbo journal, a CSV file of past results, or an Optuna storage:
+    sqlite:///study.db, another URL, or a journal file. In a CSV file, columns are parameters and
+    a value, rows are evaluations, rows with equal parameters are repeats, and an empty value is a
+    failure.
     """
     found, optimizer = recommendation_from(source, Asked.by(ctx))
     if as_json:

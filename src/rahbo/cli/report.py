@@ -1,4 +1,4 @@
-"""`rahbo report`: a run as one HTML file to look at and to send around."""
+"""`rahbo report`: write a run as one HTML file that can be shared."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from rahbo.pages import record_of, report_page
 @risk_options
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), default=Path("report.html"),
-    show_default=True, metavar="FILE", help="The file to write; one that is there is replaced.",
+    show_default=True, metavar="FILE", help="The file to write. An existing file is replaced.",
 )  # fmt: skip
 @click.pass_context
 def command(ctx: click.Context, /, source: str, output: Path, **options: object) -> None:
-    """Write what SOURCE holds as one HTML file: what to use, how sure that is, and why.
+    """Write an HTML report on SOURCE: which point to use, how certain that is, and why.
 
-    The file needs nothing else and fetches nothing. SOURCE is a journal, a CSV file or an Optuna
-    storage, as for rahbo recommend. No evaluation is made.
+    The report is a single file and needs no network. SOURCE is a journal, a CSV file or an Optuna
+    storage, as for rahbo recommend. Nothing is evaluated.
     """
     asked = Asked.by(ctx)
     optimizer = optimizer_from(source, asked)
@@ -41,12 +41,14 @@ def command(ctx: click.Context, /, source: str, output: Path, **options: object)
     try:
         output.write_text(report_page(record), "utf-8")
     except OSError as error:
-        raise SettingsError(f"{str(output)!r} cannot be written: {error.strerror}.") from error
+        raise SettingsError(
+            f"{str(output)!r} cannot be written: {error.strerror}. Choose another file with -o."
+        ) from error
     click.echo(visible(f"{output}: {record.certainty}"))
 
 
 def name_of(source: str) -> str:
-    """What to call a source in a file for others: no folders, and no password of a storage.
+    """Return a name for a source without its folders or the password of a storage.
 
     >>> name_of("postgresql://me:secret@host:5432/tuning?sslkey=k"), name_of("runs/laser.jsonl")
     ('tuning', 'laser.jsonl')
@@ -56,7 +58,7 @@ def name_of(source: str) -> str:
 
 
 def digest_of(source: str) -> str | None:
-    """The SHA-256 of a file, by which others know that they have the same."""
+    """Return the SHA-256 of a file, so that readers can check they have the same one."""
     path = Path(source)
     if "://" in source or not path.is_file():
         return None

@@ -1,4 +1,4 @@
-"""`rahbo reproduce`: the paper's experiments, run, summed up and drawn."""
+"""`rahbo reproduce`: run, summarise and draw the paper's experiments."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from rahbo.experiments import (
 )
 
 ALL = "all"
-# Where output is no terminal: seconds between lines, and columns of the table.
+# If the output is not a terminal: seconds between lines, and the width of the table.
 PAUSE, WIDTH = 10.0, 140
 
 Say = Callable[[Case], object]
 
 
 def chosen(name: str, seeds: int | None, quick: bool) -> tuple[Experiment, ...]:
-    """The experiments that go by a name, at the size asked for."""
+    """Return the experiments of a name, in the requested size."""
     experiments = EXPERIMENTS[name]
     if quick:
         experiments = tuple(e.quick() for e in experiments)
@@ -43,14 +43,14 @@ def chosen(name: str, seeds: int | None, quick: bool) -> tuple[Experiment, ...]:
 
 def run(name: str, experiments: Sequence[Experiment], jobs: int, store: Store,
         console: Console) -> None:  # fmt: skip
-    """Run what is missing, and say how it goes."""
+    """Run the cases that are missing, and show progress."""
     cases = [case for e in experiments for case in e.cases()]
-    # A seed of all experiments before the next seed: an early stop leaves whole seeds.
+    # One seed of all experiments comes before the next seed, so an early stop leaves whole seeds.
     missing = store.missing(sorted(cases, key=lambda case: case.seed))
     if len(missing) < len(cases):
         console.print(
-            f"{name}: {len(cases) - len(missing)} of {len(cases)} runs are in {store.folder} "
-            "already and are kept; delete them to have them again.", soft_wrap=True,
+            f"{name}: {len(cases) - len(missing)} of {len(cases)} runs are already in "
+            f"{store.folder} and are kept. Delete them to run them again.", soft_wrap=True,
         )  # fmt: skip
     if missing:
         with progress(console, name, missing) as say:
@@ -59,8 +59,8 @@ def run(name: str, experiments: Sequence[Experiment], jobs: int, store: Store,
 
 @contextmanager
 def progress(console: Console, name: str, cases: Sequence[Case]) -> Iterator[Say]:
-    """A live bar on a terminal, now and then a plain line elsewhere."""
-    # A run of more rounds takes longer, so that rounds tell the time left better than runs.
+    """Show a live bar on a terminal, or an occasional plain line anywhere else."""
+    # A run with more rounds takes longer, so rounds predict the time left better than runs.
     total, done = sum(case.n_rounds for case in cases), 0
     started = spoke = time.monotonic()
     finished = 0
@@ -72,7 +72,7 @@ def progress(console: Console, name: str, cases: Sequence[Case]) -> Iterator[Say
             spoke = now
             left = (now - started) * (total - done) / done
             console.print(
-                f"{name}: {finished} of {len(cases)} runs, {now - started:.0f} s gone, "
+                f"{name}: {finished} of {len(cases)} runs, {now - started:.0f} s elapsed, "
                 f"about {left:.0f} s left", soft_wrap=True,
             )  # fmt: skip
 
@@ -81,9 +81,9 @@ def progress(console: Console, name: str, cases: Sequence[Case]) -> Iterator[Say
         return
     columns = (
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[runs]} runs"),
-        TimeElapsedColumn(), TextColumn("gone,"), TimeRemainingColumn(), TextColumn("left"),
+        TimeElapsedColumn(), TextColumn("elapsed,"), TimeRemainingColumn(), TextColumn("left"),
     )  # fmt: skip
-    # Runs end rarely: their speed is taken over all of them.
+    # Runs end rarely, so the speed is averaged over all of them.
     with Progress(*columns, console=console, speed_estimate_period=3600.0) as live:
         task = live.add_task(name, total=total, runs=f"0/{len(cases)}")
 
@@ -96,7 +96,7 @@ def progress(console: Console, name: str, cases: Sequence[Case]) -> Iterator[Say
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:
-    """The regrets of an experiment, in one piece for each problem, alpha, k and T."""
+    """Return the regrets of an experiment, one table for each problem, alpha, k and T."""
     pieces: dict[tuple[str, ...], Table] = {}
     for row in rows:
         problem, alpha, k, rounds, *rest = summary.regret_cells(row)
@@ -111,7 +111,10 @@ def tables(rows: Sequence[Row]) -> list[Table]:
 
 
 def draw(name: str, experiments: Sequence[Experiment], store: Store, folder: Path) -> str:
-    """Save the figures of an experiment; Markdown that shows them, nothing without matplotlib."""
+    """Save the figures of an experiment and return Markdown that shows them.
+
+    Without matplotlib, return an empty string.
+    """
     if find_spec("matplotlib") is None:
         return ""
     from rahbo.plots.paper import markdown, save_figures
@@ -121,7 +124,7 @@ def draw(name: str, experiments: Sequence[Experiment], store: Store, folder: Pat
 
 def reproduce(name: str, experiments: Sequence[Experiment], jobs: int, folder: Path,
               console: Console) -> None:  # fmt: skip
-    """Run an experiment, write its records, summary and figures, and print its table."""
+    """Run an experiment, write its records, summary and figures, and print its tables."""
     store = Store(folder / "records")
     run(name, experiments, jobs, store, console)
     rows = summary.rows(experiments, store)
@@ -132,36 +135,36 @@ def reproduce(name: str, experiments: Sequence[Experiment], jobs: int, folder: P
     (folder / "summary.md").write_text(page, encoding="utf-8")
     console.print(f"{name}: records, summary.md and figures are in {folder}.", soft_wrap=True)
     if not shown:
-        console.print('No figures: they need matplotlib. Install it: pip install "rahbo[demo]"')
+        console.print('The figures need matplotlib. Install it: pip install "rahbo[demo]"')
 
 
 def _checked_name(ctx: click.Context, param: click.Parameter, name: str) -> str:
     names = (*EXPERIMENTS, ALL)
     if name not in names:
-        raise click.BadParameter(f"{name!r} is none of {', '.join(names)}.")
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(names)}.")
     return name
 
 
 @click.command()
 @click.argument("name", metavar=f"[{'|'.join((*EXPERIMENTS, ALL))}]", callback=_checked_name)
 @click.option(
-    "--seeds", type=click.IntRange(min=1), help="Repetitions  [default: as many as in the paper]"
+    "--seeds", type=click.IntRange(min=1), help="Number of repetitions.  [default: as in the paper]"
 )
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=lambda: os.cpu_count() or 1,
-    show_default="one for each core", help="Runs at a time.",
+    show_default="one for each core", help="Number of runs at a time.",
 )  # fmt: skip
-@click.option("--quick", is_flag=True, help="2 repetitions of 20 rounds, to see it work.")
+@click.option("--quick", is_flag=True, help="Run only 2 repetitions of 20 rounds, as a trial.")
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), default="rahbo-reproduce",
     show_default=True, help="Folder for records, summaries and figures.",
 )  # fmt: skip
 def command(name: str, seeds: int | None, jobs: int, quick: bool, out: Path) -> None:
-    """Run an experiment of the paper, and redraw its figures from our runs.
+    """Run an experiment of the paper, and draw its figures from the new runs.
 
-    Everything goes to a folder of the experiment's name in --out (NAME-quick with --quick): a JSON
-    line a round in records, the table in summary.md, figures as PNG and PDF. Stopped and started
-    again, it goes on with the runs that are missing.
+    Results go to the folder NAME in --out (NAME-quick with --quick): one JSON line per round in
+    records, the tables in summary.md, and figures as PNG and PDF. If you stop the command and
+    start it again, it runs only what is missing.
     """
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:

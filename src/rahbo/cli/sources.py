@@ -1,4 +1,4 @@
-"""Where past evaluations are: a journal, a CSV file or a storage of Optuna."""
+"""Sources of past evaluations: a journal, a CSV file or an Optuna storage."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.argument("source"),
-    click.option("--study", metavar="NAME", help="The study of an Optuna storage."),
+    click.option("--study", metavar="NAME", help="The study in an Optuna storage."),
     click.option(
         "--value", metavar="COLUMN", help="The measured column of a CSV file.  [default: value]"
     ),
     click.option(
-        "--ignore", metavar="COLUMN", multiple=True, help="A column that is no parameter."
+        "--ignore", metavar="COLUMN", multiple=True, help="A CSV column that is not a parameter."
     ),
     click.option(
         "-p", "--parameter", "parameters", metavar="NAME=...", multiple=True,
-        help="A column's range and scale, as for tune.  [default: from the data]",
+        help="Range and scale of a CSV column, as for tune.  [default: from the data]",
     ),
 )  # fmt: skip
 
 
 def source_options(command: Command) -> Command:
-    """SOURCE, and what must be said of it."""
+    """Add the argument SOURCE and the options that describe it."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -51,15 +51,15 @@ def source_options(command: Command) -> Command:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line says of a source.
+    """The options that describe a source.
 
     Attributes:
-        risk: The measure; None for that of the source.
-        direction: What is better; None for that of the source.
-        study: Of an Optuna storage.
+        risk: The risk measure; None to use the source's own.
+        direction: Whether larger or smaller values are better; None to use the source's own.
+        study: The name of the study in an Optuna storage.
         value: The measured column of a CSV file.
-        ignore: Its columns that are no parameters.
-        space: Its parameters that are known better than from the data.
+        ignore: Columns of a CSV file that are not parameters.
+        space: Parameters whose range and scale the user states instead of the CSV file.
     """
 
     risk: RiskMeasure | None = None
@@ -71,7 +71,7 @@ class Asked:
 
     @classmethod
     def by(cls, ctx: click.Context) -> Asked:
-        """Of the options of a command."""
+        """Return the record of a command's options."""
         given = ctx.params
         return cls(
             chosen_risk(ctx), chosen_direction(ctx), given["study"], given["value"],
@@ -83,11 +83,13 @@ class Asked:
         for name in names:
             if getattr(self, name):
                 option = "-p" if name == "space" else f"--{name}"
-                raise SettingsError(f"{option} says nothing of {kind} such as {source}.")
+                raise SettingsError(
+                    f"{option} does not apply to {kind} such as {source}. Leave it out."
+                )
 
 
 def optimizer_from(source: str, asked: Asked) -> Optimizer:
-    """An `Optimizer` that was told all that a source holds."""
+    """Return an `Optimizer` that was told all evaluations of a source."""
     if _is_study(source):
         return _of_study(source, asked)
     if _first_line(Path(source)).startswith(b"{"):
@@ -96,17 +98,17 @@ def optimizer_from(source: str, asked: Asked) -> Optimizer:
 
 
 def recommendation_from(source: str, asked: Asked) -> tuple[Recommendation, Optimizer]:
-    """What a source recommends; of a study, with the parameters that it stores."""
+    """Return the recommendation for a source; for a study, with parameters as it stores them."""
     optimizer = optimizer_from(source, asked)
     if _is_study(source):
         settings = {"risk": optimizer.settings.risk}
         return recommendation_in(source, asked.study, **settings), optimizer
-    # A measure of the user's decides whatever the strategy of a run.
+    # If the user names a risk measure, it decides, whatever the strategy of the run.
     return optimizer.recommend(risk=asked.risk), optimizer
 
 
 def _is_study(source: str) -> bool:
-    """Whether a source is a storage of Optuna."""
+    """Return whether a source is an Optuna storage."""
     if "://" in source:
         return True
     path = Path(source)
@@ -116,9 +118,9 @@ def _is_study(source: str) -> bool:
 def _first_line(path: Path) -> bytes:
     try:
         if not path.is_file():
-            raise DataError(f"There is no file {str(path)!r}.")
+            raise DataError(f"There is no file {str(path)!r}. Check the name.")
         if path.stat().st_size > LARGEST_FILE:
-            raise DataError(f"{path} is larger than {LARGEST_FILE} bytes. Take a part of it.")
+            raise DataError(f"{path} is larger than {LARGEST_FILE} bytes. Use only a part of it.")
         with path.open("rb") as file:
             return file.readline(100)
     except (OSError, ValueError) as error:
@@ -131,16 +133,16 @@ def _of_journal(source: str, asked: Asked) -> Optimizer:
     asked.refuse(source, "a journal", "study", "value", "ignore", "space")
     settings, trials = read(source)
     _check_direction(asked, settings["direction"])
-    # What was asked for was valid; only points told by hand may not have been.
+    # Suggested points satisfied the constraint; only points told by hand may not have.
     known: dict[str, Any] = {**settings, "valid": None}
     if asked.risk is not None:
         known["risk"] = asked.risk
     code = [name for name, value in known.items() if isinstance(value, Code)]
     if code:
         raise SettingsError(
-            f"{source} was begun with {settings[code[0]]!r}. From the command line only "
-            "--alpha, --kappa, --quantile and --shortfall can take the place of a risk measure; "
-            "use Python for others."
+            f"{source} was begun with {settings[code[0]]!r}. On the command line, --alpha, "
+            "--kappa, --quantile or --shortfall can replace a risk measure. For other settings, "
+            "use Python."
         )
     return Optimizer(**known, trials=trials)
 
@@ -161,7 +163,7 @@ def _of_table(path: Path, asked: Asked) -> Optimizer:
         found.space,
         risk=asked.risk or MeanVariance(1.0),
         direction=asked.direction or "maximize",
-        # Of the draws that intervals are made from: the same table gives the same report.
+        # Seeds the draws behind the intervals, so that the same table gives the same report.
         seed=0,
         data=[(points[point], values) for point, values in found.values.items()],
     )
@@ -169,13 +171,13 @@ def _of_table(path: Path, asked: Asked) -> Optimizer:
         optimizer.tell_failure(dict(zip(found.space, point, strict=True)), "no value")
     if found.constant:
         constant = ", ".join(found.constant)
-        click.echo(visible(f"Columns that never vary are left out: {constant}."), err=True)
+        click.echo(visible(f"Left out columns that never vary: {constant}."), err=True)
     return optimizer
 
 
 def _check_direction(asked: Asked, direction: Direction) -> None:
     if asked.direction not in (None, direction):
         raise SettingsError(
-            f"The source was made to {direction}, so that it cannot be read to {asked.direction}. "
-            "Leave that out."
+            f"The source must be read with its own direction, {direction}, got "
+            f"--{asked.direction}. Leave it out."
         )

@@ -1,4 +1,4 @@
-"""Studies in a storage of Optuna, which is read and never written."""
+"""Studies in an Optuna storage, which is only read."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Answer = TypeVar("Answer")
 
 
 def optimizer_in(source: str, name: str | None, **settings: Any) -> Optimizer:
-    """An `Optimizer` that was told the trials of a study.
+    """Return an `Optimizer` that was told the trials of a study.
 
     Args:
-        source: The URL of a data base, or the name of an SQLite or journal file of Optuna.
-        name: Of the study; None if it is the only one.
-        **settings: Those of `Optimizer`.
+        source: The URL of a database, or the name of Optuna's SQLite or journal file.
+        name: The name of the study; None if it is the only one.
+        **settings: Settings of `Optimizer`.
     """
 
     def ask(study: Study) -> Optimizer:
@@ -36,7 +36,7 @@ def optimizer_in(source: str, name: str | None, **settings: Any) -> Optimizer:
 
 
 def recommendation_in(source: str, name: str | None, **settings: Any) -> Recommendation:
-    """The recommendation of a study, its parameters as they are stored, conditional ones too."""
+    """Return the recommendation of a study, with parameters as stored, conditional ones too."""
 
     def ask(study: Study) -> Recommendation:
         from rahbo.integrations.optuna import recommend
@@ -47,10 +47,10 @@ def recommendation_in(source: str, name: str | None, **settings: Any) -> Recomme
 
 
 def _answer(source: str, name: str | None, ask: Callable[[Study], Answer]) -> Answer:
-    """What a study says, or a sentence of why it cannot be read."""
+    """Return ``ask`` of a study, or raise an error that says why the study cannot be read."""
     if find_spec("optuna") is None:
         raise SettingsError(
-            'An Optuna storage needs Optuna. Install it: pip install "rahbo[optuna]"'
+            'Reading an Optuna storage needs Optuna. Install it: pip install "rahbo[optuna]"'
         )
     import optuna
 
@@ -62,7 +62,7 @@ def _answer(source: str, name: str | None, ask: Callable[[Study], Answer]) -> An
     except RahboError:
         raise
     except Exception as error:
-        # Data bases, their drivers and damaged files have many ways to fail.
+        # Databases, their drivers and damaged files fail in many ways.
         why = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise SettingsError(f"The Optuna storage cannot be read: {why[:300]!r}.") from error
 
@@ -70,11 +70,11 @@ def _answer(source: str, name: str | None, ask: Callable[[Study], Answer]) -> An
 def _chosen(names: list[str], name: str | None) -> str:
     known = ", ".join(repr(n) for n in names[:20]) + (", ..." if len(names) > 20 else "")
     if not names:
-        raise SettingsError("The Optuna storage holds no study.")
+        raise SettingsError("The Optuna storage holds no study. Check the name of the source.")
     if name is None and len(names) > 1:
         raise SettingsError(f"The Optuna storage holds several studies: {known}. Use --study NAME.")
     if name is not None and name not in names:
-        raise SettingsError(f"The Optuna storage holds no study {name!r}, but {known}.")
+        raise SettingsError(f"The Optuna storage holds no study {name!r}. It holds {known}.")
     return names[0] if name is None else name
 
 
@@ -84,12 +84,12 @@ def _storage(source: str) -> BaseStorage:
 
     if "://" not in source and not is_sqlite(Path(source)):
         return JournalStorage(JournalFileBackend(source))
-    # Without tables it is no storage of Optuna, and shall not become one.
+    # A database without tables is not an Optuna storage, and must not be turned into one.
     return RDBStorage(_url(source), skip_table_creation=True)
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether a file is a data base of SQLite."""
+    """Return whether a file is an SQLite database."""
     with path.open("rb") as file:
         return file.read(16) == b"SQLite format 3\0"
 
@@ -99,5 +99,5 @@ def _url(source: str) -> Any:
 
     url = make_url(source) if "://" in source else URL.create("sqlite", database=source)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
-        raise SettingsError(f"There is no file {url.database!r}.")
+        raise SettingsError(f"There is no file {url.database!r}. Check the name.")
     return url.render_as_string(hide_password=False)

@@ -1,4 +1,4 @@
-"""Reports for people: tables on a terminal, plain text elsewhere."""
+"""Reports for people: tables on a terminal, and plain text anywhere else."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ Report = Recommendation | Frontier | Diagnosis
 
 
 def console(stderr: bool = False) -> Console:
-    """Takes text as it is: values of the user are no markup."""
+    """Return a console that prints text as it is, so that user values are not read as markup."""
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
 def show(report: Report, optimizer: Optimizer, out: Console) -> None:
-    """Print a report and what it rests on."""
-    rests = _about(optimizer)
+    """Print a report and the data it is based on."""
+    basis = _about(optimizer)
     if out.is_terminal:
-        out.print(_table(report), rests)
+        out.print(_table(report), basis)
     else:
-        out.print(visible(f"{report}\n\n{rests}"), soft_wrap=True)
+        out.print(visible(f"{report}\n\n{basis}"), soft_wrap=True)
 
 
 def listed(params: Mapping[str, Any]) -> str:
-    """Parameters in one line."""
+    """Return parameters in one line."""
     return visible(", ".join(f"{name}={short(value)}" for name, value in params.items()))
 
 
 def _about(optimizer: Optimizer) -> str:
     failed = sum(len(trial.failures) for trial in optimizer.trials)
-    lost = f", {failed} of them failed" if failed else ""
-    goal = "largest" if optimizer.settings.sign > 0 else "smallest"
+    lost = f" ({failed} failed)" if failed else ""
+    goal = "maximising" if optimizer.settings.sign > 0 else "minimising"
     return (
-        f"From {optimizer.n_evaluations} evaluations{lost}, at {optimizer.observations.n} points; "
-        f"{goal} value wanted by {_measure(optimizer.settings.risk)}."
+        f"Based on {optimizer.n_evaluations} evaluations{lost} at {optimizer.observations.n} "
+        f"points, {goal} {_measure(optimizer.settings.risk)}."
     )
 
 
@@ -74,7 +74,7 @@ def _recommendation(report: Recommendation) -> list[Table | Text]:
     for name, value in report.params.items():
         point.add_row(visible(name), visible(short(value)))
     level = f"{100 * report.level:g} %"
-    known = _grid("What is known of it", "", "estimate", f"{level} interval from", "to")
+    known = _grid("Estimates", "", "estimate", f"{level} interval from", "to")
     for label, value, (lower, upper) in (
         ("mean", report.mean, report.mean_interval),
         ("noise std", report.noise_std, report.noise_std_interval),
@@ -93,8 +93,8 @@ def _recommendation(report: Recommendation) -> list[Table | Text]:
     if report.advice:
         said.append(Text(report.advice))
     if report.runner_ups:
-        heads = ("risk value", SCORES[report.rule], "expected gain", f"at most, with {level}")
-        others = _grid("Runner-ups", "params", *heads)
+        heads = ("risk value", SCORES[report.rule], "expected gain", f"{level} bound of gain")
+        others = _grid("Runners-up", "params", *heads)
         for other in report.runner_ups:
             numbers = (other.risk, other.score, other.gain.expected, other.gain.bound)
             others.add_row(listed(other.params), *(f"{number:.4g}" for number in numbers))

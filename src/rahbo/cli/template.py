@@ -1,7 +1,7 @@
-"""A command with placeholders: a list of arguments, which no shell ever sees.
+"""A command with placeholders: a list of arguments that never passes through a shell.
 
 A placeholder stands for text inside its argument. So one argument stays one argument, whatever a
-value holds, and what was filled in is not looked at again.
+value contains, and filled-in text is not searched for placeholders again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Piece = str | Placeholder
 
 @dataclass(frozen=True)
 class Template:
-    """The arguments of a command, each in pieces.
+    """The arguments of a command, each split into text and placeholders.
 
     >>> Template.of(["train", "--lr={lr}", "{{x}}"]).filled({"lr": 0.1})
     ['train', '--lr=0.1', '{x}']
@@ -39,13 +39,15 @@ class Template:
 
     @classmethod
     def of(cls, command: Sequence[str]) -> Template:
-        """Take the arguments of a command to pieces."""
+        """Split the arguments of a command into pieces."""
         if not command or not command[0]:
             raise SettingsError(
                 "There is no command to run. Write it after --, or as command = [...] in the file."
             )
         if any("\0" in argument for argument in command):
-            raise SettingsError(f"No argument can hold a zero byte, got {list(command)!r}.")
+            raise SettingsError(
+                f"An argument must not contain a zero byte, got {list(command)!r}. Remove it."
+            )
         return cls(tuple(_pieces(argument) for argument in command))
 
     @property
@@ -54,39 +56,42 @@ class Template:
         return {p.name for pieces in self.arguments for p in pieces if isinstance(p, Placeholder)}
 
     def filled(self, values: Mapping[str, object]) -> list[str]:
-        """The arguments with values in the place of the placeholders."""
+        """Return the arguments with values in place of the placeholders."""
         return ["".join(_text(piece, values) for piece in pieces) for pieces in self.arguments]
 
     def check(self, space: Mapping[str, Parameter]) -> None:
-        """Refuse a command that does not go with its parameters."""
+        """Refuse a command that does not fit its parameters."""
         unknown = sorted(self.names - {*space, SEED})
         if unknown:
             raise SettingsError(
-                f"The command has the placeholder {{{unknown[0]}}}, but there are only "
+                f"The command has the placeholder {{{unknown[0]}}}, but the only ones are "
                 f"{', '.join(f'{{{name}}}' for name in [*space, SEED])}. Add the parameter with "
-                "-p, or double the braces to have them as they are."
+                "-p, or double the braces to pass them on as text."
             )
         unused = [name for name in space if name not in self.names]
         if unused:
             raise SettingsError(
-                f"The command never says {{{unused[0]}}}, so that the parameter would change "
-                "nothing. Write the placeholder where its value belongs, or drop the parameter."
+                f"The command does not contain {{{unused[0]}}}, so the parameter would change "
+                "nothing. Put the placeholder where its value belongs, or drop the parameter."
             )
         if any(isinstance(piece, Placeholder) for piece in self.arguments[0]):
-            raise SettingsError("The program to run must be written out; only its arguments vary.")
+            raise SettingsError(
+                "The program to run must not contain a placeholder. Use placeholders in its "
+                "arguments only."
+            )
         for pieces in self.arguments:
             self._check_dashes(pieces, space)
 
     def _check_dashes(self, pieces: tuple[Piece, ...], space: Mapping[str, Parameter]) -> None:
-        """Refuse choices that would be read as options."""
+        """Refuse choices that a program would read as options."""
         first = pieces[0] if pieces else ""
         parameter = space.get(first.name) if isinstance(first, Placeholder) else None
         if isinstance(first, Placeholder) and isinstance(parameter, Categorical):
-            # An empty choice lets the next piece begin the argument: that is checked as well.
+            # If a choice is empty, the next piece begins the argument, so check that as well.
             dashed = [choice for choice in parameter.choices if str(choice).startswith("-")]
             if dashed:
                 raise SettingsError(
-                    f"The choice {dashed[0]!r} of {first.name} would begin an argument, and a "
+                    f"The choice {dashed[0]!r} of {first.name} would begin an argument, so a "
                     f"program may take it for an option. Write --option={{{first.name}}}."
                 )
             if "" in parameter.choices:
@@ -103,7 +108,7 @@ def _pieces(argument: str) -> tuple[Piece, ...]:
             found.append(match[0][0])
         elif match[1] is None:
             raise SettingsError(
-                f"A brace stands alone in {argument!r}. Double it to have it as it is."
+                f"Braces must come in pairs, got {argument!r}. Double one to pass it on as text."
             )
         else:
             found.append(Placeholder(match[1]))
@@ -115,5 +120,5 @@ def _text(piece: Piece, values: Mapping[str, object]) -> str:
     if isinstance(piece, str):
         return piece
     value = values[piece.name]
-    # All digits that tell a float from its neighbours, so that repeats of a point are exact.
+    # All digits of a float are written, so that repeats of a point are exactly equal.
     return repr(value) if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""`rahbo tune`: find the parameters of a program that are good even without luck."""
+"""`rahbo tune`: find parameters of a program that are reliably good."""
 
 from __future__ import annotations
 
@@ -35,14 +35,15 @@ rahbo tune --maximize --evaluations 200 --jobs 4 --journal run.jsonl \\
     -p lr=1e-4:1e-1:log -p depth=1:15:int -p criterion=gini,entropy \\
     -- python train.py --lr {lr} --depth {depth} --criterion {criterion} --seed {seed}
 """
-# Seconds. At 100 points a proposal takes about 0.06 s, and one more outcome that it does not know
-# costs about one evaluation in thirty: programs that take less than this get it ahead of time.
+# Seconds. Programs that take less than this get their next suggestion ahead of time. At 100 points
+# a proposal takes about 0.06 s, and making it without one more outcome costs about one evaluation
+# in thirty.
 QUICK = 2.0
 CONFIG, PROGRAM = "rahbo.cli.config", "rahbo.cli.program"
 
 
 class _Command(click.Command):
-    """What stands after ``--`` is a program, and none of it is ours to read."""
+    """A command that leaves everything after ``--``, the program to run, unparsed."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
@@ -51,13 +52,13 @@ class _Command(click.Command):
 
 
 def _read_file(ctx: click.Context, param: click.Parameter, file: Path | None) -> Path | None:
-    """Make the options of a file the defaults of those on the command line."""
+    """Make the options in a file the defaults of the command line."""
     ctx.meta[CONFIG] = Config()
     if file is None:
         return None
     if not file.is_file():
         raise SettingsError(
-            f"There is no file {str(file)!r}. To run a program, write -- before it."
+            f"There is no file {str(file)!r}. If it is the program to run, write -- before it."
         )
     options = {
         option.opts[-1].lstrip("-"): option
@@ -76,15 +77,15 @@ def _read_file(ctx: click.Context, param: click.Parameter, file: Path | None) ->
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be tuned, and how.
+    """What to tune, and how.
 
     Attributes:
         space: The parameters.
         template: The command.
-        read: Finds the value in its output.
-        budget: How often it may run.
-        stop: Ends that earlier.
-        settings: Those of `Optimizer`.
+        read: Finds the value in the command's output.
+        budget: How often the command may run.
+        stop: Ends the run earlier, or None.
+        settings: Settings of `Optimizer`.
     """
 
     space: Mapping[str, Parameter]
@@ -96,21 +97,28 @@ class Task:
 
     @classmethod
     def by(cls, ctx: click.Context) -> Task:
-        """Of the options, a file's among them."""
+        """Return the task that the options describe, including those from a file."""
         config, given = ctx.meta[CONFIG], ctx.params
         space = {**config.space, **dict(named(text) for text in given["parameters"])}
         if not space:
-            raise SettingsError("There is nothing to tune. Add a parameter: -p lr=1e-4:1e-1:log")
+            raise SettingsError(
+                "There are no parameters to tune. Add one, such as -p lr=1e-4:1e-1:log"
+            )
         direction = chosen_direction(ctx)
         if direction is None:
-            raise SettingsError("Which values are better? Add --maximize or --minimize.")
+            raise SettingsError("The direction is missing. Add --maximize or --minimize.")
         if given["evaluations"] is None:
-            raise SettingsError("How often may the program run? Add --evaluations 200.")
+            raise SettingsError(
+                "The number of evaluations is missing. Add it, such as --evaluations 200."
+            )
         template = Template.of(ctx.meta[PROGRAM] or config.command)
         template.check(space)
         program = template.filled(dict.fromkeys(template.names, ""))[0]
         if shutil.which(program) is None:
-            raise SettingsError(f"There is no program {program!r}, or it may not be run.")
+            raise SettingsError(
+                f"There is no program {program!r}, or you may not run it. Check its name and "
+                "permissions."
+            )
         settings = {
             "direction": direction,
             "risk": chosen_risk(ctx) or MeanVariance(1.0),
@@ -126,7 +134,7 @@ def _repeats(repeats: str, setup: float | None) -> Repeats:
     if repeats == "adaptive":
         return rahbo.Adaptive(setup=0.0 if setup is None else setup)
     if setup is not None:
-        raise SettingsError("--setup goes with --repeats adaptive only. Leave one of them out.")
+        raise SettingsError("--setup needs --repeats adaptive. Leave one of the two options out.")
     if not repeats.isdecimal() or len(repeats) > 6:
         raise SettingsError(f"--repeats must be a whole number or adaptive, got {repeats!r}.")
     return as_repeats(int(repeats))
@@ -135,7 +143,7 @@ def _repeats(repeats: str, setup: float | None) -> Repeats:
 def _stop(ctx: click.Context) -> Stop | None:
     name = one_of(ctx, ["stop_p_best", "stop_gap"])
     if ctx.params["within"] is not None and name != "stop_p_best":
-        raise SettingsError("--within goes with --stop-p-best only. Leave it out.")
+        raise SettingsError("--within needs --stop-p-best. Add that, or leave --within out.")
     if name == "stop_p_best":
         return rahbo.PBest(ctx.params[name], within=ctx.params["within"] or 0.0)
     return None if name is None else rahbo.Gap(ctx.params[name])
@@ -153,7 +161,7 @@ def _reader(ctx: click.Context) -> Reader:
 
 
 def run(task: Task, jobs: int, timeout: float | None) -> Result:
-    """Evaluate until the budget is spent, and show how it goes."""
+    """Evaluate until the budget is spent or the stop criterion is met, and show progress."""
     optimizer = Optimizer(task.space, **task.settings)
     total, made = task.budget.evaluations or 0, optimizer.n_evaluations
     try:
@@ -179,7 +187,7 @@ def run(task: Task, jobs: int, timeout: float | None) -> Result:
 
 @contextmanager
 def _terminated_like_interrupted() -> Iterator[list[int]]:
-    """Have a polite kill end the run as Ctrl-C does; the signals that came."""
+    """Let SIGTERM end the run as Ctrl-C does, and yield the list of signals received."""
     came: list[int] = []
 
     def interrupt(number: int, frame: object) -> None:
@@ -194,12 +202,16 @@ def _terminated_like_interrupted() -> Iterator[list[int]]:
 
 
 def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
-    """Why a command that always fails is not run any more."""
+    """Return the error that says why a command that always fails is not run again."""
     reasons = [reason for trial in optimizer.trials for reason in trial.failures.values()]
-    again = f" What failed is kept in {journal}: name another for a fresh start." if journal else ""
+    again = (
+        f" The failures are kept in {journal}, so use another journal for a fresh start."
+        if journal
+        else ""
+    )
     return click.ClickException(
         visible(
-            f"The command fails again and again. Correct it.{again} The last failure: "
+            f"The command fails every time. Correct it.{again} The last failure: "
             f"{reasons[-1] if reasons else 'none'}"
         )
     )
@@ -214,42 +226,53 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
 )  # fmt: skip
 @click.option(
     "-p", "--parameter", "parameters", metavar="NAME=...", multiple=True,
-    help="LOW:HIGH:float, LOW:HIGH:int, LOW:HIGH:log, LOW:HIGH:int:log, or choices: a,b,c",
+    help="A parameter: LOW:HIGH:float, :int, :log or :int:log, or choices: a,b,c",
 )  # fmt: skip
 @goal_options
 @click.option(
     "--evaluations", type=click.IntRange(min=1), metavar="N",
-    help="How often the program runs in all, failures and runs before a resumption included.",
+    help="Total runs of the program, including failures and runs before an interruption.",
 )  # fmt: skip
 @click.option(
     "--confirm", type=click.IntRange(min=0), metavar="N",
-    help="The last N runs measure the leading points again.  [default: about a tenth]",
+    help="Use the last N runs to measure the leading points again.  [default: about a tenth]",
 )  # fmt: skip
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
-    help="Programs at a time.",
+    help="Number of programs to run at a time.",
 )  # fmt: skip
-@click.option("--journal", metavar="FILE", help="Keeps the run; the same command goes on with it.")
+@click.option(
+    "--journal", metavar="FILE",
+    help="Keep the run in this file; the same command then resumes it.",
+)  # fmt: skip
 @click.option(
     "--repeats", default="adaptive", show_default=True, metavar="N|adaptive",
     help="Runs of the program at each point.",
 )  # fmt: skip
-@click.option("--setup", type=float, metavar="C", help="What a new point costs, in runs.")
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Of every random choice.")
-@click.option("--timeout", type=float, metavar="SECONDS", help="Longer runs are killed, and fail.")
+@click.option(
+    "--setup", type=float, metavar="C",
+    help="Extra cost of a new point, counted in runs; needs adaptive repeats.",
+)  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Random seed.")
+@click.option(
+    "--timeout", type=float, metavar="SECONDS", help="Kill longer runs and count them as failures."
+)
 @click.option(
     "--value-regex", metavar="REGEX",
-    help="The value is the last match of this, its first group.  [default: the last number]",
+    help="Read the value from the last match, its first group.  [default: the last number]",
 )  # fmt: skip
 @click.option(
     "--value-json", metavar="KEY",
-    help="The value is this key of the JSON output, or of its last line: loss, test.loss",
+    help="Read the value from this key of the JSON output, or of its last line: loss, test.loss",
 )  # fmt: skip
 @click.option(
     "--stop-p-best", type=float, metavar="P",
     help="Stop when no other setting is better, with this probability.",
 )  # fmt: skip
-@click.option("--within", type=float, metavar="D", help="Differences that do not matter for that.")
+@click.option(
+    "--within", type=float, metavar="D",
+    help="For --stop-p-best, ignore differences of at most D.",
+)  # fmt: skip
 @click.option(
     "--stop-gap",
     type=float,
@@ -261,11 +284,12 @@ def command(
     ctx: click.Context, /, jobs: int, journal: str | None, timeout: float | None, as_json: bool,
     **options: object,
 ) -> None:  # fmt: skip
-    """Tune any program: it is given parameters, and prints a value.
+    """Tune any program that takes parameters as arguments and prints a value.
 
-    In the arguments {NAME} stands for a parameter and {seed} for a whole number, another one for
-    each run; {{ and }} are braces. No shell is involved. A FILE.toml may hold any of the options
-    by their long names, the table [parameters] and command = [...]; the command line wins.
+    In the arguments, {NAME} stands for a parameter and {seed} for a whole number that differs for
+    each run. Write {{ and }} for literal braces. No shell is involved. A FILE.toml may hold any of
+    the options by their long names, the table [parameters] and command = [...]. Options on the
+    command line win.
     """
     if timeout is not None and not 0.0 < timeout <= TIMEOUT_MAX:
         raise SettingsError(
@@ -289,6 +313,6 @@ def command(
     else:
         show(found, optimizer, console())
     if result.stopped_by == "interrupt":
-        again = " The same command goes on." if journal else ""
+        again = " Run the same command again to resume." if journal else ""
         click.echo(f"Interrupted.{again}", err=True)
         ctx.exit(128 + (came or [signal.SIGINT])[0])

@@ -1,7 +1,6 @@
-"""The value in what a program printed.
+"""Find the value in the output of a program.
 
-Only the end of the output is looked at, `END` bytes of it: so no output, however long, can make a
-search slow.
+Only the last `END` bytes of the output are searched, so a long output cannot make the search slow.
 """
 
 from __future__ import annotations
@@ -15,13 +14,14 @@ from rahbo.errors import SettingsError
 
 END = 65_536
 
-# No part of a word, a version or a number with a unit; NaN and infinities count, lest an earlier
-# number, such as that of an epoch, be taken for the value.
+# Does not match inside a word, a version or a number with a unit. NaN and infinities match, so
+# that an earlier number, such as that of an epoch, is not taken for the value.
 NUMBER = re.compile(
     r"(?<![\w.])[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|nan|inf(?:inity)?)(?!\.?\w)",
     re.IGNORECASE,
 )
-# What a number with commas in it, or with a typographic minus, has before its end.
+# Text before a match which shows that it is only the end of a number: a thousands comma, or a
+# typographic minus.
 PART = re.compile(r"(?:(?<![\w.])[0-9]{1,3},|\u2212)\Z")
 INDEX = re.compile(r"[0-9]{1,9}")
 COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
@@ -34,7 +34,7 @@ class UnreadableError(Exception):
 
 
 def last_number(output: str) -> float:
-    """The last number of an output.
+    """Return the last number of an output.
 
     >>> last_number("epoch 10 of 10: accuracy 0.93")
     0.93
@@ -47,19 +47,19 @@ def last_number(output: str) -> float:
         raise UnreadableError("the output holds no number")
     if PART.search(text[: last.start()]):
         raise UnreadableError(
-            f"the last number of the output, {last[0]}, may be a part of another: print it without "
-            "commas and with a plain minus, or use --value-regex"
+            f"the last number of the output, {last[0]}, may be part of a longer one: print it "
+            "without commas and with a plain minus, or use --value-regex"
         )
     return float(last[0])
 
 
 def regex_reader(pattern: str) -> Reader:
-    """Reads the last match of a regular expression: its first group, or all of it."""
+    """Return a reader of the last match of a regular expression: its first group, or all of it."""
     try:
         compiled = re.compile(pattern, re.MULTILINE)
     except (re.error, RecursionError, OverflowError) as error:
         raise SettingsError(
-            f"--value-regex must be a regular expression of Python, got {pattern!r}: {error}."
+            f"--value-regex must be a Python regular expression, got {pattern!r}: {error}."
         ) from error
 
     def read(output: str) -> float:
@@ -72,16 +72,16 @@ def regex_reader(pattern: str) -> Reader:
         try:
             return float(text)
         except (TypeError, ValueError):
-            raise UnreadableError(f"{pattern!r} matches {text!r}, which is no number") from None
+            raise UnreadableError(f"{pattern!r} matches {text!r}, which is not a number") from None
 
     return read
 
 
 def json_reader(key: str) -> Reader:
-    """Reads a key of the JSON object that is the output, or the last line of it that is one.
+    """Return a reader of one key of the output, if that is JSON, or else of its last JSON line.
 
     Args:
-        key: Keys of objects within each other, or indices of lists, with dots between them.
+        key: Keys of nested objects, or indices of lists, separated by dots.
     """
     path = key.split(".")
     if "" in path:
@@ -95,9 +95,9 @@ def json_reader(key: str) -> Reader:
             elif isinstance(found, list) and INDEX.fullmatch(step) and int(step) < len(found):
                 found = found[int(step)]
             else:
-                raise UnreadableError(f"the JSON of the output has no {key!r}")
+                raise UnreadableError(f"the JSON output has no key {key!r}")
         if isinstance(found, bool) or not isinstance(found, int | float):
-            raise UnreadableError(f"{key!r} is {found!r} in the output, which is no number")
+            raise UnreadableError(f"{key!r} is {found!r} in the output, which is not a number")
         return found
 
     return read
@@ -111,4 +111,4 @@ def _document(output: str) -> Any:
             continue
         if isinstance(found, dict | list):
             return found
-    raise UnreadableError("the output is no JSON object, and has no line that is one")
+    raise UnreadableError("neither the output nor any line of it is a JSON object")

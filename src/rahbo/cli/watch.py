@@ -1,4 +1,4 @@
-"""`rahbo watch`: a live page on a run, for the browser."""
+"""`rahbo watch`: serve a live page on a run, for the browser."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from rahbo.pages import LOOPBACK, Live, Server
 @measure_options
 @click.option(
     "--host", default="127.0.0.1", show_default=True, metavar="NAME",
-    help="Where to listen. Others can read the run if this is no address of the loopback.",
+    help="Address to listen on. Others can read the run unless this is a loopback address.",
 )  # fmt: skip
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N",
-    help="0 takes a free one.  [default: 0]",
+    help="Port to listen on; 0 picks a free one.  [default: 0]",
 )  # fmt: skip
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 @click.pass_context
 def command(
     ctx: click.Context, /, journal: str, host: str, port: int, opens: bool, **options: object
 ) -> None:
-    """Serve a page that shows the run of JOURNAL while it goes on.
+    """Serve a web page that shows the run in JOURNAL while it goes on.
 
-    JOURNAL need not be there yet, and may be replaced or cut meanwhile. It is read only.
-    Ctrl-C ends the page, and leaves the run alone.
+    JOURNAL need not exist yet, and may be replaced or truncated meanwhile. It is only read.
+    Ctrl-C stops the page and does not affect the run.
     """
     if "://" in journal:
         raise SettingsError(
-            f"watch needs the journal of a run, which is a file, got {journal!r}. For a study of "
-            "Optuna use rahbo.integrations.optuna.publish() and optuna-dashboard."
+            f"JOURNAL must be a file, got {journal!r}. For an Optuna study use "
+            "rahbo.integrations.optuna.publish() and optuna-dashboard."
         )
     live = Live(journal, chosen_risk(ctx))
     with Server(live, host, port) as server:
         live.start()
         if host not in LOOPBACK:
-            click.echo("Everyone who can reach this address can read the run.", err=True)
-        click.echo(visible(f"Watching {journal} at {server.url}  (Ctrl-C ends)"))
+            click.echo("Anyone who can reach this address can read the run.", err=True)
+        click.echo(visible(f"Watching {journal} at {server.url}  (Ctrl-C to stop)"))
         if opens:
             webbrowser.open(server.url)
         try:

@@ -1,4 +1,4 @@
-"""The paper's experiments: what to run, records of each round, metrics and tables."""
+"""The paper's experiments: cases to run, records of each round, metrics and tables."""
 
 from rahbo.experiments.metrics import Band, Runs
 from rahbo.experiments.records import Store

@@ -1,6 +1,6 @@
-"""From records to curves: regrets by round and by evaluation, with their spread over seeds.
+"""Turn records into curves: regrets by round and by evaluation, with their spread over seeds.
 
-Notation: ``(seeds, T)`` arrays over the rounds that count, T of them in every run. Records hold
+Notation: arrays ``(seeds, T)`` run over the rounds that count, T of them in every run. Records hold
 the true mean and noise variance, so one run gives the regret for any risk measure.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rahbo.analysis import Rule
-from rahbo.experiments.records import Record, Store
+from rahbo.experiments.records import RoundRecord, Store
 from rahbo.experiments.spec import Case, problem_named
 from rahbo.numerics import Array
 from rahbo.problems import Tabulated
@@ -21,45 +21,45 @@ from rahbo.risk import MeanVariance, RiskMeasure
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Several runs that differ in their seed alone.
+    """Several runs that differ only in their seed.
 
-    The T rounds that count are the first after the initial design: an evaluation is an
-    evaluation, whether it is spent on learning the noise or not.
+    The T rounds that count are the first ones after the initial design. Rounds spent on learning
+    the noise count like all others.
 
     Attributes:
-        case: Any of them.
-        records: One list of rounds a run, the initial design included.
-        skipped: Rounds after the initial design that do not count.
+        case: The case of any of the runs.
+        records: One list of rounds per run, including the initial design.
+        skipped: The number of rounds after the initial design that do not count.
     """
 
     case: Case
-    records: Sequence[Sequence[Record]]
+    records: Sequence[Sequence[RoundRecord]]
     skipped: int = 0
 
     @classmethod
     def load(cls, store: Store, cases: Sequence[Case]) -> Runs:
-        """The runs of cases that differ in their seed alone."""
+        """Load the runs of cases that differ only in their seed."""
         return cls(cases[0], [store.read(case) for case in cases])
 
     def without_learning(self) -> Runs:
-        """The same runs, counted as published: T rounds from the end of the learning rounds."""
+        """Return the runs counted as published: T rounds from the end of the learning rounds."""
         return replace(self, skipped=self.case.learning_rounds)
 
     @property
     def seeds(self) -> int:
-        """Number of runs."""
+        """The number of runs."""
         return len(self.records)
 
     def tried(self, quantity: str) -> Array:
-        """``"f"`` or ``"noise_var"`` at the points tried, ``(seeds, T)``."""
+        """Return ``"f"`` or ``"noise_var"`` at the points tried, ``(seeds, T)``."""
         return np.array([[r["tried"][quantity] for r in run] for run in self._counted()])
 
     def reported(self, quantity: str, rule: Rule = "pessimistic") -> Array:
-        """``"f"`` or ``"noise_var"`` at the point reported after each round, ``(seeds, T)``."""
+        """Return ``"f"`` or ``"noise_var"`` at the point reported after each round, same shape."""
         return np.array([[r["reported"][rule][quantity] for r in run] for run in self._counted()])
 
     def best_tried(self, quantity: str, risk: RiskMeasure) -> Array:
-        """The same at the best of all points tried so far, the initial design included."""
+        """Return the quantity at the best point tried so far, including the initial design."""
         end = self._start + self.case.rounds
         f, noise_var = (
             np.array([[r["tried"][name] for r in run[:end]] for run in self.records])
@@ -73,18 +73,18 @@ class Runs:
         return np.asarray(there[:, self._start :])
 
     def judged(self, quantity: str, risk: RiskMeasure, rule: Rule = "pessimistic") -> Array:
-        """What is reported, with the rule ``"empirical"`` under ``risk`` where records tell it.
+        """Return the quantity at the reported point, judging the rule ``"empirical"`` by ``risk``.
 
-        They do on a `Tabulated` problem, where what is seen of a point is its truth. Then the
-        rule serves a risk measure that the method does not know, as GP-UCB knows none. Elsewhere
-        the rule is under the measure that the method knew.
+        That is possible on a `Tabulated` problem, where the values of a point are its truth. There
+        the rule can use a risk measure that the method did not know; GP-UCB, for example, knows
+        none. On other problems the rule uses the risk measure of the method.
         """
         if rule == "empirical" and isinstance(problem_named(self.case.problem), Tabulated):
             return self.best_tried(quantity, risk)
         return self.reported(quantity, rule)
 
     def cumulative_regret(self, risk: RiskMeasure) -> Array:
-        """Cumulative regret by round, ``(seeds, T)``.
+        """Return the cumulative regret by round, ``(seeds, T)``.
 
         R_T = sum_t [MV(x*) - MV(x_t)]    (eq. 3)
         """
@@ -92,32 +92,32 @@ class Runs:
         return np.cumsum(self._best(risk) - value, axis=1)
 
     def cumulative_regret_by_evaluation(self, risk: RiskMeasure) -> Array:
-        """The same counted once for every evaluation, as in the proof of Theorem 1.
+        """Return the cumulative regret counted once per evaluation, as in Theorem 1's proof.
 
         R_T = sum_t k [MV(x*) - MV(x_t)]
 
-        A revisit of a `Tabulated` problem counts k times too, though nothing is evaluated.
+        On a `Tabulated` problem a revisit also counts k times, although nothing is evaluated.
         """
         return self.case.repeats * self.cumulative_regret(risk)
 
     def simple_regret(self, risk: RiskMeasure, rule: Rule = "pessimistic") -> Array:
-        """Regret of the point reported after each round (eq. 4), as `judged`, ``(seeds, T)``."""
+        """Return the regret of the point that `judged` reports after each round (eq. 4)."""
         value = risk.value(self.judged("f", risk, rule), self.judged("noise_var", risk, rule))
         return np.asarray(self._best(risk) - value)
 
     def suboptimality(self, rule: Rule = "pessimistic") -> Array:
-        """f(x*) - f at the reported point, x* the optimum of f, ``(seeds, T)``."""
+        """Return f(x*) - f at the reported point, with x* the optimum of f, ``(seeds, T)``."""
         return np.asarray(self._best(MeanVariance(0.0)) - self.reported("f", rule))
 
     def evaluations(self) -> Array:
-        """Single evaluations after each round, all before it included, ``(seeds, T)``."""
+        """Return the number of single evaluations up to each round, ``(seeds, T)``."""
         return np.array([[r["evaluations"] for r in run] for run in self._counted()], dtype=float)
 
     @property
     def _start(self) -> int:
         return self.case.n_initial + self.skipped
 
-    def _counted(self) -> list[Sequence[Record]]:
+    def _counted(self) -> list[Sequence[RoundRecord]]:
         end = self._start + self.case.rounds
         return [run[self._start : end] for run in self.records]
 
@@ -134,7 +134,7 @@ class Band:
 
     @classmethod
     def over_seeds(cls, curves: Array) -> Band:
-        """Of ``(seeds, …)``; the error of a single seed is unknown, NaN."""
+        """Return the band of ``curves (seeds, …)``; the error of a single seed is NaN."""
         n = len(curves)
         spread = np.std(curves, axis=0, ddof=1) if n > 1 else np.full(curves.shape[1:], np.nan)
         return cls(np.mean(curves, axis=0), 2.0 * spread / np.sqrt(n))

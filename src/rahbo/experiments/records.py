@@ -1,7 +1,7 @@
-"""Records on disk: one JSON line a round, one file a case, complete or absent.
+"""Records on disk: one JSON line per round and one file per case.
 
-A file is written beside its place and renamed into it once it is whole, so a run that is killed
-leaves nothing half done that is read, and started again it repeats no finished case.
+A file is written under a temporary name and renamed once it is complete. So a killed run leaves no
+partial file that could be read, and a restart does not repeat a finished case.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rahbo import __version__
 from rahbo.errors import DataError
 from rahbo.experiments.spec import Case
 
-Record = dict[str, Any]
+RoundRecord = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,15 @@ class Store:
     folder: Path
 
     def path(self, case: Case) -> Path:
-        """Where the records of a case are."""
+        """Return the path of a case's records."""
         return self.folder / f"{case.key}.jsonl"
 
     def missing(self, cases: Sequence[Case]) -> list[Case]:
-        """The cases that have no records yet."""
+        """Return the cases that have no records yet."""
         return [case for case in cases if not self.path(case).exists()]
 
-    def write(self, case: Case, rounds: Sequence[Record]) -> None:
-        """Keep the records of a case, stamped with what made them."""
+    def write(self, case: Case, rounds: Sequence[RoundRecord]) -> None:
+        """Write the records of a case, each with the case, the version and the commit."""
         path = self.path(case)
         path.parent.mkdir(parents=True, exist_ok=True)
         stamp = {"version": __version__, "commit": source_commit(), **asdict(case)}
@@ -51,18 +51,18 @@ class Store:
         finally:
             part.unlink(missing_ok=True)
 
-    def first(self, case: Case) -> Record:
-        """The first round of a case, for what is the same in all of them."""
+    def first(self, case: Case) -> RoundRecord:
+        """Return the first round of a case, for fields that are the same in all rounds."""
         path = self.path(case)
         try:
             with path.open(encoding="utf-8") as file:
-                record: Record = json.loads(file.readline())
+                record: RoundRecord = json.loads(file.readline())
         except (OSError, ValueError) as error:
             raise DataError(f"Cannot read the records in {path}: {error}.") from error
         return record
 
-    def read(self, case: Case) -> list[Record]:
-        """The records of a case, in order of rounds."""
+    def read(self, case: Case) -> list[RoundRecord]:
+        """Return the records of a case, in order of rounds."""
         path = self.path(case)
         try:
             lines = path.read_text("utf-8").splitlines()
@@ -71,15 +71,15 @@ class Store:
             raise DataError(f"Cannot read the records in {path}: {error}.") from error
         if len(records) != case.n_rounds:
             raise DataError(
-                f"{path} has {len(records)} rounds instead of {case.n_rounds}. "
-                "Delete it and run the experiment again."
+                f"{path} must have {case.n_rounds} rounds, got {len(records)}. Delete it and run "
+                "the experiment again."
             )
         return records
 
 
 @cache
 def source_commit() -> str:
-    """The commit of the checkout that this file is part of, marked if files have changed since."""
+    """Return the commit of the checkout that holds this file, marked if files have changed."""
     here = Path(__file__)
     git = ["git", "-C", str(here.parent)]
     commands = (

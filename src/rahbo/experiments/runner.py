@@ -1,4 +1,4 @@
-"""Run cases: one after the other, or several at a time, each exactly as it would run alone."""
+"""Run cases one after the other or several at a time, with the same results either way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from rahbo.analysis import choices
 from rahbo.errors import NotReadyError, SettingsError
-from rahbo.experiments.records import Record, Store
+from rahbo.experiments.records import RoundRecord, Store
 from rahbo.experiments.spec import METHODS, Case, problem_named
 from rahbo.numerics import evaluation_seed, one_blas_thread
 from rahbo.optimizer import Optimizer
@@ -22,13 +22,14 @@ from rahbo.problems import Problem, Tabulated
 from rahbo.settings import paper_preset
 from rahbo.trials import Suggestion
 
-Progress = Callable[[Case], object]
+OnFinished = Callable[[Case], object]
 
 
-def run_case(case: Case) -> list[Record]:
-    """One run under the paper preset: what was tried and what would be reported, each round.
+def run_case(case: Case) -> list[RoundRecord]:
+    """Run a case with the paper preset, and return for each round what was tried and reported.
 
-    Nothing is reported before the initial design is complete: the methods are the same until then.
+    Nothing is reported before the initial design is complete, as all methods are the same until
+    then.
     """
     problem, optimizer = problem_named(case.problem), _optimizer(case)
     return [
@@ -44,7 +45,7 @@ def run_case(case: Case) -> list[Record]:
 
 
 def replay(case: Case) -> Optimizer:
-    """The optimizer at the end of a run, by running it again without its records."""
+    """Run a case again without recording, and return the optimizer at its end."""
     optimizer = _optimizer(case)
     for _ in _rounds(case, optimizer):
         pass
@@ -52,12 +53,12 @@ def replay(case: Case) -> Optimizer:
 
 
 def _rounds(case: Case, optimizer: Optimizer) -> Iterator[Suggestion]:
-    """Ask and tell round by round; each is yielded once it is told."""
+    """Ask and tell round by round, and yield each suggestion once it is told."""
     problem = problem_named(case.problem)
     for _ in range(case.n_rounds):
         suggestion = optimizer.ask()
         if isinstance(problem, Tabulated) and _is_told(optimizer, suggestion):
-            # The same values again are no evidence: the round counts, and teaches nothing.
+            # The same values are no new evidence, so the round counts but is not told.
             optimizer.cancel(suggestion)
         else:
             optimizer.tell(suggestion, _values(case, problem, suggestion))
@@ -75,21 +76,21 @@ def _optimizer(case: Case) -> Optimizer:
 
 
 def _values(case: Case, problem: Problem, suggestion: Suggestion) -> list[float]:
-    """What the evaluations of a suggestion give; the noise of a round is that of its number."""
+    """Return the values of a suggestion, with noise that depends on the number of the round."""
     if isinstance(problem, Tabulated):
         values = problem.values(suggestion.params)
         if len(values) != case.repeats:
             raise SettingsError(
-                f"{problem.name} has {len(values)} values at a point, so a round has "
-                f"{len(values)} repeats, got {case.repeats}."
+                f"{problem.name} has {len(values)} values per point, so repeats must be "
+                f"{len(values)}, got {case.repeats}."
             )
         return values
     seeds = (evaluation_seed(case.seed, suggestion.id, i) for i in suggestion.indices)
     return problem.samples(suggestion.params, map(np.random.default_rng, seeds))
 
 
-def _reported(problem: Problem, optimizer: Optimizer) -> Record:
-    """The truth at the point that each rule would report now."""
+def _reported(problem: Problem, optimizer: Optimizer) -> dict[str, Any]:
+    """Return the truth at the point that each rule would report now."""
     known = optimizer.snapshot()
     with one_blas_thread():
         rows = choices(known)
@@ -97,7 +98,7 @@ def _reported(problem: Problem, optimizer: Optimizer) -> Record:
     return {rule: _truth(problem, known.space.decode(X[i])) for rule, i in rows.items()}
 
 
-def _truth(problem: Problem, params: dict[str, Any]) -> Record:
+def _truth(problem: Problem, params: dict[str, Any]) -> dict[str, Any]:
     X = problem.params_to_row(params)[None]
     return {
         "params": params,
@@ -107,18 +108,18 @@ def _truth(problem: Problem, params: dict[str, Any]) -> Record:
 
 
 def run_cases(
-    cases: Sequence[Case], store: Store, *, jobs: int = 1, progress: Progress | None = None
+    cases: Sequence[Case], store: Store, *, jobs: int = 1, progress: OnFinished | None = None
 ) -> None:
-    """Run what the store does not hold yet.
+    """Run the cases that the store does not hold yet.
 
     Args:
-        cases: What to run.
-        store: Where records go, and which cases are finished.
-        jobs: Processes.
-        progress: Called with each case once its records are kept.
+        cases: The cases to run.
+        store: Holds the records of finished cases, and receives the new ones.
+        jobs: The number of processes.
+        progress: Called with each case once its records are written.
 
     Raises:
-        NotReadyError: A process died. What was finished is kept.
+        NotReadyError: A process died. Finished cases are kept.
     """
     if jobs < 1:
         raise SettingsError(f"jobs must be a whole number >= 1, got {jobs!r}.")
@@ -131,7 +132,7 @@ def _finished(cases: Sequence[Case], store: Store, jobs: int) -> Iterator[Case]:
     if jobs == 1 or len(cases) < 2:
         yield from (_run_and_keep(case, store) for case in cases)
         return
-    # A fresh interpreter for each worker: forking a process that has used BLAS is not safe.
+    # Each worker is a fresh interpreter, because forking a process that has used BLAS is unsafe.
     with ProcessPoolExecutor(
         min(jobs, len(cases)), get_context("spawn"), initializer=_end_with_parent
     ) as pool:
@@ -141,8 +142,8 @@ def _finished(cases: Sequence[Case], store: Store, jobs: int) -> Iterator[Case]:
                 yield future.result()
         except BrokenProcessPool as error:
             raise NotReadyError(
-                "A process of the experiment died, perhaps for want of memory. What was finished "
-                "is kept: start again, with fewer jobs."
+                "A process of the experiment died, perhaps for lack of memory. Finished runs are "
+                "kept. Start again with fewer jobs."
             ) from error
         finally:
             for future in futures:
@@ -155,7 +156,7 @@ def _run_and_keep(case: Case, store: Store) -> Case:
 
 
 def _end_with_parent() -> None:
-    """Have this worker end when the process that started it is killed: it would wait for ever."""
+    """End this worker if its parent process is killed; otherwise it would wait for ever."""
     parent = parent_process()
     if parent is None:
         return

@@ -1,4 +1,4 @@
-"""What to run: cases of a problem, a method, a risk coefficient, repeats and a seed."""
+"""The runs of each experiment: a problem, a method, a risk coefficient, repeats and a seed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ METHODS: Mapping[str, Strategy] = {
     "rahbo-us": RahboUS(LEARNING_ROUNDS),
 }
 
-# They take no risk coefficient: one run serves all of them.
+# Methods without a risk coefficient: one run is judged with every coefficient.
 RISK_NEUTRAL = frozenset({"gpucb"})
 
 TITLES: Mapping[str, str] = {"rahbo": "RAHBO", "gpucb": "GP-UCB", "rahbo-us": "RAHBO-US"}
@@ -40,13 +40,13 @@ class Case:
     """One run.
 
     Attributes:
-        problem: A name of `PROBLEMS`.
-        method: A name of `METHODS`.
-        alpha: The risk coefficient that the method works with; GP-UCB has none and gets 0.
-        repeats: Evaluations a round, k.
-        n_initial: Points of the initial design.
-        rounds: Rounds after it, T; RAHBO-US gets its learning rounds on top.
-        seed: Of the initial design and of the noise, the same for all methods.
+        problem: A name in `PROBLEMS`.
+        method: A name in `METHODS`.
+        alpha: The risk coefficient of the method; GP-UCB has none and gets 0.
+        repeats: The number of evaluations per round, k.
+        n_initial: The number of points in the initial design.
+        rounds: The number of rounds after the design, T; RAHBO-US gets its learning rounds on top.
+        seed: Seeds the initial design and the noise, equally for all methods.
     """
 
     problem: str
@@ -59,7 +59,7 @@ class Case:
 
     @property
     def key(self) -> str:
-        """A name for files, unique among cases."""
+        """A file name that is unique among cases."""
         return (
             f"{self.problem}/{self.method}-alpha{self.alpha:g}-k{self.repeats}"
             f"-n{self.n_initial}-T{self.rounds}-seed{self.seed:02d}"
@@ -67,13 +67,13 @@ class Case:
 
     @property
     def learning_rounds(self) -> int:
-        """Rounds that the method spends on the noise alone, after the initial design."""
+        """The number of rounds after the initial design that only learn the noise."""
         strategy = METHODS[self.method]
         return strategy.learning_rounds if isinstance(strategy, RahboUS) else 0
 
     @property
     def n_rounds(self) -> int:
-        """All rounds, the initial design included."""
+        """The number of all rounds, including the initial design."""
         return self.n_initial + self.learning_rounds + self.rounds
 
 
@@ -82,15 +82,15 @@ class Experiment:
     """A grid of cases.
 
     Attributes:
-        name: What it is called on the command line.
-        problems: Names of `PROBLEMS`.
+        name: The name on the command line.
+        problems: Names in `PROBLEMS`.
         alphas: Risk coefficients.
-        repeats: Numbers of evaluations a round.
+        repeats: Numbers of evaluations per round.
         rounds: The paper's T.
-        n_initial: Points of the initial design.
-        seeds: Repetitions.
-        methods: Names of `METHODS`.
-        quick_rounds: T of the small version.
+        n_initial: The number of points in the initial design.
+        seeds: The number of repetitions.
+        methods: Names in `METHODS`.
+        quick_rounds: T of the quick version.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Experiment:
     quick_rounds: int = 20
 
     def cases(self) -> list[Case]:
-        """Every case once, the runs of a seed together: an early stop leaves whole seeds."""
+        """Return every case once, ordered by seed, so that an early stop leaves whole seeds."""
         found = [
             case
             for problem in self.problems
@@ -116,7 +116,7 @@ class Experiment:
         return sorted(dict.fromkeys(found), key=lambda case: case.seed)
 
     def runs_of(self, problem: str, method: str, alpha: float, repeats: int) -> list[Case]:
-        """The runs of one method, to be judged with ``alpha``; they differ in their seed alone."""
+        """Return the runs of one method to be judged with ``alpha``; only their seeds differ."""
         known = 0.0 if method in RISK_NEUTRAL else alpha
         return [
             Case(problem, method, known, repeats, self.n_initial, self.rounds, seed)
@@ -124,13 +124,13 @@ class Experiment:
         ]
 
     def quick(self) -> Experiment:
-        """The same experiment, small enough to watch."""
+        """Return a smaller version of the experiment, for a quick trial."""
         rounds = min(self.rounds, self.quick_rounds)
         return replace(self, seeds=min(self.seeds, 2), rounds=rounds)
 
 
 def _at_equal_evaluations(problem: str, budget: int, quick: int) -> tuple[Experiment, ...]:
-    """RAHBO alone with many rounds of few repeats, and few rounds of many.
+    """Return experiments of RAHBO alone, from many rounds of few repeats to few rounds of many.
 
     T = budget / k
     """
@@ -157,12 +157,12 @@ EXPERIMENTS: Mapping[str, tuple[Experiment, ...]] = {
 
 @cache
 def problem_named(name: str) -> Problem:
-    """The problem of a case; the same object each time, so that it keeps the optima it found."""
+    """Return the problem of a name, always the same object, so that it keeps its optima."""
     if name not in PROBLEMS:
-        raise SettingsError(f"No problem is called {name!r}. There are: {', '.join(PROBLEMS)}.")
+        raise SettingsError(f"The problem must be one of {', '.join(PROBLEMS)}, got {name!r}.")
     return PROBLEMS[name]()
 
 
 def with_seeds(experiments: Iterable[Experiment], seeds: int) -> tuple[Experiment, ...]:
-    """The same experiments with another number of repetitions."""
+    """Return the experiments with another number of repetitions."""
     return tuple(replace(experiment, seeds=seeds) for experiment in experiments)

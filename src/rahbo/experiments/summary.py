@@ -1,4 +1,4 @@
-"""The tables of an experiment: regrets at the end of the runs, and what points they come from."""
+"""The tables of an experiment: final regrets, and the points they come from."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ MOST_DIGITS = 7
 EARLY_ROUNDS = 20
 
 NOTES = """\
-MV = mean - alpha · noise variance; regret = largest MV - MV at the point, all from the truth.
+MV = mean - alpha · noise variance. Regret = largest MV - MV at the point, both from the truth.
 Numbers are means over n seeds ± 2 standard errors, at the end of the T rounds that count.
 
-- R_T: regret summed over rounds (eq. 3); k R_T: over single evaluations (proof of Theorem 1).
-- The last four columns: regret of the point reported at the end (eq. 4) under each rule: the
-  largest lower bound now (each method's own), the largest lower bound in a point's own round
-  (Corollary 1.1), the largest sample mean, the largest MV of sample mean and sample variance.
-- RAHBO-US spends its first 10 rounds on the noise. They count among the T rounds, as every
-  evaluation does, except in the rows "as published", where T rounds are counted after them.
-- GP-UCB knows no alpha: the same runs are judged with each, and its MV of sample mean and sample
+- R_T is the regret summed over rounds (eq. 3). k R_T is the regret summed over single evaluations
+  (proof of Theorem 1).
+- The last four columns hold the regret of the point reported at the end (eq. 4) under each rule:
+  the largest lower bound now (each method's own), the largest lower bound in a point's own round
+  (Corollary 1.1), the largest sample mean, and the largest MV of sample mean and sample variance.
+- RAHBO-US spends its first 10 rounds on learning the noise. These rounds are part of the T rounds,
+  except in the rows "as published", where T rounds are counted after them.
+- GP-UCB has no alpha, so the same runs are judged with each alpha. Its MV of sample mean and sample
   variance is the sample mean.
-- Where a point has the same values at each visit (forest), a revisit counts as a round, also k
-  times in k R_T, but nothing is evaluated; and the largest MV of sample mean and sample variance
-  is that with the row's alpha, for GP-UCB too.
-- Above RAHBO: R_T minus RAHBO's with the same seed. R_20: regret summed over the first 20 rounds,
-  when all methods explore. The other columns of the second table: true
-  mean; true noise variance, at the points tried and at the point reported under each rule.
+- In the forest problem a point has the same values at each visit. A revisit counts as a round, and
+  k times in k R_T, but nothing is evaluated. There the largest MV of sample mean and sample
+  variance uses the row's alpha, for GP-UCB too.
+- "above RAHBO" is R_T minus RAHBO's R_T with the same seed. R_20 is the regret summed over the
+  first 20 rounds, when all methods explore. The other columns of the second table hold the true
+  mean and the true noise variance, at the points tried and at the point reported under each rule.
 """
 
 
@@ -54,18 +55,18 @@ class Row:
 
     Attributes:
         problem: The problem's name.
-        alpha: The risk coefficient that regret is counted with.
-        repeats: Evaluations a round, k.
-        rounds: Rounds that count, T.
-        method: What the method is called.
-        seeds: Runs behind each number.
+        alpha: The risk coefficient of the regret.
+        repeats: The number of evaluations per round, k.
+        rounds: The number of rounds that count, T.
+        method: The method's title.
+        seeds: The number of runs behind each number.
         cumulative: R_T, summed over rounds.
         by_evaluation: R_T, summed over evaluations.
         simple: Regret of the reported point, by rule.
-        above: R_T minus RAHBO's with the same seed; None for RAHBO, and where it did not run.
-        early: The sum over the first rounds alone.
-        tried: The points tried, averaged over the rounds that count.
-        reported: The points reported in the end, by rule.
+        above: R_T minus RAHBO's R_T with the same seed; None for RAHBO, or if RAHBO did not run.
+        early: The regret summed over the first rounds only.
+        tried: The truth at the points tried, averaged over the rounds that count.
+        reported: The truth at the points reported at the end, by rule.
     """
 
     problem: str
@@ -84,7 +85,7 @@ class Row:
 
 
 def rows(experiments: Iterable[Experiment], store: Store) -> list[Row]:
-    """The table of finished experiments; RAHBO-US has a second row, as published."""
+    """Return the table of finished experiments; RAHBO-US has a second row, as published."""
     return [
         row
         for e in experiments
@@ -136,14 +137,14 @@ PLACES = (*SETUP, "method", "above RAHBO", f"R_{EARLY_ROUNDS}", "tried", *REPORT
 
 
 def regret_cells(row: Row) -> tuple[str, ...]:
-    """The regrets of a row as text, one cell a heading of `REGRETS`."""
+    """Return the regrets of a row as text, one cell per heading of `REGRETS`."""
     simple = (in_words(row.simple[rule]) for rule in RULES)
     summed = in_words(row.cumulative), in_words(row.by_evaluation)
     return (*_setup(row), row.method, *summed, *simple, str(row.seeds))
 
 
 def place_cells(row: Row) -> tuple[str, ...]:
-    """What points these come from as text, one cell a heading of `PLACES`."""
+    """Return the points of a row as text, one cell per heading of `PLACES`."""
     above = "" if row.above is None else in_words(row.above)
     places = (row.tried, *(row.reported[rule] for rule in RULES))
     written = (f"{in_words(place.f)}; {in_words(place.noise_var)}" for place in places)
@@ -155,7 +156,7 @@ def _setup(row: Row) -> tuple[str, ...]:
 
 
 def in_words(band: Band) -> str:
-    """A number with its error, to two digits of the error or four of the number.
+    """Return a number with its error, to two digits of the error or four of the number.
 
     A single seed has no error.
 
@@ -168,26 +169,26 @@ def in_words(band: Band) -> str:
         return f"{mean:.4g}"
     of_error = 1 - math.floor(math.log10(error)) if error > 0 else MOST_DIGITS
     of_mean = 3 - math.floor(math.log10(abs(mean))) if mean != 0 else MOST_DIGITS
-    # The error decides unless it is far smaller than the number.
+    # The error decides the digits, unless it is far smaller than the number.
     digits = min(of_error, max(of_mean, 3), MOST_DIGITS)
     digits = max(digits, 0)
     return f"{mean:.{digits}f} ± {error:.{digits}f}"
 
 
 def stamps(experiments: Iterable[Experiment], store: Store) -> list[str]:
-    """What made the records: version and commit, each once."""
+    """Return the versions and commits that made the records, each once."""
     cases = [case for experiment in experiments for case in experiment.cases()]
     made = ((first["version"], first["commit"]) for first in map(store.first, cases))
     return sorted({f"rahbo {version}, commit {commit}" for version, commit in made})
 
 
 def markdown(name: str, table: Sequence[Row], made_by: Sequence[str], figures: str = "") -> str:
-    """The page of an experiment.
+    """Return the Markdown page of an experiment.
 
     Args:
-        name: What the experiment is called.
-        table: Its rows.
-        made_by: Its stamps.
+        name: The name of the experiment.
+        table: The rows of its tables.
+        made_by: The versions and commits that made its records.
         figures: Markdown that shows its figures.
     """
     tables = (
@@ -199,6 +200,6 @@ def markdown(name: str, table: Sequence[Row], made_by: Sequence[str], figures: s
 
 
 def markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Cells as a table, text to the left and numbers to the right."""
+    """Return cells as a Markdown table, with text on the left and numbers on the right."""
     rule = ["---" if heading in ("problem", "method") else "---:" for heading in headings]
     return "\n".join(f"| {' | '.join(line)} |" for line in (headings, rule, *lines)) + "\n"

@@ -1,1 +1,1 @@
-"""Adapters to other libraries, each an extra that nothing else imports."""
+"""Adapters to other libraries. Each is an optional extra that nothing else imports."""

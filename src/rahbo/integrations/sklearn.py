@@ -1,8 +1,8 @@
-"""scikit-learn: a cross-validated search whose answer is good and steady over the folds.
+"""scikit-learn: a cross-validated search for parameters that score well and steadily over folds.
 
-The folds of one cross-validation are the repeats of a candidate: their mean is what is wanted, and
-their variance what the risk measure takes off. All candidates see the same folds, so a hard fold
-is hard for all of them, and evaluating a candidate again would give the same scores again.
+The folds of one cross-validation are the repeats of a candidate. The search maximises their mean,
+and the risk measure penalises their variance. All candidates see the same folds, so a hard fold is
+hard for all of them, and evaluating a candidate again would give the same scores.
 """
 
 from __future__ import annotations
@@ -37,53 +37,57 @@ from rahbo.risk import MeanStd, RiskMeasure
 from rahbo.space import Candidates, Space
 from rahbo.trials import Suggestion
 
-# What the search itself decides about its optimizer.
+# Settings of the optimizer that the search itself decides.
 OWN_SETTINGS = {"risk", "repeats", "direction", "seed", "data", "trials", "journal"}
-# Scores come in all units, and this weight has none.
+# Scores come in all units, and the weight of this measure has no units.
 DEFAULT_RISK = MeanStd(1.0)
 
 
 class RiskAverseSearchCV(BaseSearchCV):
-    """Searches parameters whose score is high on average and varies little between folds.
+    """Searches for parameters whose score is high on average and varies little between folds.
 
-    Used as scikit-learn's `RandomizedSearchCV`, and in place of it. Each candidate is evaluated
-    once, on the same folds as all others; the split scores are its repeats. What varies, and is
-    held against a candidate, is the score **between the folds of this cross-validation**: not
-    between training seeds, and not between data sets.
+    Use it in place of scikit-learn's `RandomizedSearchCV`, in the same way. Each candidate is
+    evaluated once, on the same folds as all others, and its split scores are its repeats. The risk
+    measure penalises the variation of the score **between the folds of this cross-validation**,
+    not between training seeds, and not between data sets.
 
     Args:
         estimator: The estimator, or a pipeline of them.
-        space: As for `Optimizer`: ``{name: Float | Int | Categorical}``, a tuple of two floats or
-            a list for short, with names such as ``"svc__C"``; or ``Candidates(rows)``.
-        risk: What split scores are worth, in their units. None is ``MeanStd(1.0)``, the mean
-            less one standard deviation, whose weight has no units.
-        n_iter: Candidates in all, those of the initial design included. A finite space may be
-            exhausted before.
-        scoring: As in scikit-learn; always maximised. With several metrics ``refit`` must name
+        space: The parameters, as for `Optimizer`: ``{name: Float | Int | Categorical}``, a tuple of
+            two floats or a list for short, with names such as ``"svc__C"``; or
+            ``Candidates(rows)``.
+        risk: The risk measure, in the units of the scores. None means ``MeanStd(1.0)``, the mean
+            minus one standard deviation; its weight has no units.
+        n_iter: The number of candidates, including the initial design. A finite space may be
+            exhausted earlier.
+        scoring: As in scikit-learn; always maximised. With several metrics, ``refit`` must name
             the one to search by.
-        n_jobs: Fits at the same time.
-        refit: Whether to fit the chosen candidate on all data; the name of the metric where there
-            are several; or a callable that chooses from ``cv_results_`` in place of the model.
-        cv: The folds. A splitter that draws anew each time is made to draw once.
+        n_jobs: The number of fits at the same time.
+        refit: Whether to fit the chosen candidate on all data. With several metrics, the name of
+            the one to search by. A callable chooses from ``cv_results_`` instead of the model.
+        cv: The folds. A splitter that draws new folds each time is made to draw once.
         verbose: As in scikit-learn.
         pre_dispatch: As in scikit-learn.
-        random_state: Of every random choice of the search.
-        error_score: The score of a fold that fails; at NaN a candidate with such a fold counts as
-            failed and is never chosen.
+        random_state: Seeds every random choice of the search.
+        error_score: The score of a fold that fails. If it is NaN, a candidate with such a fold
+            counts as failed and is never chosen.
         return_train_score: Whether ``cv_results_`` has training scores.
-        batch_size: Candidates evaluated at the same time, after the initial design, which always
-            is. None for as many as keep ``n_jobs`` busy; the search then depends on ``n_jobs``.
+        batch_size: The number of candidates evaluated at the same time after the initial design,
+            which is always one batch. None means as many as keep ``n_jobs`` busy, so that the
+            search depends on ``n_jobs``.
         settings: Further settings of `Optimizer`, such as ``{"n_initial": 10, "valid": allowed}``.
 
     Attributes:
-        cv_results_: As in scikit-learn, one row a candidate, with two more columns:
+        cv_results_: As in scikit-learn, one row per candidate, with two more columns:
             ``risk_test_score``, the risk measure of mean and sample variance of the split scores,
             and ``pessimistic_test_score``, the lower bound that decides.
         best_index_: The row with the best pessimistic bound under the model. It need not have the
-            best mean or the best ``risk_test_score``: the luckiest row has.
-        best_score_: The mean test score of that row.
-        recommendation_: What the model says of it; None if every candidate failed.
-        optimizer_: The run, to ask `Optimizer.frontier`, `Optimizer.predict` and more of.
+            best mean or the best ``risk_test_score``, which the luckiest row has.
+        best_score_: The mean test score of the best row.
+        recommendation_: The model's recommendation, which is the best row; None if every candidate
+            failed.
+        optimizer_: The optimizer of the run, for `Optimizer.frontier`, `Optimizer.predict` and
+            more.
 
     >>> from rahbo import Int
     >>> from sklearn.datasets import load_wine
@@ -140,7 +144,7 @@ class RiskAverseSearchCV(BaseSearchCV):
         )  # fmt: skip
 
     def _run_search(self, evaluate_candidates: Any, *, callback_ctx: Any = None) -> None:
-        """Ask, evaluate on the folds, tell, until ``n_iter`` candidates are evaluated."""
+        """Propose candidates and evaluate them on the folds until there are ``n_iter``."""
         several = isinstance(self.scoring, list | tuple | set | dict)
         if several and not isinstance(self.refit, str):
             raise unnamed_metric(self.refit)
@@ -159,7 +163,7 @@ class RiskAverseSearchCV(BaseSearchCV):
             del self._table
         self.optimizer_ = optimizer
         succeeded = any(trial.values for trial in optimizer.trials)
-        # The same folds would give the same scores again: there is nothing to confirm with.
+        # The same folds would give the same scores again, so measuring again confirms nothing.
         self.recommendation_ = replace(optimizer.recommend(), confirm=0) if succeeded else None
         self._add_columns(results, evaluation.metric)
 
@@ -167,16 +171,16 @@ class RiskAverseSearchCV(BaseSearchCV):
         settings = dict(self.settings or {})
         if own := sorted(OWN_SETTINGS & settings.keys()):
             raise SettingsError(
-                f"settings= must leave {', '.join(own)} to the search. Folds are the repeats; "
-                "risk and random_state are arguments of their own."
+                f"settings= must not contain {', '.join(own)}, which the search sets itself. Pass "
+                "risk and random_state as arguments; the folds are the repeats."
             )
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         risk = self.risk or DEFAULT_RISK
-        # How many folds there are, the first evaluation shows.
+        # The first evaluation shows how many folds there are, and then sets the repeats.
         return _FixedFolds(self.space, risk=risk, repeats=1, seed=seed, **settings)
 
     def _add_columns(self, results: dict[str, Any], metric: str) -> None:
-        """What the risk measure and the model make of each row that can be chosen."""
+        """Add the risk value and the pessimistic bound of each row that can be chosen."""
         optimizer = self.optimizer_
         scores = split_scores(results, metric)
         rows = np.flatnonzero([usable(row) for row in scores])
@@ -190,13 +194,13 @@ class RiskAverseSearchCV(BaseSearchCV):
     def _format_results(
         self, candidate_params: list[Any], n_splits: int, out: list[Any], more_results: Any = None
     ) -> Any:
-        """With the candidates of batches that failed as a whole, which scikit-learn leaves out."""
+        """Format the results, with candidates of failed batches, which scikit-learn leaves out."""
         self._table = _Table(n_splits, candidate_params, out, self._table.failed)
         params, out = self._table.with_failed(self.error_score)
         return super()._format_results(params, n_splits, out, more_results)
 
     def _select_best_index(self, refit: Any, refit_metric: str, results: dict[str, Any]) -> int:
-        """The row of the recommendation, unless a callable chooses."""
+        """Return the row of the recommendation, unless a callable chooses."""
         if callable(refit) or self.recommendation_ is None:
             chosen: int = super()._select_best_index(refit, refit_metric, results)
             return chosen
@@ -206,14 +210,14 @@ class RiskAverseSearchCV(BaseSearchCV):
 
 
 class _FixedFolds(Optimizer):
-    """An optimizer that asks for each point once: the same folds give the same scores again."""
+    """An optimizer that asks for each point once, because the folds would give the same scores."""
 
     def excluded(self) -> Set[bytes]:
         """Return all points asked for before."""
         return {trial.x.tobytes() for trial in self.trials}
 
     def tell_all(self, batch: Sequence[Suggestion], scores: Array) -> None:
-        """Tell the scores ``(len(batch), n_splits)``; a missing one fails its candidate."""
+        """Tell the scores ``(len(batch), n_splits)``; a missing score fails its candidate."""
         self.settings = replace(self.settings, repeats=Fixed(scores.shape[1]))
         for suggestion, row in zip(batch, scores, strict=True):
             if usable(row):
@@ -223,14 +227,14 @@ class _FixedFolds(Optimizer):
 
 
 class _SplitOnce:
-    """A splitter that draws once: candidates compare only on the same folds."""
+    """A splitter that draws once, because candidates are comparable only on the same folds."""
 
     def __init__(self, cv: Any) -> None:
         self._cv = cv
         self._folds: list[Any] | None = None
 
     def split(self, X: Any, y: Any = None, **params: Any) -> list[Any]:
-        """The train and test rows of each fold."""
+        """Return the train and test rows of each fold."""
         if self._folds is None:
             self._folds = list(self._cv.split(X, y, **params))
         return self._folds
@@ -240,7 +244,7 @@ class _SplitOnce:
 class _Table:
     """The rows of a search: candidates and fits as scikit-learn keeps them, and failed batches.
 
-    Plain data, since scikit-learn sends the search to its workers.
+    It holds plain data, because scikit-learn sends the search to its workers.
     """
 
     n_splits: int = 1
@@ -249,7 +253,7 @@ class _Table:
     failed: list[dict[str, Any]] = field(default_factory=list)
 
     def with_failed(self, error_score: float) -> tuple[list[Any], list[Any]]:
-        """All candidates, those of failed batches last, and all fits, ``n_splits`` for each."""
+        """Return all candidates, failed batches last, and all fits, ``n_splits`` for each."""
 
         def failed(key: str, value: Any) -> Any:
             if isinstance(value, dict):
@@ -263,15 +267,15 @@ class _Table:
 class _Evaluation:
     """Evaluates batches of candidates on the folds of a search.
 
-    scikit-learn raises an error when all fits of one call fail. Here a call is a small batch, so
-    that this may happen at any time; it is an error only if nothing else succeeds.
+    scikit-learn raises an error if all fits of one call fail. Here a call is a small batch, so this
+    may happen at any time. It is an error only if no fit of the whole search succeeds.
     """
 
     def __init__(self, search: RiskAverseSearchCV, evaluate_candidates: Any, context: Any) -> None:
         self.metric = "score"
         self._search = search
         self._evaluate = evaluate_candidates
-        # Anything else splits the same way each time.
+        # Any other kind of cv splits the same way each time.
         self._folds = _SplitOnce(search.cv) if hasattr(search.cv, "split") else None
         self._context = context and context.subcontext(task_name="search", max_subtasks=None)
         self._error: ValueError | None = None
@@ -280,7 +284,7 @@ class _Evaluation:
             self._context.call_on_fit_task_begin(estimator=search)
 
     def scores(self, batch: Sequence[Suggestion]) -> Array:
-        """The scores of each candidate, ``(len(batch), n_splits)``."""
+        """Return the scores of each candidate, ``(len(batch), n_splits)``."""
         search, candidates = self._search, [suggestion.params for suggestion in batch]
         n_before = len(search._table.params)
         try:
@@ -308,7 +312,7 @@ class _Evaluation:
             context.call_on_fit_task_end(estimator=self._search)
 
     def finish(self) -> dict[str, Any]:
-        """The table of all candidates; scikit-learn's error if no fit succeeded."""
+        """Return the table of all candidates, or raise scikit-learn's error if no fit succeeded."""
         search, table = self._search, self._search._table
         if self._error and not table.params:
             raise self._error
@@ -321,7 +325,7 @@ class _Evaluation:
 
 
 def _ask(optimizer: Optimizer, n: int) -> list[Suggestion]:
-    """The next suggestions: ``n``, or what is left of a finite space."""
+    """Return the next ``n`` suggestions, or fewer if a finite space is exhausted."""
     asked: list[Suggestion] = []
     with suppress(ExhaustedError):
         while len(asked) < n:
@@ -340,7 +344,7 @@ class _Refit:
         scores = split_scores(cv_results, self.metric)
         rows = np.flatnonzero([usable(row) for row in scores])
         if len(rows) == 0:
-            # As scikit-learn does: among failures there is nothing to choose.
+            # If all rows failed, there is nothing to choose, and scikit-learn returns 0 as well.
             return 0
         mean, s2 = moments(scores[rows])
         s2 = shrunk_variances(s2, dof=scores.shape[1] - 1)
@@ -348,15 +352,15 @@ class _Refit:
 
 
 def risk_averse_refit(risk: RiskMeasure | None = None, metric: str = "score") -> _Refit:
-    """A ``refit=`` for `GridSearchCV` and `RandomizedSearchCV`: steady rows instead of lucky ones.
+    """Return a ``refit=`` for `GridSearchCV` or `RandomizedSearchCV` that avoids lucky rows.
 
-    It takes the row with the best risk measure of the mean and the variance of its split scores.
-    A variance of five folds is mostly chance, so variances are shrunk towards each other as far as
-    chance explains their differences; see `shrunk_variances`.
+    It chooses the row whose split scores have the best risk value, computed from their mean and
+    variance. A variance over five folds is mostly chance, so variances are shrunk towards each
+    other as far as chance explains their differences; see `shrunk_variances`.
 
     Args:
-        risk: What split scores are worth, in their units; None is ``MeanStd(1.0)``.
-        metric: Which metric to look at, where there are several.
+        risk: The risk measure, in the units of the scores; None means ``MeanStd(1.0)``.
+        metric: The metric to use, if there are several.
 
     >>> refit = risk_averse_refit(MeanStd(2.0))
     >>> splits = {"split0_test_score": [0.80, 0.99, 0.5], "split1_test_score": [0.82, 0.65, 0.5]}

@@ -1,4 +1,4 @@
-"""What a table of scikit-learn, ``cv_results_``, says of its candidates: pure arithmetic.
+"""Read the split scores of candidates from scikit-learn's ``cv_results_``, and shrink variances.
 
 Notation: ``scores (m, n_splits)`` holds the test scores of each candidate on each fold.
 """
@@ -16,12 +16,12 @@ from rahbo.errors import DataError, SettingsError
 from rahbo.numerics import Array
 from rahbo.trials import LARGEST_VALUE
 
-# Half the degrees of freedom that a common variance may weigh.
+# Bounds on half the degrees of freedom that the common variance counts for.
 LEAST_SHRUNK, MOST_SHRUNK = 1e-6, 1e6
 
 
 def metric_of(results: Mapping[str, Any], refit: object) -> str:
-    """The metric to search by: the only one, or the one that ``refit`` names."""
+    """Return the metric to search by: the only one, or the one that ``refit`` names."""
     if isinstance(refit, str) and f"mean_test_{refit}" in results:
         return refit
     if "mean_test_score" not in results:
@@ -30,41 +30,44 @@ def metric_of(results: Mapping[str, Any], refit: object) -> str:
 
 
 def unnamed_metric(refit: object) -> SettingsError:
-    """The error where several metrics are there and none is named."""
+    """Return the error for several metrics of which none is named."""
     return SettingsError(
-        f"With several metrics refit= must name the one to search by, got {refit!r}. "
+        f"With several metrics, refit= must name the one to search by, got {refit!r}. "
         "Name it, or pass one metric."
     )
 
 
 def split_scores(results: Mapping[str, Any], metric: str) -> Array:
-    """The test scores of each candidate on each fold, ``(n_candidates, n_splits)``."""
+    """Return the test scores of each candidate on each fold, ``(n_candidates, n_splits)``."""
     names = (f"split{i}_test_{metric}" for i in range(len(results)))
     splits = [results[name] for name in names if name in results]
     if not splits:
-        raise DataError(f"cv_results_ has no split scores of {metric!r}. Name one of its metrics.")
+        raise DataError(f"cv_results_ has no split scores for {metric!r}. Name one of its metrics.")
     return np.column_stack(splits)
 
 
 def usable(scores: Array) -> bool:
-    """Whether every fold gave a number that a model can take."""
+    """Return whether every fold gave a number that a model can use."""
     return bool(np.all(np.abs(scores) <= LARGEST_VALUE))
 
 
 def moments(scores: Array) -> tuple[Array, Array]:
-    """Mean and sample variance of each row of scores ``(m, n_splits)``; one split has none."""
+    """Return mean and sample variance of each row of scores ``(m, n_splits)``.
+
+    With a single split the variance is 0.
+    """
     several = scores.shape[1] > 1
     return scores.mean(axis=1), scores.var(axis=1, ddof=1 if several else 0)
 
 
 def shrunk_variances(s2: Array, dof: int) -> Array:
-    """Sample variances ``(m,)`` of ``dof`` degrees of freedom, shrunk towards a common one.
+    """Return sample variances ``(m,)`` of ``dof`` degrees of freedom, shrunk to a common one.
 
     (d0 s0^2 + dof s^2) / (d0 + dof)
 
-    where s0^2 and d0, its weight in degrees of freedom, are such that log s^2 would have the mean
-    and the variance seen (Smyth 2004). If the variances differ no more than by chance, all become
-    s0^2. A variance of zero counts as a thousandth of the median one.
+    Here s0^2 is the common variance and d0 its weight in degrees of freedom. Both are chosen so
+    that log s^2 has the observed mean and variance (Smyth 2004). If the variances differ no more
+    than by chance, all become s0^2. A variance of zero counts as a thousandth of the median one.
     """
     positive = s2[s2 > 0.0]
     if dof < 1 or len(positive) < 2:
@@ -80,5 +83,5 @@ def shrunk_variances(s2: Array, dof: int) -> Array:
 
 
 def _log_bias(dof: float) -> float:
-    """How far log s^2 lies under log sigma^2 on average."""
+    """Return how far log s^2 lies below log sigma^2 on average."""
     return float(np.log(0.5 * dof) - digamma(0.5 * dof))

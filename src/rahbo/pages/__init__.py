@@ -1,4 +1,4 @@
-"""Pages in HTML: `report` on a run, `watch` one as it goes, and what both share."""
+"""HTML pages: the report of a run, the live page on a run, and what both share."""
 
 from rahbo.pages.escape import shown, visible
 from rahbo.pages.history import history_of

@@ -1,7 +1,7 @@
-"""Values of a run as parts of a page, in which they can be nothing but text.
+"""Escape values of a run so that a page shows them as plain text.
 
-Names, choices and reasons may come from anywhere. In HTML they go through `shown`, in a script
-element through `embedded`; scripts put them into the page as text nodes only.
+Names, choices and reasons may come from anywhere. In HTML they go through `shown`, and in a script
+element through `embedded`. Scripts add them to the page only as text nodes.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
-# Within a script element these could end it, or begin what the parser takes for markup.
+# Inside a script element these could end the element, or start what the parser reads as markup.
 _IN_SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
 
 
 def visible(text: str) -> str:
-    r"""Text in which each character is seen; lines stay lines.
+    r"""Return text in which every character is visible; line breaks are kept.
 
-    Nothing else steers how it is shown, and all of it can be written as UTF-8.
+    Control characters are escaped, so they cannot change how the text is shown, and the result
+    can always be written as UTF-8.
 
     >>> visible("a\x00\u202e\ud800")
     'a\\x00\\u202e\\ud800'
@@ -34,7 +35,7 @@ def visible(text: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as text of an element, or of an attribute in quotes.
+    """Return a value as the text of an element or of a quoted attribute.
 
     >>> shown('<b title="x">')
     '&lt;b title=&quot;x&quot;&gt;'
@@ -43,7 +44,7 @@ def shown(value: object) -> str:
 
 
 def embedded(record: object) -> str:
-    r"""A record as JSON inside a script element; what is not finite is null.
+    r"""Return a record as JSON for a script element; non-finite numbers become null.
 
     >>> embedded({"name": "</script>", "bound": math.inf})
     '{"name":"\\u003c/script\\u003e","bound":null}'

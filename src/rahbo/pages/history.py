@@ -1,4 +1,4 @@
-"""A run over its evaluations: every value, and what could have been reported at the time."""
+"""The history of a run: every value, and the best pessimistic value at the time."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from rahbo.numerics import one_blas_thread
 from rahbo.optimizer import Optimizer
 from rahbo.trials import valued
 
-# Values and failures shown at most, and times at which the model is asked; each of those costs a
-# posterior, so there are fewer of them where posteriors are of many points.
+# The most values and failures shown, and the number of times at which the model is asked: TIMES up
+# to MANY points, then fewer, but at least FEWEST, since each needs a posterior of all points.
 MOST, TIMES, FEWEST, MANY = 4000, 24, 8, 300
 
 
 @dataclass(frozen=True)
 class History:
-    """What came when, in user units.
+    """The evaluations of a run in order, in user units.
 
     Attributes:
-        number: The number of each evaluation that gave a value, from 1.
-        value: That value.
-        failed: The numbers of those that gave none.
-        n: All evaluations; more than are listed where they are many.
-        best_at: After so many evaluations
-        best: the best pessimistic value of a point evaluated by then was this.
+        number: The number of each evaluation that gave a value, counted from 1.
+        value: The value of each of these evaluations.
+        failed: The numbers of the evaluations that failed.
+        n: The number of all evaluations. A long run lists only some of them.
+        best_at: The numbers of evaluations after which ``best`` is computed.
+        best: The best pessimistic value of the points evaluated until then.
     """
 
     number: list[int]
@@ -37,9 +37,9 @@ class History:
 
 
 def history_of(optimizer: Optimizer) -> History:
-    """The history of a run, in the order of its trials.
+    """Return the history of a run, in the order of its trials.
 
-    The pessimistic values are those that the run had at the time, see
+    The pessimistic values use the data that the run had at the time, see
     `Optimizer.snapshots_after`.
     """
     number, value, failed, spent = [], [], [], []
@@ -67,7 +67,7 @@ def history_of(optimizer: Optimizer) -> History:
 
 
 def _best(optimizer: Optimizer, spent: list[int]) -> tuple[list[int], list[float]]:
-    """The best pessimistic value after some of the rounds, which had ``spent`` evaluations."""
+    """Return the best pessimistic value after some rounds; ``spent`` counts evaluations."""
     rounds = valued(optimizer.trials)
     times = int(np.clip(TIMES * (MANY / optimizer.observations.n) ** 2, FEWEST, TIMES))
     shown = _some(len(rounds), times)
@@ -83,6 +83,6 @@ def _best(optimizer: Optimizer, spent: list[int]) -> tuple[list[int], list[float
 
 
 def _some(n: int, most: int) -> list[int]:
-    """All of ``n`` indices, or ``most`` of them with the first and the last."""
+    """Return all ``n`` indices, or at most ``most`` of them including the first and the last."""
     found: list[int] = np.unique(np.linspace(0, n - 1, most).astype(int)).tolist()
     return found if n > most else list(range(n))

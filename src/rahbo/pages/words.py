@@ -1,4 +1,4 @@
-"""Sentences of a report: what is wanted, what is recommended, and what may still be better."""
+"""Sentences of a report: its goal, its recommendation, and what may still be better."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskM
 
 
 def listed(params: Mapping[str, Any]) -> str:
-    """Parameters in one line.
+    """Return parameters in one line.
 
     >>> listed({"lr": 0.1, "kind": "adam"})
     'lr = 0.1, kind = adam'
@@ -21,42 +21,42 @@ def listed(params: Mapping[str, Any]) -> str:
 
 
 def measure(risk: RiskMeasure, minimised: bool) -> str:
-    """A risk measure.
+    """Return a risk measure in words.
 
     >>> measure(MeanVariance(2.0), minimised=False)
-    'the mean less 2 times the noise variance'
+    'mean − 2 × noise variance'
     """
-    less = "plus" if minimised else "less"
+    sign = "+" if minimised else "−"
     if isinstance(risk, MeanVariance):
-        counted = f" {less} {risk.alpha:g} times the noise variance"
-        return f"the mean{counted if risk.alpha else ''}"
+        return f"mean {sign} {risk.alpha:g} × noise variance" if risk.alpha else "the mean"
     if isinstance(risk, MeanStd):
-        return f"the mean {less} {risk.kappa:g} times the noise standard deviation"
+        return f"mean {sign} {risk.kappa:g} × noise standard deviation"
     if isinstance(risk, Quantile):
         beyond = "exceed" if minimised else "fall short of"
-        return f"the value that {risk.level:.3g} of the outcomes {beyond}"
+        return f"the value that {100 * risk.level:.3g} % of the outcomes {beyond}"
     if isinstance(risk, ExpectedShortfall):
-        return f"the mean of the worst {risk.level:.3g} of the outcomes"
+        return f"the mean of the worst {100 * risk.level:.3g} % of the outcomes"
     return describe(risk)
 
 
 def basis(optimizer: Optimizer) -> str:
-    """What a report rests on."""
+    """Return sentences on the data and the goal of a report."""
     settings = optimizer.settings
     failed = sum(len(trial.failures) for trial in optimizer.trials)
     waiting = sum(suggestion.repeats for suggestion in optimizer.open)
-    lost = f", {failed} of which failed" if failed else ""
-    more = f" {_times(waiting, 'evaluation')} under way." if waiting else ""
-    wanted = "largest" if settings.sign > 0 else "smallest"
+    lost = f" ({failed:,} failed)" if failed else ""
+    is_are = "is" if waiting == 1 else "are"
+    more = f" {_times(waiting, 'evaluation')} {is_are} in progress." if waiting else ""
+    goal = "Maximising" if settings.sign > 0 else "Minimising"
     return (
-        f"From {_times(optimizer.n_evaluations, 'evaluation')}{lost}, at "
-        f"{_times(optimizer.observations.n, 'point')}.{more} Wanted is the {wanted} value of "
+        f"Based on {_times(optimizer.n_evaluations, 'evaluation')}{lost} at "
+        f"{_times(optimizer.observations.n, 'point')}.{more} {goal} "
         f"{measure(settings.risk, settings.sign < 0)}."
     )
 
 
 def recommendation(found: Recommendation) -> list[str]:
-    """What is known of the recommended setting, a sentence each."""
+    """Return the estimates for the recommended setting, as sentences."""
     level = f"{100 * found.level:g} % interval"
     told = f"The value was {found.sample_mean:.4g}"
     if found.sample_std is not None:
@@ -79,7 +79,7 @@ def recommendation(found: Recommendation) -> list[str]:
 
 
 def certainty(found: Recommendation) -> str:
-    """What another setting might still gain, and what to do before relying on this one."""
+    """Return what another setting might still gain, and what to do before relying on this one."""
     said = [str(found.gain)]
     if found.p_best is not None:
         said.append(f"The probability that it is the best of the list is {found.p_best:.2g}.")

@@ -1,9 +1,9 @@
 """Pictures: functions that compute a small record, and functions that draw one on given axes.
 
-`overview` draws a run at a glance. One by one: `fit_1d`, `fit_slice` and `slices`, `surface`,
-`trade_off`, `ranking`, `effort`, `progress`, `sensitivity` and `left_out` compute records of an
-`Optimizer`, and ``draw_...`` and ``figure_of_...`` draw them. They need matplotlib:
-``pip install "rahbo[plot]"``.
+`overview` draws a whole run in one figure. For single pictures, `fit_1d`, `fit_slice` and `slices`,
+`surface`, `trade_off`, `ranking`, `effort`, `progress`, `sensitivity` and `left_out` compute
+records from an `Optimizer`, and ``draw_...`` and ``figure_of_...`` draw them. All of them need
+matplotlib: ``pip install "rahbo[plot]"``.
 """
 
 from rahbo.plots.calibration import LeftOut, draw_coverage, draw_left_out, left_out

@@ -1,7 +1,7 @@
-"""Whether the model can be trusted: each point predicted by the others.
+"""Check the model: predict each point from the others, and compare with its measurement.
 
-`left_out` computes a record, `draw_left_out` draws predictions against what was measured, and
-`draw_coverage` how often bands held it. Everything is in user units.
+`left_out` computes a record. `draw_left_out` draws measured against predicted values, and
+`draw_coverage` draws how often the bands contain the measurement. Everything is in user units.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ BAND, COVERAGE_LEVEL = 0.9, 0.95
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """The sample mean of each point, and what the others say it should be, each ``(n,)``.
+    """The sample mean of each point, and its prediction from the other points, each ``(n,)``.
 
     Attributes:
         measured: The sample means.
-        predicted: What the others predict.
-        std: The standard deviation of the difference, noise of the sample mean included.
+        predicted: The predictions from the other points.
+        std: The standard deviation of the difference, including the noise of the sample mean.
     """
 
     measured: Array
@@ -36,23 +36,26 @@ class LeftOut:
 
     @property
     def levels(self) -> Array:
-        """The level of the smallest central band that holds each sample mean, ``(n,)``."""
+        """The level of the smallest central band that contains each sample mean, ``(n,)``."""
         return np.asarray(2.0 * ndtr(np.abs(self.measured - self.predicted) / self.std) - 1.0)
 
     def inside(self, level: float) -> float:
-        """The share of points inside their nominal band."""
+        """Return the share of points inside their band of a nominal level."""
         return float(np.mean(self.levels <= level))
 
 
 def left_out(optimizer: Optimizer) -> LeftOut:
-    """Compute the record with the hyperparameters of all data, each point left out in turn.
+    """Compute the record: each point is left out in turn, with the hyperparameters of all data.
 
     Raises:
         NotReadyError: Fewer than two points have been told.
     """
     model, observations = optimizer.model, optimizer.observations
     if observations.n < 2:
-        raise NotReadyError("left_out() needs two points that were told. Evaluate another one.")
+        raise NotReadyError(
+            f"left_out() needs at least two evaluated points, got {observations.n}. Evaluate "
+            "another one."
+        )
     residual, var = model.mean.leave_one_out()
     units = model.units
     predicted = units.to_user(units.to_model(observations.mean) - residual)
@@ -61,7 +64,7 @@ def left_out(optimizer: Optimizer) -> LeftOut:
 
 
 def draw_left_out(record: LeftOut, ax: Axes) -> Axes:
-    """Draw measured against predicted sample means with 90 % bands; on the line, all is well."""
+    """Draw measured against predicted sample means with 90 % bands, and the line of equality."""
     width = float(ndtri(0.5 + BAND / 2.0)) * record.std
     ax.errorbar(
         record.predicted, record.measured, xerr=width, color=BELIEF, ecolor=(0.0, 0.45, 0.7, 0.35),
@@ -81,8 +84,8 @@ def draw_left_out(record: LeftOut, ax: Axes) -> Axes:
 def draw_coverage(record: LeftOut, ax: Axes) -> Axes:
     """Draw the share of points inside their band against its nominal level.
 
-    Where the model is right and points are independent, the line stays inside the grey band nearly
-    everywhere: at each level with a probability of 95 %.
+    If the model is right and the points are independent, the line is inside the grey band with a
+    probability of 95 % at each level.
     """
     n, levels = len(record.levels), np.linspace(0.0, 1.0, 101)
     # The smallest number of hits whose binomial distribution function reaches each tail.

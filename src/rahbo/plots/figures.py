@@ -1,4 +1,4 @@
-"""A run at a glance: the panels that suit its space in one figure."""
+"""A whole run in one figure, with the panels that suit its space."""
 
 from __future__ import annotations
 
@@ -33,17 +33,18 @@ Draw = Callable[[Axes], Axes]
 
 
 def overview(optimizer: Optimizer) -> Figure:
-    """Draw all there is to see of a run.
+    """Draw a whole run in one figure.
 
-    With one input: both fits. With two: maps. With more: slices along the three that matter most,
-    and maps over the first two of them. Of a list of candidates: the best of its points. Then, for
-    all: mean against noise, progress, evaluations of each point, and how well the model predicts.
+    With one input, it shows the fits of mean and noise. With two, it shows maps. With more, it
+    shows slices along the three inputs that matter most, and maps over the first two of them. For
+    a list of candidates, it shows the best points. In all cases it also shows mean against noise,
+    progress, the evaluations of each point, and how well the model predicts.
 
     Args:
-        optimizer: The run, with something told.
+        optimizer: The run, with at least one value told.
 
     Returns:
-        A figure that is not shown anywhere; ``figure.savefig(path)`` writes it.
+        A figure that is not displayed; ``figure.savefig(path)`` saves it.
 
     Raises:
         NotReadyError: Nothing has been told yet.
@@ -61,7 +62,7 @@ def overview(optimizer: Optimizer) -> Figure:
 
 
 def _of_space(optimizer: Optimizer, at: Params) -> list[Draw]:
-    """What is believed over the space."""
+    """Return the panels of the estimates over the space."""
     if isinstance(optimizer.settings.space.spec, Candidates):
         return [partial(draw_ranking, ranking(optimizer, at=at, most=RANKED))]
     names = optimizer.settings.space.names
@@ -70,7 +71,7 @@ def _of_space(optimizer: Optimizer, at: Params) -> list[Draw]:
     shares = sensitivity(optimizer)
     leading = shares.leading()[:COLUMNS]
     along = _slices(optimizer, at, leading) if len(names) > 2 else []
-    # In the order of the space, so that two inputs do not change places as a run goes on.
+    # In the order of the space, so that two inputs do not swap axes during a run.
     first, second = sorted(leading[:2], key=names.index)
     over = surface(optimizer, (first, second), at=at)
     maps = [partial(draw_surface, over, quantity) for quantity in get_args(Quantity)]
@@ -83,7 +84,7 @@ def _slices(optimizer: Optimizer, at: Params, names: Sequence[str]) -> list[Draw
 
 
 def _of_points(optimizer: Optimizer, at: Params) -> list[Draw]:
-    """What was evaluated, and what came of it."""
+    """Return the panels of the evaluated points."""
     return [
         partial(draw_trade_off, trade_off(optimizer, at=at)),
         partial(draw_progress, progress(optimizer)),
@@ -92,10 +93,10 @@ def _of_points(optimizer: Optimizer, at: Params) -> list[Draw]:
 
 
 def _of_model(optimizer: Optimizer) -> list[Draw]:
-    """How well points are predicted; nothing of a single one."""
+    """Return the panels on how well the model predicts; none for a single point."""
     if optimizer.observations.n < 2:
         return []
     record = left_out(optimizer)
-    # With one input the fit itself shows how often its band holds what was measured.
+    # With one input, the fit itself shows how often its band contains the measurements.
     one = len(optimizer.settings.space.names) == 1
     return [partial(draw_left_out, record), *([] if one else [partial(draw_coverage, record)])]

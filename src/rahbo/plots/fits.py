@@ -1,9 +1,10 @@
-"""What a run believes along one parameter, beside what it measured.
+"""The model's estimates along one parameter, together with the measurements.
 
-`fit_1d` computes the record of a run with one parameter, `fit_slice` that of a line through a point
-of any space, `slices` one for each input. `draw_fit_1d` (the mean), `draw_noise_1d` (the noise
-variance) and `draw_noise_std_1d` (its root) draw a record on given axes, `figure_of_fits` several
-runs side by side, `figure_of_slices` all inputs of a run. Everything is in user units.
+`fit_1d` computes the record of a run with one parameter, `fit_slice` the record along a line
+through a point of any space, and `slices` one record for each input. `draw_fit_1d` (the mean),
+`draw_noise_1d` (the noise variance) and `draw_noise_std_1d` (its root) draw a record on given axes.
+`figure_of_fits` draws several runs side by side, and `figure_of_slices` all inputs of a run.
+Everything is in user units.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ from rahbo.space import Candidates, Categorical
 Truth = Callable[[Array], Array]
 
 WRAP = 4
-# What is far from a slice is faint, not hidden.
+# Opacity of data far from a slice, which are faint but not hidden, and of data on it.
 FAINT, CLEAR = 0.07, 0.55
-# A band of the noise may be far wider than anything measured: it is cut off above so many times it.
+# A band of the noise may be far wider than the data, so it is cut off at this multiple of them.
 CUT = 2.5
 
 
@@ -58,24 +59,25 @@ class Fit1D:
 
     Attributes:
         input: The parameter.
-        x: Where the posteriors are given, ``(m,)``; choices stand at 0, 1, 2 and so on.
-        mean: Posterior mean of the objective, ``(m,)``; all posteriors are NaN where ``valid``
+        x: The grid at which the posteriors are given, ``(m,)``; choices are at 0, 1, 2 and so on.
+        mean: Posterior mean of the objective, ``(m,)``. Every posterior is NaN where ``valid``
             forbids the point.
-        mean_lower: Lower end of its credible interval, ``(m,)``.
-        mean_upper: Upper end, ``(m,)``.
+        mean_lower: Lower end of the mean's credible interval, ``(m,)``.
+        mean_upper: Upper end of the mean's credible interval, ``(m,)``.
         noise_var: Centre of the noise variance, ``(m,)``.
-        noise_var_lower: Lower end of its credible interval, ``(m,)``.
-        noise_var_upper: Upper end, ``(m,)``.
+        noise_var_lower: Lower end of the noise variance's credible interval, ``(m,)``.
+        noise_var_upper: Upper end of the noise variance's credible interval, ``(m,)``.
         points: Distinct points evaluated, ``(n,)``.
-        sample_var: Their sample variances, ``(n,)``; NaN where one repeat is all.
-        nearness: How much each says of the noise on the line, from 0 to 1, ``(n,)``.
+        sample_var: Sample variance at each point, ``(n,)``; NaN for a point with one value.
+        nearness: How much each point tells about the noise on the line, from 0 to 1, ``(n,)``.
         repeat_x: The point of every single evaluation, ``(N,)``.
-        repeat_y: Its value, ``(N,)``.
-        repeat_nearness: How much it says of the mean on the line, from 0 to 1, ``(N,)``.
+        repeat_y: The value of every single evaluation, ``(N,)``.
+        repeat_nearness: How much each evaluation tells about the mean on the line, from 0 to 1,
+            ``(N,)``.
         chosen: The points that the strategy chose, in order, ``(T,)``.
         reported: The point that the line goes through, by default the recommended one.
-        reported_mean: The posterior mean there.
-        reported_noise_var: The noise variance there.
+        reported_mean: The posterior mean at the reported point.
+        reported_noise_var: The noise variance at the reported point.
         level: The probability of each interval.
     """
 
@@ -104,8 +106,8 @@ def fit_1d(optimizer: Optimizer, *, n: int = 301) -> Fit1D:
     """Compute the record of a run whose space is a single number.
 
     Args:
-        optimizer: The run, with something told.
-        n: Points of the grid, at least 2; an Int parameter has no more of them than values.
+        optimizer: The run, with at least one value told.
+        n: The number of grid points, at least 2; an Int parameter has at most one per value.
 
     Raises:
         SpaceError: The space is not one Float or Int.
@@ -116,14 +118,14 @@ def fit_1d(optimizer: Optimizer, *, n: int = 301) -> Fit1D:
         isinstance(kind, Categorical) for kind in spec.values()
     ):  # fmt: skip
         raise SpaceError(
-            f"fit_1d() needs a space of one Float or Int, got {spec!r}. Use fit_slice()."
+            f"fit_1d() needs a space of one Float or Int, got {spec!r}. Use fit_slice() instead."
         )
     (name,) = spec
     return fit_slice(optimizer, name, n=n)
 
 
 def slices(optimizer: Optimizer, *, at: Params | None = None, n: int = 101) -> dict[str, Fit1D]:
-    """The record of each input along a line through one point; as `fit_slice` in all else."""
+    """Return the record of `fit_slice` for each input, along lines through one point."""
     point = shown_point(optimizer, at)
     return {name: fit_slice(optimizer, name, at=point, n=n) for name in inputs_of(optimizer)}
 
@@ -132,10 +134,10 @@ def fit_slice(optimizer: Optimizer, name: str, *, at: Params | None = None, n: i
     """Compute the record along one input, all others fixed.
 
     Args:
-        optimizer: The run, with something told.
+        optimizer: The run, with at least one value told.
         name: The input.
         at: A point of the line; by default the recommended one.
-        n: Points of the grid, at least 2; no more than there are values.
+        n: The number of grid points, at least 2; an input of few values has one per value.
 
     Raises:
         SpaceError: The space is a list of candidates.
@@ -182,12 +184,12 @@ def fit_slice(optimizer: Optimizer, name: str, *, at: Params | None = None, n: i
 
 
 def draw_fit_1d(fit: Fit1D, ax: Axes, *, truth: Truth | None = None) -> Axes:
-    """Draw the mean: every repeat, the posterior with its band, the points chosen and reported.
+    """Draw the mean: all repeats, the posterior with its band, and the chosen and reported points.
 
     Args:
         fit: The record.
-        ax: Where to draw.
-        truth: The true mean of ``x (m,)``, where it is known.
+        ax: The axes to draw on.
+        truth: The true mean of ``x (m,)``, if it is known.
     """
     _draw_data(ax, fit.repeat_x, fit.repeat_y, fit.repeat_nearness, "single evaluations", ".")
     _draw_belief(fit, ax, fit.mean, fit.mean_lower, fit.mean_upper)
@@ -198,12 +200,12 @@ def draw_fit_1d(fit: Fit1D, ax: Axes, *, truth: Truth | None = None) -> Axes:
 
 
 def draw_noise_1d(fit: Fit1D, ax: Axes, *, truth: Truth | None = None) -> Axes:
-    """Draw the noise variance: sample variances, the posterior with its band, the reported point.
+    """Draw the noise variance: sample variances, the posterior and its band, the reported point.
 
     Args:
         fit: The record.
-        ax: Where to draw.
-        truth: The true noise variance of ``x (m,)``, where it is known.
+        ax: The axes to draw on.
+        truth: The true noise variance of ``x (m,)``, if it is known.
     """
     _draw_data(ax, fit.points, fit.sample_var, fit.nearness, "sample variances", "o")
     _draw_belief(fit, ax, fit.noise_var, fit.noise_var_lower, fit.noise_var_upper)
@@ -213,12 +215,12 @@ def draw_noise_1d(fit: Fit1D, ax: Axes, *, truth: Truth | None = None) -> Axes:
 
 
 def draw_noise_std_1d(fit: Fit1D, ax: Axes, *, truth: Truth | None = None) -> Axes:
-    """Draw the noise std, in the unit of the values: else as `draw_noise_1d`.
+    """Draw the noise std, in the unit of the values, like `draw_noise_1d`.
 
     Args:
         fit: The record.
-        ax: Where to draw.
-        truth: The true noise std of ``x (m,)``, where it is known.
+        ax: The axes to draw on.
+        truth: The true noise std of ``x (m,)``, if it is known.
     """
     measured, centre = np.sqrt(fit.sample_var), np.sqrt(fit.noise_var)
     _draw_data(ax, fit.points, measured, fit.nearness, "sample std", "o")
@@ -237,11 +239,11 @@ def figure_of_fits(
 
     Args:
         fits: The records by title.
-        mean: The true mean of ``x (m,)``, where it is known.
-        noise_var: The true noise variance of ``x (m,)``, where it is known.
+        mean: The true mean of ``x (m,)``, if it is known.
+        noise_var: The true noise variance of ``x (m,)``, if it is known.
 
     Returns:
-        A figure that is not shown anywhere; ``figure.savefig(path)`` writes it.
+        A figure that is not displayed; ``figure.savefig(path)`` saves it.
     """
     if not fits:
         raise SettingsError("figure_of_fits() needs at least one record, got none.")
@@ -265,7 +267,7 @@ def figure_of_fits(
 
 
 def figure_of_slices(fits: Mapping[str, Fit1D]) -> Figure:
-    """Draw the mean along each input, and below it the noise std; four inputs side by side."""
+    """Draw the mean along each input with the noise std below, four inputs side by side."""
     if not fits:
         raise SettingsError("figure_of_slices() needs at least one record, got none.")
     with styled():
@@ -284,16 +286,16 @@ def figure_of_slices(fits: Mapping[str, Fit1D]) -> Figure:
 
 
 def _draw_data(ax: Axes, x: Array, y: Array, near: Array, label: str, marker: str) -> None:
-    """What was measured, the fainter the farther from the line."""
+    """Draw the measurements, fainter with their distance from the line."""
     color = np.tile(to_rgba(DATA), (len(x), 1))
     color[:, 3] = FAINT + (CLEAR - FAINT) * near
     ax.scatter(x, y, s=22 if marker == "." else 14, c=color, marker=marker, linewidths=0, zorder=1)
-    # What stands in the legend is as clear as what is on the line.
+    # The legend shows a mark as clear as those on the line.
     ax.plot([], [], marker, color=DATA, alpha=CLEAR, markeredgewidth=0, label=label)
 
 
 def _draw_belief(fit: Fit1D, ax: Axes, centre: Array, lower: Array, upper: Array) -> None:
-    """A line in a band; of choices, between which there is nothing, bars."""
+    """Draw a line with a band, or error bars for choices."""
     known = interval_label(fit.level)
     if fit.input.choices:
         ax.errorbar(
@@ -315,7 +317,7 @@ def _draw_truth(fit: Fit1D, ax: Axes, truth: Truth | None) -> None:
 
 
 def _draw_chosen(fit: Fit1D, ax: Axes) -> None:
-    """A rug along the lower edge: a tick a round."""
+    """Draw one tick per round along the lower edge."""
     if len(fit.chosen) == 0:
         return
     ax.margins(y=0.1)

@@ -1,7 +1,7 @@
-"""Which inputs matter: how much of what the model says of mean and noise each of them explains.
+"""Which inputs matter: the share of the variation of mean and noise that each input explains.
 
-Notation: U and U' are independent uniform points ``(N, p)`` over the space, U_j is U with input j
-from U'; h is the posterior mean of f, or that of the latent noise.
+Notation: U and U' are independent uniform points ``(N, p)`` over the space, and U_j is U with input
+j from U'. h is the posterior mean of f, or the posterior mean of the latent noise.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rahbo.plots.inputs import check_size, inputs_of
 from rahbo.plots.style import BELIEF, CHOSEN, fitting
 
 CHUNK = 1024
-# Variance below this share of the square is rounding.
+# A variance below this share of the mean square is rounding error.
 FLAT = 1e-12
 
 
@@ -28,10 +28,12 @@ class Sensitivity:
 
     Attributes:
         names: The inputs.
-        mean_alone: Of the posterior mean, the share that the input explains by itself.
-        mean_total: The share that would vanish with the input fixed, interactions included.
-        noise_alone: Of the log noise variance (variance, for ``DirectNoise``), the first share.
-        noise_total: The second; all are zero of what does not vary.
+        mean_alone: The share of the posterior mean's variation that the input explains on its own.
+        mean_total: The share that would vanish if the input were fixed, including interactions.
+        noise_alone: Like ``mean_alone`` for the log noise variance (for ``DirectNoise``, for the
+            variance itself).
+        noise_total: Like ``mean_total`` for the log noise variance. The shares of a quantity that
+            does not vary are zero.
     """
 
     names: tuple[str, ...]
@@ -41,22 +43,22 @@ class Sensitivity:
     noise_total: Array
 
     def leading(self) -> list[str]:
-        """The inputs in order of their larger total share, the largest first."""
+        """Return the inputs in order of the larger of their total shares, largest first."""
         order = np.argsort(-np.maximum(self.mean_total, self.noise_total), kind="stable")
         return [self.names[j] for j in order]
 
 
 def sensitivity(optimizer: Optimizer, *, n: int = 1024) -> Sensitivity:
-    """Compute the shares from quasi-random points over the whole space, ``valid`` or not.
+    """Compute the shares from quasi-random points over the whole space, ignoring ``valid``.
 
     alone_j = 1 - E[(h(U') - h(U_j))^2] / (2 Var[h]),  total_j = E[(h(U) - h(U_j))^2] / (2 Var[h])
 
     Args:
-        optimizer: The run, with something told.
-        n: Points, best a power of 2; p + 2 times as many are predicted.
+        optimizer: The run, with at least one value told.
+        n: The number of points, best a power of 2. The model predicts p + 2 times as many.
 
     Raises:
-        SpaceError: The space is a list of candidates, whose inputs do not vary by themselves.
+        SpaceError: The space is a list of candidates, whose inputs do not vary independently.
         NotReadyError: Nothing has been told yet.
     """
     from scipy.stats import qmc
@@ -65,7 +67,7 @@ def sensitivity(optimizer: Optimizer, *, n: int = 1024) -> Sensitivity:
     check_size("sensitivity(n)", n)
     space, model, p = optimizer.settings.space, optimizer.model, len(names)
     sobol = qmc.Sobol(2 * p, scramble=True, rng=fixed_generator(FixedStream.INFLUENCE))
-    # A whole power of 2 is what keeps the sequence balanced.
+    # The sequence is balanced only for a power of 2.
     both = sobol.random_base2(int(np.ceil(np.log2(n))))[:n]
     U, other = both[:, :p], both[:, p:]
     swapped = np.repeat(U[None], p, axis=0)
@@ -82,13 +84,13 @@ def sensitivity(optimizer: Optimizer, *, n: int = 1024) -> Sensitivity:
 
 
 def _posterior_mean(gp: GP, X: Array) -> Array:
-    """The mean alone ``(m,)``, a chunk at a time: the deviation would cost far more."""
+    """Return the mean ``(m,)``, a chunk at a time, without the far more expensive deviation."""
     pieces = np.array_split(X, -(-len(X) // CHUNK))
     return np.concatenate([gp.prior_mean + gp.kernel(x, gp.X) @ gp.weights for x in pieces])
 
 
 def effect_shares(h: Array) -> tuple[Array, Array]:
-    """First-order and total shares ``(p,)`` from ``h (p + 2, n)`` at U, U' and each U_j."""
+    """Return first-order and total shares ``(p,)`` from ``h (p + 2, n)`` at U, U' and each U_j."""
     here, other, swapped = h[0], h[1], h[2:]
     variance = float(np.var(h[:2]))
     if variance <= FLAT * float(np.mean(h[:2] ** 2)):
@@ -99,12 +101,12 @@ def effect_shares(h: Array) -> tuple[Array, Array]:
 
 
 def draw_sensitivity(record: Sensitivity, ax: Axes, *, most: int = 8) -> Axes:
-    """Draw bars of the leading inputs: dark what each explains alone, pale with interactions.
+    """Draw bars for the leading inputs: dark for each input alone, pale with interactions.
 
     Args:
         record: The shares.
-        ax: Where to draw.
-        most: How many inputs, at most.
+        ax: The axes to draw on.
+        most: The largest number of inputs to show.
     """
     names = record.leading()[:most]
     rows = [record.names.index(name) for name in names]

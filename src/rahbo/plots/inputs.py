@@ -1,4 +1,4 @@
-"""The inputs of a run as the axes of its pictures: numbers in user units, choices by name."""
+"""The inputs of a run as axes of a picture: numbers in user units, choices by name."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Params = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Input:
-    """One parameter as an axis, on which choices stand at 0, 1, 2 and so on.
+    """One parameter as an axis, on which choices are at 0, 1, 2 and so on.
 
     Attributes:
-        name: The parameter.
-        kind: What it may be.
+        name: The name of the parameter.
+        kind: The kind of the parameter.
     """
 
     name: str
@@ -39,28 +39,28 @@ class Input:
 
     @property
     def choices(self) -> tuple[Any, ...]:
-        """What stands at 0, 1, 2 and so on; nothing for a number."""
+        """The choices at 0, 1, 2 and so on; empty for a number."""
         return tuple(self.kind.choices) if isinstance(self.kind, Categorical) else ()
 
     def grid(self, n: int) -> Array:
-        """Legal places from low to high, evenly spaced on the scale, at most ``n``; all choices."""
+        """Return at most ``n`` legal places, evenly spaced on the scale, or all choices."""
         if isinstance(self.kind, Categorical):
             return np.arange(float(len(self.choices)))
         grid = {self.kind.value([u]) for u in np.linspace(0.0, 1.0, n).tolist()}
         return np.array(sorted(grid), dtype=float)
 
     def places(self, params: Sequence[Params]) -> Array:
-        """Where points stand on the axis, ``(m,)``."""
+        """Return the places of points on the axis, ``(m,)``."""
         if not self.choices:
             return np.array([p[self.name] for p in params], dtype=float)
         return np.array([self.kind.code(self.name, p[self.name]) for p in params], dtype=float)
 
     def value(self, place: float) -> Any:
-        """The value at a place."""
+        """Return the value at a place."""
         return self.choices[int(place)] if self.choices else place
 
     def label(self, axis: Axis) -> None:
-        """Name an axis of a picture, and give it this scale."""
+        """Label an axis of a picture with this input, and set its scale."""
         axis.set_label_text(fitting(self.name))
         across = isinstance(axis, XAxis)
         if self.log:
@@ -73,61 +73,61 @@ class Input:
 
 
 def inputs_of(optimizer: Optimizer) -> dict[str, Input]:
-    """The inputs by name.
+    """Return the inputs by name.
 
     Raises:
-        SpaceError: The space is a list, between whose points there is nothing.
+        SpaceError: The space is a list of candidates.
     """
     spec = optimizer.settings.space.spec
     if isinstance(spec, Candidates):
         raise SpaceError(
-            f"This picture needs a space of parameters, got {spec!r}, between which there is "
-            "nothing to show. Draw their points: ranking() or trade_off()."
+            f"This picture needs a space of parameters, got {spec!r}. For a list of candidates, "
+            "use ranking() or trade_off()."
         )
     return {name: Input(name, kind) for name, kind in spec.items()}
 
 
 def input_named(optimizer: Optimizer, name: str) -> Input:
-    """One of the inputs."""
+    """Return the input with a name."""
     inputs = inputs_of(optimizer)
     if name not in inputs:
-        raise SettingsError(f"A picture needs an input of {list(inputs)}, got {name!r}.")
+        raise SettingsError(f"The input must be one of {list(inputs)}, got {name!r}.")
     return inputs[name]
 
 
 def check_size(name: str, n: int) -> None:
-    """Refuse a grid that is none."""
+    """Refuse a grid of fewer than two points."""
     if not is_whole(n) or n < 2:
         raise SettingsError(f"{name} needs a whole number >= 2, got {n!r}.")
 
 
 def shown_point(optimizer: Optimizer, at: Params | None) -> Params:
-    """The point that a picture goes through: by default the recommended one."""
+    """Return the point that a picture goes through, by default the recommended one."""
     return optimizer.recommend().params if at is None else at
 
 
 def predictions(optimizer: Optimizer, params: Sequence[Params]) -> tuple[list[Prediction], Mask]:
-    """What is believed of each point, and which of them satisfy ``valid``; some must."""
+    """Return the prediction at each point, and which points satisfy ``valid``; some must."""
     space = optimizer.settings.space
     legal = space.is_valid(np.array([space.encode(p) for p in params]))
     if not legal.any():
         raise SpaceError(
-            f"None of the {len(params)} points of this picture satisfies valid=. Take a larger n, "
-            "or another point with at=."
+            f"A picture needs a point that satisfies valid=, but none of its {len(params)} points "
+            "does. Use a larger n, or another point with at=."
         )
     return optimizer.predict(params), legal
 
 
 def nearness(optimizer: Optimizer, kernel: Kernel, at: Params, names: Sequence[str]) -> Array:
-    """How near each evaluated point is to a slice through a point, ``(n,)`` from 0 to 1.
+    """Return how near each evaluated point is to a slice through a point, ``(n,)`` from 0 to 1.
 
-    It is the prior correlation of the point with the place where it falls onto the slice.
+    It is the prior correlation between the point and its projection onto the slice.
 
     Args:
         optimizer: The run.
-        kernel: Of the mean GP or of the noise GP.
+        kernel: The kernel of the mean GP or of the noise GP.
         at: A point of the slice.
-        names: The inputs that vary in it.
+        names: The inputs that vary within the slice.
     """
     space, X = optimizer.settings.space, optimizer.observations.X
     rows = [space.decode(x) for x in X]

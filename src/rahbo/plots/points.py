@@ -1,8 +1,8 @@
-"""Evaluated points: mean against noise, the best of them one by one, and what each cost.
+"""Evaluated points: mean against noise, a ranking of the best, and the evaluations of each.
 
-`trade_off`, `ranking` and `effort` compute records; `draw_trade_off`, `draw_ranking` and
-`draw_effort` draw them on given axes. They suit every space, a list of candidates too. Everything
-is in user units.
+`trade_off`, `ranking` and `effort` compute records, and `draw_trade_off`, `draw_ranking` and
+`draw_effort` draw them on given axes. They work for every space, including a list of candidates.
+Everything is in user units.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from rahbo.plots.inputs import Params, shown_point
 from rahbo.plots.style import BELIEF, CHOSEN, DATA, INK, REPORT, fitting, interval_label
 from rahbo.trials import outcomes_of
 
-# How much farther from the best than nine points of ten a mean may be and still be shown in place.
+# A mean is drawn in place up to this multiple of the distance from the best within which nine
+# points of ten lie.
 FAR = 1.5
 
 
@@ -30,9 +31,9 @@ class TradeOff:
     """Mean against noise std of the evaluated points, and which of them some alpha would report.
 
     Attributes:
-        points: What is believed of each, with its intervals.
-        frontier: Rows of those that some alpha would report, from alpha = 0 on, ``(c,)``.
-        alphas: From which alpha on each of them is, ``(c,)``.
+        points: The prediction at each point, with its intervals.
+        frontier: Rows of the points that some alpha would report, in order of alpha, ``(c,)``.
+        alphas: The smallest alpha that would report each of them, ``(c,)``.
         reported: The row of the recommended point.
         minimised: Whether smaller values are better.
     """
@@ -58,7 +59,7 @@ def trade_off(optimizer: Optimizer, *, at: Params | None = None) -> TradeOff:
     """Compute the record of all evaluated points that satisfy ``valid``.
 
     Args:
-        optimizer: The run, with something told.
+        optimizer: The run, with at least one value told.
         at: The evaluated point to mark; by default the recommended one.
 
     Raises:
@@ -113,7 +114,7 @@ def draw_trade_off(record: TradeOff, ax: Axes) -> Axes:
 
 
 def _worth_showing(record: TradeOff) -> tuple[float, float]:
-    """The range of means without the few that are far worse than all others."""
+    """Return the range of means, without the few that are far worse than all others."""
     sign = -1.0 if record.minimised else 1.0
     mean = sign * record.mean
     best = float(mean.max())
@@ -140,9 +141,9 @@ class Ranking:
     """The best evaluated points by their pessimistic value, best first.
 
     Attributes:
-        points: What is believed of each.
-        repeats: All values told at each.
-        reported: The row of the recommended point; None if it is not among them.
+        points: The prediction at each point.
+        repeats: All values told at each point.
+        reported: The row of the recommended point; None if it is not listed.
     """
 
     points: tuple[Prediction, ...]
@@ -151,12 +152,12 @@ class Ranking:
 
 
 def ranking(optimizer: Optimizer, *, at: Params | None = None, most: int = 10) -> Ranking:
-    """Compute the record of the best evaluated points, ``most`` at most.
+    """Compute the record of the best evaluated points.
 
     Args:
-        optimizer: The run, with something told.
+        optimizer: The run, with at least one value told.
         at: The evaluated point to mark; by default the recommended one.
-        most: How many points, at most.
+        most: The largest number of points.
 
     Raises:
         NotReadyError: Nothing has been told yet.
@@ -179,7 +180,7 @@ def ranking(optimizer: Optimizer, *, at: Params | None = None, most: int = 10) -
 
 
 def draw_ranking(record: Ranking, ax: Axes) -> Axes:
-    """Draw each point on a line of its own: its repeats, its mean and its risk value."""
+    """Draw each point on its own line: its repeats, its mean and its risk value."""
     y = np.arange(len(record.points))
     for row, values in enumerate(record.repeats):
         ax.plot(
@@ -210,12 +211,12 @@ def draw_ranking(record: Ranking, ax: Axes) -> Axes:
 
 @dataclass(frozen=True, eq=False)
 class Effort:
-    """What was spent on each distinct point, in the order they were first tried.
+    """The evaluations of each distinct point, in the order in which the points were first tried.
 
     Attributes:
-        values: Values told, ``(n,)``.
-        failures: Evaluations that failed, ``(n,)``.
-        chosen: Whether the strategy chose the point, first or later, ``(n,)``.
+        values: The number of values told, ``(n,)``.
+        failures: The number of failed evaluations, ``(n,)``.
+        chosen: Whether the strategy chose the point at any time, ``(n,)``.
         reported: The row of the recommended point.
     """
 
@@ -229,7 +230,7 @@ def effort(optimizer: Optimizer, *, at: Params | None = None) -> Effort:
     """Compute the record of all points that were tried.
 
     Args:
-        optimizer: The run, with something told.
+        optimizer: The run, with at least one value told.
         at: The point to mark; by default the recommended one.
 
     Raises:
@@ -246,9 +247,9 @@ def effort(optimizer: Optimizer, *, at: Params | None = None) -> Effort:
 
 
 def draw_effort(record: Effort, ax: Axes) -> Axes:
-    """Draw a bar for each point: its values, and on top what failed."""
+    """Draw a bar for each point: its values, with its failures on top."""
     x = np.arange(1, len(record.values) + 1)
-    # Bars of many points are thinner than their gaps would be.
+    # With many points, gaps would be as wide as the bars, so there are none.
     width = 0.8 if len(x) < 60 else 1.0
     for rows, color, label in (
         (~record.chosen, DATA, "initial or told"),
@@ -264,7 +265,7 @@ def draw_effort(record: Effort, ax: Axes) -> Axes:
         )  # fmt: skip
     total = record.values + record.failures
     highest = 1.2 * float(total.max())
-    # Above its bar, by about as much as the star is large.
+    # Above its bar, by about the size of the star.
     _mark(ax, float(x[record.reported]), float(total[record.reported]) + 0.06 * highest)
     ax.set_ylim(0.0, highest)
     ax.yaxis.set_major_locator(MaxNLocator("auto", integer=True))

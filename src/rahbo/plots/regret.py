@@ -1,4 +1,4 @@
-"""Regret round by round: mean over seeds with bands of two standard errors, all methods."""
+"""Regret by round for all methods: the mean over seeds, with bands of two standard errors."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Curve:
 
     Attributes:
         label: The method.
-        color: Of line and band.
+        color: The colour of line and band.
         dashes: The style of the line.
-        x: ``(T,)``.
-        band: ``(T,)``; a NaN error draws no band.
+        x: The horizontal positions, ``(T,)``.
+        band: The means and errors, ``(T,)``; a NaN error draws no band.
     """
 
     label: str
@@ -51,7 +51,7 @@ class Curve:
 def regret_curves(
     experiment: Experiment, store: Store, problem: str, alpha: float, repeats: int
 ) -> dict[Kind, list[Curve]]:
-    """The curves of each panel; RAHBO-US also as published, learning rounds not counted."""
+    """Return the curves of each panel; RAHBO-US also as published, without learning rounds."""
     found: dict[Kind, list[Curve]] = {kind: [] for kind in get_args(Kind)}
     for method in experiment.methods:
         runs = Runs.load(store, experiment.runs_of(problem, method, alpha, repeats))
@@ -96,11 +96,11 @@ def draw_log_curves(curves: Sequence[Curve], ax: Axes) -> Axes:
     draw_curves(curves, ax)
     means = np.concatenate([curve.band.mean for curve in curves])
     tops = np.concatenate([c.band.mean + np.nan_to_num(c.band.two_se) for c in curves])
-    # Regret is known to about 1e-9: what is below a millionth is none.
+    # Regret is accurate to about 1e-9, so values below a millionth count as zero.
     lowest, highest = max(float(means.min()), 1e-6), max(float(tops.max()), 1e-5)
     ax.set_ylim(lowest / 1.6, highest * 1.3)
     ax.set_yscale("log", nonpositive="clip")
-    # Plain numbers, more of them on a short axis.
+    # Plain numbers, with more ticks on a short axis.
     short = highest / lowest < SHORT_AXIS
     ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if short else (1.0,)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -109,12 +109,12 @@ def draw_log_curves(curves: Sequence[Curve], ax: Axes) -> Axes:
 
 
 def draw_kind(kind: Kind, curves: Sequence[Curve], ax: Axes) -> Axes:
-    """Draw lines and their bands on the scale that suits what they show."""
+    """Draw lines and their bands on the scale that suits the quantity."""
     return draw_curves(curves, ax) if kind in LINEAR else draw_log_curves(curves, ax)
 
 
 def figure_of_regrets(curves: Mapping[Kind, Sequence[Curve]], kinds: Sequence[Kind]) -> Figure:
-    """A panel for each kind of regret, and one legend."""
+    """Draw a panel for each kind of regret, and one legend."""
     with styled():
         figure, axes = panels(1, len(kinds))
         for kind, ax in zip(kinds, axes.flat, strict=True):

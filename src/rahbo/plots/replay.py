@@ -1,8 +1,8 @@
-"""How a run went: what it would have reported after so many evaluations.
+"""The progress of a run: what it would have reported after each number of evaluations.
 
-`progress` computes a record, `draw_progress` draws the risk value of the point reported at the
-time. Where the truth is known, `regret_of` turns a record into a curve of regret, and `draw_regret`
-draws such curves of several runs. Everything is in user units.
+`progress` computes a record, and `draw_progress` draws the risk value of the point reported at the
+time. If the truth is known, `regret_of` turns a record into a curve of regret, and `draw_regret`
+draws such curves for several runs. Everything is in user units.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from rahbo.plots.style import BELIEF, COLORS, DASHES, GREY, interval_label
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """What a run would have reported as it went.
+    """What a run would have reported at each of several times.
 
     Attributes:
-        evaluations: Single evaluations so far, failures included, ``(m,)``.
-        reported: The point reported then, and what was believed of it then.
+        evaluations: The number of single evaluations until then, including failures, ``(m,)``.
+        reported: The prediction at the point reported then, from the data known then.
         minimised: Whether smaller values are better.
-        design_end: Evaluations when the strategy first proposed; None if it never did.
+        design_end: The number of evaluations before the strategy's first proposal; None if there
+            was none.
     """
 
     evaluations: Array
@@ -41,24 +42,24 @@ class Progress:
 
     @property
     def pessimistic(self) -> Array:
-        """The pessimistic value by which the point was reported then, ``(m,)``."""
+        """The pessimistic value of the point reported then, ``(m,)``."""
         return np.array([p.pessimistic for p in self.reported])
 
     @property
     def ends(self) -> Array:
-        """Lower and upper ends of the interval of its risk value, ``(m, 2)``."""
+        """Lower and upper ends of the interval of the reported point's risk value, ``(m, 2)``."""
         return np.array([p.risk_interval for p in self.reported])
 
 
 def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
-    """Replay a run at some marks, spread evenly over its trials.
+    """Replay a run at some times, called marks, spread evenly over its trials.
 
-    Nothing is learned again: each mark has the data and the hyperparameters that the run had then,
-    and those of the first fit before it. So it costs a posterior for each mark.
+    Nothing is learned again. Each mark uses the data and the hyperparameters that the run had at
+    the time; marks before the first fit use its hyperparameters. So each mark costs one posterior.
 
     Args:
-        optimizer: The run, with something told.
-        marks: How many at most; the end of the run is always one.
+        optimizer: The run, with at least one value told.
+        marks: The largest number of marks; the end of the run is always one.
 
     Raises:
         NotReadyError: Nothing has been told yet.
@@ -70,7 +71,10 @@ def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
         raise NotReadyError("Nothing has been told yet. Call ask() and tell() first.")
     legal = space.is_valid(np.array([t.x for t in trials])) & [bool(t.values) for t in trials]
     if not legal.any():
-        raise NotReadyError("progress() needs a point that was told and satisfies valid=.")
+        raise NotReadyError(
+            "progress() needs an evaluated point that satisfies valid=, but there is none. "
+            "Evaluate one."
+        )
     start = int(np.argmax(legal)) + 1
     ends = np.unique(np.linspace(len(trials), start, marks).astype(int)).tolist()
     found = []
@@ -90,7 +94,7 @@ def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
 
 
 def draw_progress(record: Progress, ax: Axes) -> Axes:
-    """Draw the pessimistic value of what was reported, and the interval of its risk value."""
+    """Draw the pessimistic value of the reported point, and the interval of its risk value."""
     ax.fill_between(
         record.evaluations, *record.ends.T, color=BELIEF, alpha=0.25, linewidth=0,
         label=interval_label(record.reported[0].level),
@@ -110,7 +114,7 @@ def draw_progress(record: Progress, ax: Axes) -> Axes:
 
 
 def _look_past_the_design(record: Progress, ax: Axes) -> None:
-    """Show what came after the design in full: the first few points may be far worse."""
+    """Fit the axis to the time after the design, since the first points may be far worse."""
     later = record.evaluations >= (record.design_end or 0)
     shown = np.append(record.pessimistic[later], record.ends[later])
     low, high = float(shown.min()), float(shown.max())
@@ -121,13 +125,13 @@ def _look_past_the_design(record: Progress, ax: Axes) -> None:
 def regret_of(
     record: Progress, regret: Callable[[Params], float], label: str = "reported point"
 ) -> Curve:
-    """The regret of the point reported as the run went.
+    """Return the regret of the reported point over the run.
 
     Args:
         record: The run.
-        regret: How much worse a point is than the best one, by its params; of a `Problem`,
-            ``lambda params: problem.regret(params, risk)``.
-        label: What the curve is called.
+        regret: Returns how much worse a point is than the best one, given its params. For a
+            `Problem`, pass ``lambda params: problem.regret(params, risk)``.
+        label: The label of the curve.
     """
     lost = np.array([float(regret(p.params)) for p in record.reported])
     none = np.full_like(lost, np.nan)

@@ -1,4 +1,4 @@
-"""One look for all figures: type, lines, colours, and how figures are saved."""
+"""The style of all figures: fonts, lines, colours, and how figures are saved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-# Large for the size of a panel: a figure of three must be legible at half the width of a page.
+# Fonts are large for a panel, because a figure of three must be legible at half a page width.
 STYLE: Mapping[str, Any] = {
     "axes.labelsize": 11,
     "axes.linewidth": 0.8,
@@ -32,38 +32,39 @@ STYLE: Mapping[str, Any] = {
 }
 PANEL = (2.6, 2.3)
 
-# Told apart in every common form of colour blindness (Okabe and Ito's palette), and by their
-# dashes in grey.
+# Distinct in every common form of colour blindness (Okabe and Ito's palette). In grey, the dashes
+# differ.
 COLORS: Mapping[str, str] = {"rahbo": "#0072B2", "gpucb": "#D55E00", "rahbo-us": "#009E73"}
 DASHES: Mapping[str, str] = {"rahbo": "-", "gpucb": "--", "rahbo-us": "-."}
 INK, GREY = "#000000", "#666666"
-# What a run believes, what it measured, where it went and what it reports; of the same palette.
+# Colours for the truth, estimates, measurements, chosen points and the reported point, from the
+# same palette.
 TRUTH, BELIEF, DATA, CHOSEN, REPORT = INK, "#0072B2", GREY, "#E69F00", "#D55E00"
 FIELD = "cividis"
 
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Everything drawn inside has this look; nothing outside has."""
+    """Apply this style to everything drawn inside the context, and to nothing outside."""
     with style.context(dict(STYLE)):
         yield
 
 
 def panels(rows: int, columns: int, **options: Any) -> tuple[Figure, np.ndarray[Any, Any]]:
-    """A figure that is shown nowhere, and its axes ``(rows, columns)``."""
+    """Return a figure that is not displayed, and its axes ``(rows, columns)``."""
     size = (PANEL[0] * columns, PANEL[1] * rows + 0.35)
     figure = Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
 def fitting(text: str, most: int = 24) -> str:
-    """A name of the user's as a label: not too long, and never taken for mathematics."""
+    """Return a user's name as a label that is short and never read as mathematics."""
     short = text if len(text) <= most else f"{text[: most - 1]}…"
     return short.replace("$", r"\$")
 
 
 def interval_label(level: float) -> str:
-    """What a credible interval is called, in every figure alike.
+    """Return the label of a credible interval, the same in every figure.
 
     >>> interval_label(0.9)
     '90 % interval'
@@ -72,7 +73,7 @@ def interval_label(level: float) -> str:
 
 
 def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None:
-    """One legend for all panels, of what is shown in some of them, each label once."""
+    """Draw one legend for all panels, with each label once."""
     shown: dict[str, Artist] = {}
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
@@ -81,7 +82,7 @@ def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None
 
 
 def save(figure: Figure, stem: Path) -> list[Path]:
-    """Write PNG and PDF beside each other; figures drawn alike give the same bytes."""
+    """Write a figure as PNG and PDF; equal figures give the same bytes."""
     paths = [stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "pdf")]
     with styled():
         for path in paths:

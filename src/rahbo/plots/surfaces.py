@@ -1,7 +1,7 @@
-"""Maps over two inputs: what a run believes of the mean and of the noise, and what it hopes for.
+"""Maps over two inputs: the estimates of mean and noise, and the acquisition function.
 
 `surface` computes a record, `draw_surface` draws one of its quantities on given axes, and
-`figure_of_surface` all three. Everything is in user units.
+`figure_of_surface` draws all three. Everything is in user units.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from rahbo.plots.style import FIELD, INK, REPORT, legend_below, panels, styled
 from rahbo.policy import GPUCB, RahboUS, values
 from rahbo.risk import MeanVariance
 
-# What is far from a plane is faint, not hidden.
+# Opacity of points far from the plane, which are faint but not hidden.
 FAINT = 0.12
-# How much farther from the best than the median a value may be to have a colour of its own.
+# Values farther from the best than this multiple of the median's distance share one colour.
 STEEP = 3.0
-# From so many points on they are drawn smaller, or they would hide the map.
+# More points than this are drawn smaller, so that they do not hide the map.
 CROWD = 60
 
 Quantity = Literal["mean", "noise_std", "acquisition"]
@@ -48,15 +48,18 @@ class Surface:
 
     Attributes:
         inputs: The input along each axis.
-        x1: Of the first, ``(m1,)``; choices stand at 0, 1, 2 and so on.
-        x2: Of the second, ``(m2,)``.
-        mean: Posterior mean, ``(m2, m1)``; NaN where ``valid`` forbids the point, as all three.
-        noise_std: Centre of the noise std, likewise.
-        acquisition: What the strategy makes large, or small in a run that minimises, likewise.
-        acquisition_name: What that is.
+        x1: The grid of the first input, ``(m1,)``; choices are at 0, 1, 2 and so on.
+        x2: The grid of the second input, ``(m2,)``.
+        mean: Posterior mean, ``(m2, m1)``. Like the next two, it is NaN where ``valid`` forbids
+            the point.
+        noise_std: Centre of the noise std, ``(m2, m1)``.
+        acquisition: The quantity that the strategy maximises, or minimises in a run that
+            minimises, ``(m2, m1)``.
+        acquisition_name: The name of that quantity.
         points: The evaluated points, ``(n, 2)``.
-        count: Values at each, ``(n,)``.
-        nearness: How near each is to the plane, from 0 to 1, ``(n,)``; 1 in two dimensions.
+        count: The number of values at each point, ``(n,)``.
+        nearness: How near each point is to the plane, from 0 to 1, ``(n,)``; 1 if the space has
+            two inputs.
         minimised: Whether smaller values are better.
         reported: The point that the plane goes through, by default the recommended one.
     """
@@ -75,16 +78,16 @@ class Surface:
     reported: tuple[float, float]
 
     def title(self, quantity: Quantity) -> str:
-        """What a quantity is called."""
+        """Return the title of a quantity."""
         titles: Mapping[Quantity, str] = {
             "mean": "mean", "noise_std": "noise std", "acquisition": self.acquisition_name
         }  # fmt: skip
         return titles[quantity]
 
     def limits(self, quantity: Quantity) -> tuple[float, float]:
-        """What to show of a quantity: values far worse than its median look alike.
+        """Return the range of colours of a quantity; values far worse than its median share one.
 
-        A function that falls steeply at some border would hide all differences elsewhere.
+        Otherwise a function that falls steeply at a border would hide all differences elsewhere.
         """
         field = getattr(self, quantity)
         low, middle, high = (float(q) for q in np.nanquantile(field, [0.0, 0.5, 1.0]))
@@ -105,10 +108,11 @@ def surface(
     """Compute the record over two inputs.
 
     Args:
-        optimizer: The run, with something told.
-        names: The inputs, across and up; may be left out where there are only two.
+        optimizer: The run, with at least one value told.
+        names: The horizontal and the vertical input; may be left out if there are only two.
         at: A point of the plane; by default the recommended one.
-        n: Points of the grid along each input, at least 2; no more than there are values.
+        n: The number of grid points along each input, at least 2; an input of few values has one
+            per value.
 
     Raises:
         SpaceError: The space is a list of candidates.
@@ -153,9 +157,10 @@ def surface(
 
 
 def _acquisition(optimizer: Optimizer, X: Array) -> tuple[Array, str]:
-    """What the strategy would make largest next, in user units and sign, and its name.
+    """Return what the strategy would maximise next, in user units and sign, and its name.
 
-    Chances of failure apart. A strategy that looks at no bound is shown the optimistic one.
+    The probability of failure is left out. For a strategy that uses no bound, this is the
+    optimistic bound.
     """
     strategy, risk = optimizer.settings.strategy, optimizer.settings.risk
     model = _model_for_asking(optimizer)
@@ -171,19 +176,21 @@ def _acquisition(optimizer: Optimizer, X: Array) -> tuple[Array, str]:
 
 
 def _model_for_asking(optimizer: Optimizer) -> MeanNoiseModel:
-    """What is believed once all that is under way has come as expected."""
+    """Return the model, assuming that all pending evaluations give their expected values."""
     pending = [trial for trial in optimizer.trials if trial.missing]
     X = np.array([t.x for t in pending]).reshape(len(pending), optimizer.settings.space.d)
     return optimizer.model.with_pending(X, np.array([len(t.missing) for t in pending], np.intp))
 
 
 def draw_surface(record: Surface, quantity: Quantity, ax: Axes) -> Axes:
-    """Draw a map with its scale, the evaluated points (larger with more values), the reported one.
+    """Draw a map with its scale, the evaluated points and the reported point.
+
+    A point with more values is drawn larger.
 
     Args:
-        record: What to draw.
+        record: The record to draw.
         quantity: ``"mean"``, ``"noise_std"`` or ``"acquisition"``.
-        ax: Where to draw.
+        ax: The axes to draw on.
     """
     if quantity not in get_args(Quantity):
         raise SettingsError(f"quantity must be one of {get_args(Quantity)}, got {quantity!r}.")
@@ -219,7 +226,7 @@ def draw_surface(record: Surface, quantity: Quantity, ax: Axes) -> Axes:
 
 
 def figure_of_surface(record: Surface) -> Figure:
-    """Mean, noise std and acquisition beside each other."""
+    """Draw mean, noise std and acquisition side by side."""
     with styled():
         figure, (axes,) = panels(1, 3, sharey=True)
         for ax, quantity in zip(axes, get_args(Quantity), strict=True):

@@ -1,7 +1,7 @@
 """Test problems whose mean, noise variance and optimum are known.
 
-They are maximised, work in user units, and know their optimum under any risk measure, so that
-the regret of a point is exact.
+They are maximised, use user units, and find their optimum under any risk measure, so the regret of
+a point is exact.
 """
 
 from rahbo.problems.base import Optimum, Problem, Tabulated

@@ -1,4 +1,4 @@
-"""What a test problem is, and how its optimum is found.
+"""The base class of test problems, and the search for their optimum.
 
 Notation, with p parameters in the order of the problem's space:
 
@@ -30,7 +30,7 @@ __all__ = ["Optimum", "Problem", "Tabulated"]
 _GRID_POINTS = 200_000
 _STARTS = 8
 _STEP = 6e-6
-# From this many parameters on, a grid is too coarse to show the peaks.
+# With this many parameters or more, a grid is too coarse to find the peaks.
 _MANY = 6
 _MANY_STARTS = 32
 
@@ -40,8 +40,8 @@ class Optimum:
     """The best point of a problem under a risk measure.
 
     Attributes:
-        params: The point in user units; one of them where several are equally good.
-        value: Its risk value R(f, v).
+        params: The point in user units; one of them if several are equally good.
+        value: The risk value R(f, v) of the point.
     """
 
     params: dict[str, float | int]
@@ -50,13 +50,13 @@ class Optimum:
 
 @dataclass(frozen=True)
 class Problem(ABC):
-    """A noisy function to maximise, with mean, noise variance and optimum known.
+    """A noisy function to maximise, with known mean, noise variance and optimum.
 
     A subclass is a frozen dataclass with its own settings as further fields.
 
     Attributes:
-        name: What records and tables call it, its settings included.
-        space: Parameters by name, all numbers, ready for `Optimizer`.
+        name: The name in records and tables, including its settings.
+        space: The parameters by name, all numeric, ready for `Optimizer`.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Problem(ABC):
 
         Args:
             params: A point of the space.
-            rng: Where the noise comes from.
+            rng: Generates the noise.
         """
         return self.samples(params, [rng])[0]
 
@@ -88,7 +88,7 @@ class Problem(ABC):
 
         Args:
             params: A point of the space.
-            rngs: Where each eps comes from; one draw is taken of each.
+            rngs: Generators of the noise; each gives one draw of eps.
         """
         X = self.params_to_row(params)[None]
         f, noise_std = float(self.f(X)[0]), float(np.sqrt(self.noise_var(X)[0]))
@@ -117,21 +117,22 @@ class Problem(ABC):
         if X.ndim != 2 or X.shape[1] != len(self.space):
             raise DataError(
                 f"{self.name} needs points of shape (m, {len(self.space)}), got {X.shape}. "
-                f"Pass one row a point, columns in the order {list(self.space)}."
+                f"Pass one row per point, with columns in the order {list(self.space)}."
             )
         return risk.value(self.f(X), self.noise_var(X))
 
     def optimum(self, risk: RiskMeasure) -> Optimum:
         """Return the best point under a risk measure.
 
-        The best local maxima of a dense grid, or from six parameters on the best of many random
-        points, are refined by a bounded quasi-Newton search, and the answer is kept. Meant for
-        about ten parameters at most; a problem that knows better overrides it.
+        A bounded quasi-Newton search starts from the best local maxima of a dense grid, or, with
+        six parameters or more, from the best of many random points. The result is cached. The
+        search is meant for about ten parameters at most. A problem with a better method overrides
+        it.
 
         Args:
-            risk: The measure; a frozen dataclass, so that the answer can be kept.
+            risk: The risk measure; a frozen dataclass, so that the result can be cached.
         """
-        # A measure that cannot be hashed is still a measure: it is searched for each time.
+        # For a risk measure that cannot be hashed, the search runs each time.
         hashable = getattr(risk, "__hash__", None) is not None
         kept = self._optima.get(risk) if hashable else None
         if kept is None:
@@ -146,7 +147,7 @@ class Problem(ABC):
 
         r(x) = max R - R(x)    (eq. 4, for any risk measure)
 
-        It is 0 at the optimum up to the precision of the search, about 1e-9.
+        At the optimum it is 0, up to the precision of the search, about 1e-9.
         """
         X = self.params_to_row(params)[None]
         return self.optimum(risk).value - float(self.risk_value(X, risk)[0])
@@ -161,22 +162,22 @@ class Problem(ABC):
 
 
 class Tabulated(Problem):
-    """A problem read from a table: a point has the same few values whenever it is visited.
+    """A problem read from a table: a point has the same few values at every visit.
 
     f = mean, v = sample variance (ddof 1) of these values
 
-    They are the truth, not draws of it, so that telling them again is no further evidence.
+    The values are the truth, not draws from it, so telling them again adds no evidence.
     """
 
     @abstractmethod
     def values(self, params: Mapping[str, object]) -> list[float]:
-        """Return the values of a point, all of them."""
+        """Return all values of a point."""
 
 
 def _search(problem: Problem, risk: RiskMeasure) -> tuple[Array, float]:
     """Return the best row ``(p,)`` in user units and its risk value."""
     starts = _best_of_many(problem, risk) if len(problem.space) >= _MANY else _peaks(problem, risk)
-    # A climb may end on a flat side: the best start is an answer too.
+    # A climb may end on a flat side, so the best start is kept as a candidate.
     rows = np.vstack([starts[:1], *(_refine(problem, risk, start)[None] for start in starts)])
     values = problem.risk_value(rows, risk)
     best = int(np.argmax(values))
@@ -196,7 +197,7 @@ def _peaks(problem: Problem, risk: RiskMeasure) -> Array:
 
 
 def _best_of_many(problem: Problem, risk: RiskMeasure) -> Array:
-    """Return the best of random points, always the same, best first, ``(starts, p)``."""
+    """Return the best of a fixed set of random points, best first, ``(starts, p)``."""
     kinds = list(problem.space.values())
     uniform = np.random.default_rng(0).random((len(kinds), _GRID_POINTS))
     X = np.column_stack([_spread(kind, u) for kind, u in zip(kinds, uniform, strict=True)])
@@ -211,7 +212,7 @@ def _spread(kind: Float | Int, u: Array) -> Array:
 
 
 def _axis(kind: Float | Int, n: int) -> Array:
-    """Return about n values from low to high; every integer where there are no more than n."""
+    """Return about n values from low to high, or every integer if there are at most n."""
     spread = np.geomspace if kind.log else np.linspace
     if isinstance(kind, Int):
         if kind.high - kind.low < n:
@@ -221,7 +222,7 @@ def _axis(kind: Float | Int, n: int) -> Array:
 
 
 def _refine(problem: Problem, risk: RiskMeasure, start: Array) -> Array:
-    """Climb from a start in the parameters that are not integers, inside their bounds."""
+    """Climb from a start within the bounds, changing only parameters that are not integers."""
     kinds = list(problem.space.values())
     free = np.array([isinstance(kind, Float) for kind in kinds])
     if not free.any():
@@ -235,7 +236,7 @@ def _refine(problem: Problem, risk: RiskMeasure, start: Array) -> Array:
         return out
 
     def loss(u: Array) -> tuple[float, Array]:
-        # All central differences in one call; at a bound the step goes one way only.
+        # All central differences in one call; at a bound the difference is one-sided.
         up = np.minimum(u + _STEP * np.eye(len(u)), 1.0)
         down = np.maximum(u - _STEP * np.eye(len(u)), 0.0)
         values = -problem.risk_value(rows(np.vstack([u, up, down])), risk)

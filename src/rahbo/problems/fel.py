@@ -1,22 +1,22 @@
 """A free-electron laser: its pulse energy as a function of four of its steering magnets.
 
 The mean comes from measurements. The paper's form was fitted to tuning runs of the European XFEL
-(SASE1, 24 November 2022, published by Xu et al. with their study of Bayesian optimisation there);
-the two SwissFEL runs that the paper used are not public. The measurements are not part of this
-package: `data/fel.json` holds the fitted parameters, the quality of the fit and the source, and
-`scripts/fit_fel.py` makes such a file.
+(SASE1, 24 November 2022, published by Xu et al. with their study of Bayesian optimisation there).
+The two SwissFEL runs that the paper used are not public. The measurements are not part of this
+package. `data/fel.json` holds the fitted parameters, the quality of the fit and the source, and
+`scripts/fit_fel.py` writes such a file.
 
-Two problems share that mean. `euxfel` has the noise that was **measured**, which is loud on the
-slope and quiet on the peak, so that risk hardly moves the optimum. `fel` has a noise field that was
-**invented** so that risk does.
+Two problems share that mean. `euxfel` has the **measured** noise, which is large on the slope and
+small on the peak, so that risk hardly moves the optimum. `fel` has an **invented** noise field, so
+that risk does move the optimum.
 
 Notation, with n inputs of which p = 4 are tuned:
 
     X   settings of all inputs        ``(m, n)`` in `Surrogate`, ``(m, p)`` in problems
     A, B, m, F   height, offset, centre ``(n,)`` and factor ``(n, n)`` of the mean
-    u   tuned inputs from the middle of their box, in half-widths ``(m, p)``
+    u   tuned inputs relative to the middle of their box, in half-widths ``(m, p)``
 
-Energies are the machine's readings divided by 3000, about the largest reading that was seen.
+Energies are the machine's readings divided by 3000, which is about the largest reading.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from rahbo.space import Float
 
 __all__ = ["Surrogate", "euxfel", "fel", "fitted"]
 
-# The third principal axis of the fitted F on the tuned inputs, rounded: noise that rises along it
-# cannot be avoided along the flattest axis, where the mean would cost nothing.
+# The third principal axis of the fitted F on the tuned inputs, rounded. Noise that rises along it
+# cannot be avoided by moving along the flattest axis, where the mean hardly changes.
 _NOISE_AXIS = np.array([-0.5, 0.3, 0.5, 0.65])
 
 
@@ -56,11 +56,11 @@ class Surrogate:
         offset: B of the mean.
         centre: m of the mean, where it is largest ``(n,)``.
         factor: F of the mean ``(n, n)``, upper triangular.
-        noise_floor: Noise variance without any light.
-        noise_bright: Noise variance that comes with the light itself.
+        noise_floor: Noise variance without light.
+        noise_bright: Noise variance per unit of light.
         noise_jitter: Variance of the inputs' own jitter.
         tuned: The inputs that are tuned.
-        setting: What all inputs are set to; the middle of the box ``(n,)``.
+        setting: The settings of all inputs, the middle of the box ``(n,)``.
         half_width: Half the width of the box of the tuned inputs.
     """
 
@@ -92,8 +92,8 @@ class Surrogate:
                 values[name] = tuple(map(str, record[name]))
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(
-                f"A surrogate needs the fields {list(cls.__dataclass_fields__)}, got a record "
-                f"where {error!r}. Make the file with scripts/fit_fel.py."
+                f"A surrogate needs the fields {list(cls.__dataclass_fields__)}, got a record that "
+                f"raises {error!r}. Make the file with scripts/fit_fel.py."
             ) from error
         surrogate = cls(**values)
         surrogate._check()
@@ -119,7 +119,7 @@ class Surrogate:
 
         v(x) = floor + bright·(f(x) - B) + jitter·||∇f(x)||²
 
-        The last term is what small random errors of the inputs do on the slope of the peak.
+        The last term is the effect of small random errors of the inputs on the slope of the peak.
         """
         slope = np.sum(self.gradient(X) ** 2, axis=1)
         light = self.noise_bright * self._light(X)
@@ -165,7 +165,7 @@ class Surrogate:
         if not self.tuned or not set(self.tuned) <= set(self.inputs):
             raise DataError(
                 f"tuned must name some of the inputs {self.inputs}, got {self.tuned}. "
-                f"Choose among them."
+                f"Choose from these."
             )
         if min(self.noise_floor, self.noise_bright, self.noise_jitter) < 0.0:
             raise DataError(
@@ -203,12 +203,12 @@ def euxfel() -> Problem:
 
     f(x) = A·exp(-||F(x - m)||²) + B, v(x) = floor + bright·(f(x) - B) + jitter·||∇f(x)||²
 
-    Four of the five most sensitive correctors are tuned within ±0.15 of a good setting; the other
-    six stay there. The noise is small, and smaller on the peak than on its slope (standard
-    deviations of 0.026 and up to 0.07); only where there is little light is it smaller still. So
-    careful and careless agree on the optimum, at any alpha from 0 to 5, and differ on the way
-    there. How well the fit predicts a tuning run that it has not seen stands in `data/fel.json`:
-    the mean very well, the noise of settings that give light hardly at all.
+    Four of the five most sensitive correctors are tuned within ±0.15 of a good setting, and the
+    other six stay there. The noise is small, and smaller on the peak than on its slope (standard
+    deviations of 0.026 and up to 0.07). It is smaller still only where there is little light. So
+    risk-averse and risk-neutral methods agree on the optimum for any alpha from 0 to 5, and differ
+    only on the way there. `data/fel.json` records how well the fit predicts a tuning run that it
+    has not seen: the mean very well, the noise of settings that give light hardly at all.
 
     Examples:
         >>> from rahbo.risk import MeanVariance
@@ -224,13 +224,14 @@ def fel(scale: float = 1.0) -> Problem:
 
     v(x) = scale·(0.01 + 0.19·sigmoid(10·(-0.5·u1 + 0.3·u2 + 0.5·u3 + 0.65·u4) + 1))
 
-    The mean and the space are those of `euxfel`; u is the setting of the four correctors from the
-    middle of the box, in half-widths. No machine was measured to have this noise. The measured
-    noise asks for no trade, so this field puts the peak on the loud side of a step, along an axis
-    where leaving the peak costs light. Its size is chosen, too: for alpha from 0.5 to 5 to matter,
-    alpha·v must be comparable with the mean, which is 1 at best. That takes a standard deviation
-    from 0.1 (quiet) to 0.45 (loud), some ten times the measured one; at about the measured size,
-    a scale of 0.01, no alpha up to 5 would move the optimum by a hundredth of the box.
+    The mean and the space are those of `euxfel`. u is the setting of the four correctors relative
+    to the middle of the box, in half-widths. This noise was not measured on any machine. The
+    measured noise needs no trade-off, so this field puts the peak on the noisy side of a step,
+    along an axis where leaving the peak costs light. Its size is also chosen: for alpha from 0.5 to
+    5 to matter, alpha·v must be comparable with the mean, which is 1 at best. That needs a standard
+    deviation from 0.1 (quiet) to 0.45 (noisy), about ten times the measured one. At about the
+    measured size, a scale of 0.01, no alpha up to 5 would move the optimum by a hundredth of the
+    box.
 
     Args:
         scale: Factor of the noise variance, at least 0.
@@ -259,10 +260,10 @@ def fitted(path: str | Path, name: str | None = None) -> Problem:
 
     Args:
         path: The JSON file that the script wrote.
-        name: What records and tables call it; the file's name by default.
+        name: The name in records and tables; by default the file's name.
 
     Raises:
-        DataError: The file is not what the script writes.
+        DataError: The file does not have the form that the script writes.
     """
     path = Path(path)
     try:
@@ -290,7 +291,7 @@ def _problem(kind: type[_Measured], name: str, surrogate: Surrogate, **more: flo
     }
     if len(space) < len(surrogate.tuned):
         raise DataError(
-            f"Tuned inputs must keep different names in lower case with _ for signs, got "
-            f"{surrogate.tuned}. Rename them."
+            f"Tuned inputs must have different names after lower-casing and replacing signs by _, "
+            f"got {surrogate.tuned}. Rename them."
         )
     return kind(name, space, surrogate, **more)

@@ -1,18 +1,18 @@
 """The paper's random forest: fraud among credit-card transactions, scored on five folds in time.
 
-The forest learns from the first half of the transactions in time, and its balanced accuracy is
-measured on five consecutive stretches of the second half. The search space is small enough for
-a table of every result, made by `scripts/forest_table.py` from fits to the full data; `forest`
-reads it, and `live` fits for itself.
+The forest is trained on the first half of the transactions in time, and its balanced accuracy is
+measured on five consecutive parts of the second half. The search space is small enough for a table
+of every result, which `scripts/forest_table.py` makes from fits to the full data. `forest` reads
+this table, and `live` fits forests itself.
 
-The data are those of A. Dal Pozzolo, O. Caelen, R. A. Johnson and G. Bontempi, Calibrating
-probability with undersampling for unbalanced classification (2015): 284,807 transactions, 492 of
-them frauds.
+The data come from A. Dal Pozzolo, O. Caelen, R. A. Johnson and G. Bontempi, Calibrating probability
+with undersampling for unbalanced classification (2015). They hold 284,807 transactions, 492 of them
+frauds.
 
 Notation, with S forest seeds in the table:
 
     X             settings (n_estimators, max_features, max_depth)   ``(m, 3)``
-    hits          frauds that a forest marks, in each fold           ``(S, 100, 24, 15, 5)``
+    hits          frauds that a forest marks in each fold            ``(S, 100, 24, 15, 5)``
     false_alarms  other transactions that it marks                   ``(S, 100, 24, 15, 5)``
 """
 
@@ -69,9 +69,9 @@ _TABLE = ("hits", "false_alarms", "positives", "negatives", "seeds", "max_featur
 _OPENML_ID = 1597
 _FRAUDS = [91, 24, 33, 53, 22]
 _HOW_TO = (
-    "Make it from the credit-card data (some hours) with `python scripts/forest_table.py DATA "
-    "--out DIR` and then `python scripts/forest_table.py --combine DIR --to FILE`, and pass "
-    "FILE to forest()."
+    "Make it from the credit-card data, which takes some hours: run `python "
+    "scripts/forest_table.py DATA --out DIR` and then `python scripts/forest_table.py --combine "
+    "DIR --to FILE`, and pass FILE to forest()."
 )
 
 Counts = NDArray[np.int64]
@@ -100,26 +100,26 @@ class Forest(Tabulated):
         return np.asarray(self._at(X).var(axis=-1, ddof=1))
 
     def values(self, params: Mapping[str, object]) -> list[float]:
-        """Return the five fold scores of a setting: the same five whenever it is asked for."""
+        """Return the five fold scores of a setting, the same at every call."""
         values: list[float] = self._at(self.params_to_row(params)[None])[0].tolist()
         return values
 
     def samples(
         self, params: Mapping[str, object], rngs: Iterable[np.random.Generator]
     ) -> list[float]:
-        """Return the score of one fold for each generator, each fold as likely as the others.
+        """Return the score of one random fold for each generator, all folds equally likely.
 
         The variance of such a draw is four fifths of `noise_var`, which divides by four.
 
         Args:
             params: A point of the space.
-            rngs: Each chooses a fold; one draw is taken of each.
+            rngs: Generators; each gives one draw, which chooses a fold.
         """
         scores = self.values(params)
         return [scores[int(rng.integers(FOLDS))] for rng in rngs]
 
     def optimum(self, risk: RiskMeasure) -> Optimum:
-        """Return the best of all 36,000 settings; of equals, the one with the fewest trees."""
+        """Return the best of all 36,000 settings; on a tie, the one with the fewest trees."""
         values = risk.value(self.scores.mean(axis=-1), self.scores.var(axis=-1, ddof=1))
         best = np.unravel_index(np.argmax(values), values.shape)
         return Optimum(self.row_to_params(_LOW + np.array(best)), float(values[best]))
@@ -130,8 +130,8 @@ class Forest(Tabulated):
         whole = np.rint(index)
         if np.any(index != whole) or np.any(whole < 0) or np.any(whole >= _SHAPE):
             raise DataError(
-                f"{self.name} needs whole numbers inside {SPACE}, got others among {len(X)} "
-                f"points. Round them, columns in the order {list(SPACE)}."
+                f"{self.name} needs whole numbers inside {SPACE}, but some of the {len(X)} points "
+                f"are not. Round them, with columns in the order {list(SPACE)}."
             )
         return np.asarray(self.scores[tuple(whole.astype(np.intp).T)])
 
@@ -141,16 +141,16 @@ def forest(path: str | os.PathLike[str] | None = None) -> Forest:
 
     f = mean, v = sample variance (ddof 1) of the scores s_1..s_5 of five folds
 
-    These five values are the truth of a setting, not draws of it: a revisit returns them again,
-    so tell them once. Some folds are harder than others for every forest alike, so this noise
-    is not independent between settings.
+    These five values are the truth of a setting, not draws from it. A revisit returns them again,
+    so tell them once. Some folds are harder than others for all forests, so this noise is not
+    independent between settings.
 
-    In the table all settings of one max_features share one forest: fewer trees are its first
-    trees, a smaller max_depth is the same trees cut. Each entry is distributed as a forest
-    fitted for itself, but neighbours are more alike than separate fits would be.
+    In the table, all settings with the same max_features share one forest: fewer trees are its
+    first trees, and a smaller max_depth is the same trees, cut. Each entry is distributed like a
+    separately fitted forest, but neighbouring entries are more alike than separate fits would be.
 
     Args:
-        path: A table written by `scripts/forest_table.py`; None for the shipped one.
+        path: A table written by `scripts/forest_table.py`; None for the one in the package.
 
     Raises:
         NotReadyError: There is no table, or it lacks some of the settings.
@@ -172,33 +172,34 @@ def _read_table(path: Traversable) -> dict[str, Counts]:
     lacking = [name for name in _TABLE if name not in table]
     if lacking:
         raise NotReadyError(
-            f"A table for forest() holds {_TABLE}, {path} lacks {lacking}. {_HOW_TO}"
+            f"A table for forest() must hold {_TABLE}, but {path} lacks {lacking}. {_HOW_TO}"
         )
     missing = sorted(set(MAX_FEATURES) - set(table["max_features"].tolist()))
     if missing:
         raise NotReadyError(
-            f"forest() needs results of every max_features in {MAX_FEATURES[0]}.."
-            f"{MAX_FEATURES[-1]}, {path} lacks {missing}. {_HOW_TO}"
+            f"forest() needs results for every max_features in {MAX_FEATURES[0]}.."
+            f"{MAX_FEATURES[-1]}, but {path} lacks {missing}. {_HOW_TO}"
         )
     shape = (len(table["seeds"]), *_SHAPE, FOLDS)
     for name in ("hits", "false_alarms"):
         if table[name].shape != shape:
             raise NotReadyError(
-                f"forest() needs {name} of shape {shape}, {path} has {table[name].shape}. {_HOW_TO}"
+                f"forest() needs {name} of shape {shape}, but {path} has {table[name].shape}. "
+                f"{_HOW_TO}"
             )
     return table
 
 
 @dataclass(frozen=True)
 class TimeSplit:
-    """Training rows, and the validation rows after them cut into folds.
+    """Training rows, and the later validation rows split into folds.
 
     Attributes:
         X_train: Features of the first half in time ``(n, d)``.
         y_train: Classes of the first half, 1 for fraud ``(n,)``.
         X_val: Features of the second half ``(m, d)``.
         y_val: Classes of the second half ``(m,)``.
-        edges: Where folds begin and end among the second half ``(6,)``.
+        edges: The rows of the second half at which folds begin and end ``(6,)``.
     """
 
     X_train: Features
@@ -209,9 +210,9 @@ class TimeSplit:
 
 
 def fold_rows(n: int) -> NDArray[np.intp]:
-    """Return the rows, of n in order of time, at which each fold begins and the last ends.
+    """Return the rows ``(6,)`` at which each fold begins and the last ends.
 
-    The rows before the first of these ``(6,)`` are the training half.
+    The n rows are in order of time. Those before the first fold are the training half.
     """
     half = n // 2
     sizes = [len(part) for part in np.array_split(np.arange(half, n), FOLDS)]
@@ -235,9 +236,9 @@ def split_by_time(X: Features, y: Labels) -> TimeSplit:
     for part in (y[:half], *np.array_split(y[half:], FOLDS)):
         if not np.array_equal(np.unique(part), [0, 1]):
             raise DataError(
-                "The first half and each fold of the second must hold both classes, 0 and 1, "
-                f"but {len(part)} rows hold {np.unique(part).tolist()}. Pass the whole data set, "
-                "in order of time."
+                "The first half and each fold of the second must contain both classes, 0 and 1, "
+                f"but {len(part)} rows contain {np.unique(part).tolist()}. Pass the whole data "
+                "set, in order of time."
             )
     return TimeSplit(X[:half], y[:half], X[half:], y[half:], edges)
 
@@ -266,12 +267,12 @@ def balanced_accuracy(
 
 @dataclass(frozen=True, eq=False)
 class LiveForest:
-    """The objective that `live` makes: fits a forest and scores it on the five folds.
+    """The objective that `live` makes, which fits a forest and scores it on the five folds.
 
     Attributes:
-        split: The data, cut in time.
-        seed: `random_state` of every forest.
-        n_jobs: Processes of scikit-learn in a fit.
+        split: The data, split by time.
+        seed: The `random_state` of every forest.
+        n_jobs: The number of scikit-learn processes in a fit.
     """
 
     split: TimeSplit = field(repr=False)
@@ -311,9 +312,9 @@ def live(
 
     Args:
         path: The data as CSV with the columns Time, V1..V28, Amount and Class; None to fetch
-            them from OpenML (150 MB, kept by scikit-learn).
-        seed: `random_state` of every forest.
-        n_jobs: Processes of scikit-learn in a fit.
+            them from OpenML (150 MB, cached by scikit-learn).
+        seed: The `random_state` of every forest.
+        n_jobs: The number of scikit-learn processes in a fit.
 
     Raises:
         DataError: The data are not the credit-card data, or not in order of time.
@@ -326,8 +327,9 @@ def live(
     frauds = count_folds(split.y_val == 1, split.edges).tolist()
     if path is None and frauds != _FRAUDS:
         raise DataError(
-            f"The five folds must hold {_FRAUDS} frauds, those from OpenML hold {frauds}: they "
-            "are not in order of time. Download the data as CSV and pass the path to live()."
+            f"The five folds must contain {_FRAUDS} frauds, but those from OpenML contain "
+            f"{frauds}, so the rows are not in order of time. Download the data as CSV and pass "
+            "the path to live()."
         )
     return LiveForest(split, seed, n_jobs)
 
@@ -339,8 +341,8 @@ def read_csv(path: str | os.PathLike[str]) -> tuple[Features, Labels]:
         missing = [name for name in ("Time", *FEATURES, "Class") if name not in names]
         if missing:
             raise DataError(
-                f"The credit-card data need the columns Time, V1..V28, Amount and Class, {path} "
-                f"lacks {missing}. Pass the CSV file of the whole data set."
+                f"The credit-card data need the columns Time, V1..V28, Amount and Class, but "
+                f"{path} lacks {missing}. Pass the CSV file of the whole data set."
             )
         rows = np.loadtxt(file, delimiter=",", quotechar='"', ndmin=2)
     columns = dict(zip(names, rows.T, strict=True))
@@ -353,8 +355,8 @@ def _fetch() -> tuple[Features, Labels]:
     """Return features ``(n, 29)`` and classes ``(n,)`` from OpenML, in the order of its rows."""
     from sklearn.datasets import fetch_openml
 
-    # This copy has no Time column, so the order of its rows must be that of time; live() checks
-    # the frauds it finds in each fold. The parser is the one that does without pandas.
+    # This copy has no Time column, so its rows must be in order of time. live() checks this by the
+    # number of frauds in each fold. This parser does not need pandas.
     data = fetch_openml(data_id=_OPENML_ID, as_frame=False, parser="liac-arff")
     names = list(data.feature_names)
     X = data.data[:, [names.index(name) for name in FEATURES]].astype(np.float32)

@@ -1,6 +1,6 @@
-"""Two problems of more inputs: one with two peaks of unequal noise, one where noise has a price.
+"""Two problems with more inputs: one with two peaks of unequal noise, one with its peak on a step.
 
-Notation: X points of the unit cube ``(m, p)``; with `scale` 0 the noise is the same everywhere.
+Notation: X are points of the unit cube ``(m, p)``. With `scale` 0 the noise is the same everywhere.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Ridge(Problem):
 
 
 def _offsets(X: Array) -> Array:
-    """Return u ``(m, 10)``: each input from its middle, less a share of what the next one is off.
+    """Return u ``(m, 10)``: each input's offset from its middle, minus a share of the next one's.
 
     u_j = z_j - 0.3·z_(j+1), z = x - middle, u_10 = z_10
     """
@@ -79,7 +79,7 @@ def _offsets(X: Array) -> Array:
 
 
 def hartmann6(scale: float = 1.0) -> Problem:
-    """Return the Hartmann problem of six inputs: the higher of its two peaks is in the noise.
+    """Return the Hartmann problem of six inputs, where the higher of two peaks is noisy.
 
     v(x) = 0.5·scale·sigmoid(8·(x6 - x2)) + 0.05 on [0, 1]^6
 
@@ -99,13 +99,13 @@ def hartmann6(scale: float = 1.0) -> Problem:
 
 
 def ridge10(scale: float = 1.0) -> Problem:
-    """Return a problem of ten inputs, some hardly of weight, whose peak is on a step of the noise.
+    """Return a problem of ten inputs, some with little weight, whose peak is on a step of noise.
 
     f(x) = sum_j 0.7^(j-1)·exp(-u_j²/(2·0.25²)), v(x) = 0.5·scale·sigmoid(10·(u1 + u3)) + 0.02
 
-    on [0, 1]^10 with u_j = z_j - 0.3·z_(j+1), z = x - middle: what is best for an input depends on
-    the next. The mean is largest, 3.239, in the middle, u = 0. There the noise is half way up its
-    step, so that with alpha = 1 it pays to give up some of the mean.
+    The domain is [0, 1]^10, with u_j = z_j - 0.3·z_(j+1) and z = x - middle, so the best value of
+    an input depends on the next one. The mean is largest, 3.239, in the middle, u = 0. There the
+    noise is half way up its step, so with alpha = 1 it pays to give up some of the mean.
 
     Args:
         scale: Factor of the step in the noise variance, at least 0.

@@ -1,7 +1,7 @@
-"""Two products to price and to stock before the demand is known: noise that is not Gaussian.
+"""Two products to price and stock before the demand is known: a problem with non-Gaussian noise.
 
-Notation: p price, q stock, c cost, mu mean demand, D demand, s = min(D, q) what is sold, for each
-of the two products; a the shape of the demand's gamma distribution.
+Notation: for each of the two products, p is the price, q the stock, c the cost, mu the mean demand,
+D the demand and s = min(D, q) the sales. a is the shape of the demand's gamma distribution.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Newsvendor(Problem):
     def samples(
         self, params: Mapping[str, object], rngs: Iterable[np.random.Generator]
     ) -> list[float]:
-        """Return a profit for each generator, of which a demand for each product is drawn.
+        """Return a profit for each generator, which draws a demand for each product.
 
         y = sum p·min(D, q) - c·q, D ~ Gamma(a, mu/a)
         """
@@ -73,7 +73,7 @@ class _Newsvendor(Problem):
 
 
 def _mean_demand(X: Array) -> Array:
-    """Return mu ``(m, 2)``: it falls with a product's price and rises with that of the other.
+    """Return mu ``(m, 2)``, which falls with a product's price and rises with the other's price.
 
     mu_i = size_i·exp(-own_i·(p_i - 1) + 0.2·(p_j - 1))
     """
@@ -87,8 +87,8 @@ def newsvendor(variability: float = 0.5) -> Problem:
     y = sum p·min(D, q) - c·q, D gamma distributed about mu_i = size_i·exp(-own_i·(p_i - 1) +
     0.2·(p_j - 1)), with costs (0.6, 0.4), sizes (2, 2.5) and own = (1, 1.2)
 
-    What is not sold is lost. Up to a point a larger stock earns more on average, and it varies
-    more from day to day; a small one is sold every day. The noise is cut off above.
+    Unsold stock is lost. Up to a point, a larger stock earns more on average, but the profit varies
+    more from day to day. A small stock is sold out every day. The noise is bounded above.
 
     Args:
         variability: Standard deviation of the demand in units of its mean, from 0.01 to 2.

@@ -1,7 +1,7 @@
 """The paper's two synthetic problems: equal maxima, unequal noise.
 
-Notation: X points in user units ``(m, p)``; the sigmoid gives the noise *variance*, not the
-standard deviation; `scale` is the height s of the sigmoid.
+Notation: X are points in user units ``(m, p)``. The sigmoid gives the noise *variance*, not the
+standard deviation, and `scale` is the height s of the sigmoid.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Branin(Problem):
 
 
 def sine(scale: float = 1.0) -> Problem:
-    """Return the sine problem: two equal maxima, the right one in the noise.
+    """Return the sine problem, where the right one of two equal maxima is noisy.
 
     f(x) = sin(2·pi·x), v(x) = scale·sigmoid(30·(x - 1)) + 0.1 on [0, 2]
 
@@ -71,12 +71,12 @@ def sine(scale: float = 1.0) -> Problem:
 
 
 def branin(scale: float = 1.0) -> Problem:
-    """Return the negated Branin problem: three equal maxima of unequal noise.
+    """Return the negated Branin problem, with three equal maxima of unequal noise.
 
     v(x) = (scale·sigmoid(2·(x1 - 3.2)) + 0.2)·(scale·sigmoid(2·x2) + 0.2)
 
     The mean is largest, -0.397887, at C = (-pi, 12.275), B = (pi, 2.275) and A = (9.42478, 2.475)
-    in [-5, 10] x [0, 15]; A is the noisiest of the three and C the quietest.
+    in [-5, 10] x [0, 15]. A is the noisiest of the three and C the quietest.
 
     Args:
         scale: Height of the steps in the noise variance, at least 0.
@@ -92,7 +92,7 @@ def branin(scale: float = 1.0) -> Problem:
 
 
 def check_scale(name: str, scale: float) -> None:
-    """Refuse a scale that is no height of a variance."""
+    """Refuse a scale that is not a finite number of at least 0."""
     if not (math.isfinite(scale) and scale >= 0.0):
         raise SettingsError(
             f"{name}() needs a finite scale >= 0, got {scale!r}. Pass the height of the noise "
@@ -101,5 +101,5 @@ def check_scale(name: str, scale: float) -> None:
 
 
 def named(name: str, scale: float) -> str:
-    """Return a name that tells a problem's scale unless it is the paper's."""
+    """Return a problem's name, with its scale unless that is the paper's."""
     return name if scale == 1.0 else f"{name}(scale={scale:g})"

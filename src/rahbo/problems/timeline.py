@@ -1,7 +1,7 @@
-"""When the credit-card transactions of the forest problem took place, fraud and not.
+"""The times of the credit-card transactions in the forest problem, fraud and non-fraud.
 
-The counts by hour are shipped, so that their picture does without the data. They are made by
-`scripts/forest_table.py`.
+The package contains the counts by hour, so that drawing them does not need the data.
+`scripts/forest_table.py` makes the counts.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Timeline:
     """Transactions counted in bins of equal width, from the first transaction on.
 
     Attributes:
-        bin_seconds: Width of a bin.
-        fraud: Frauds in each bin.
-        other: Other transactions in each bin.
-        folds: Seconds at which each of the five folds begins, and the last ends. All before the
-            first of these six is the training half.
-        frauds: Frauds in the training half and in each fold, six numbers.
+        bin_seconds: The width of a bin.
+        fraud: The number of frauds in each bin.
+        other: The number of other transactions in each bin.
+        folds: The seconds at which each of the five folds begins and the last one ends, six
+            numbers. The time before the first fold is the training half.
+        frauds: The number of frauds in the training half and in each fold, six numbers.
     """
 
     bin_seconds: int
@@ -61,7 +61,7 @@ def count_times(seconds: NDArray[np.int64], y: NDArray[np.uint8]) -> Timeline:
 
 
 def timeline() -> Timeline:
-    """Return the shipped counts of the real transactions."""
+    """Return the counts of the real transactions, which the package contains."""
     path = files("rahbo.problems") / "data" / "forest_times.json"
     stored: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
     counts = (tuple(stored[name]) for name in ("fraud", "other", "folds", "frauds"))

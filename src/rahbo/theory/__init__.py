@@ -1,7 +1,7 @@
-"""What the theory promises: information gains, regret bounds, sample complexity.
+"""The paper's theory: information gains, regret bounds and sample complexity.
 
-`information_gain` and its kin measure what rounds tell; `regret_bound` bounds the regret of a
-finished run; `sample_complexity` says how many rounds are enough before the first one.
+`information_gain` and similar functions measure how much rounds tell. `regret_bound` bounds the
+regret of a finished run. `sample_complexity` returns, before any data, how many rounds are enough.
 """
 
 from rahbo.theory.bounds import (

@@ -1,12 +1,12 @@
 """Regret bounds (Prop. 1, Thm. 1) and sample complexity (Cor. 1.1).
 
-Notation: T rounds of k repeats; ``c`` an upper bound of kappa(x, x), ``lam`` the paper's lambda,
-``v`` the noise variance of what a round tells (rho^2 / k for a mean, rho_eta^2 for a sample
-variance). Regret is summed over single evaluations, as in the proof of Theorem 1:
+Notation: there are T rounds of k repeats. ``c`` is an upper bound of kappa(x, x), ``lam`` the
+paper's lambda, and ``v`` the noise variance of a round's value (rho^2 / k for a mean, rho_eta^2 for
+a sample variance). Regret is summed over single evaluations, as in the proof of Theorem 1:
     R_T = k sum_t [MV(x*) - MV(x_t)]
-Where the print needs mending, a record holds both forms, ``corrected`` and ``printed``; only the
-first is a bound. The paper has c <= 1 and lam = 1; for others read (c / lam) / ln(1 + c / (lam v))
-where it has 1 / ln(1 + 1 / v).
+If the paper's formula needs a correction, a record holds both forms, ``corrected`` and ``printed``.
+Only the corrected one is a bound. The paper assumes c <= 1 and lam = 1; for other values, its
+1 / ln(1 + 1 / v) becomes (c / lam) / ln(1 + c / (lam v)).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from rahbo.theory.gain import greedy_information_gain
 
 @dataclass(frozen=True)
 class Both:
-    """A quantity as it must be and as the paper prints it."""
+    """A quantity in its correct form and as the paper prints it."""
 
     corrected: float
     printed: float
 
 
 def beta_bound(max_gain: float, norm: float, delta: float, lam: float = 1.0) -> Both:
-    """The data-independent width of the band.
+    """Return the data-independent width of the band.
 
     beta_T <= sqrt(2 ln(1 / delta) + 2 gamma_T) + sqrt(lam) B    (A.1.2, printed: gamma_T)
     """
@@ -42,12 +42,12 @@ def beta_bound(max_gain: float, norm: float, delta: float, lam: float = 1.0) -> 
 
 @dataclass(frozen=True)
 class Band:
-    """What a bound needs to know of one GP after T rounds.
+    """The quantities of one GP after T rounds that a bound needs.
 
     Attributes:
-        beta: The width, in posterior deviations; the largest of all rounds.
+        beta: The largest width of all rounds, in posterior standard deviations.
         gain: The information gain of the rounds, or an upper bound of it.
-        noise_var: The largest noise variance v of what a round tells.
+        noise_var: The largest noise variance v of a round's value.
         prior_var: c / lam, the largest prior variance.
     """
 
@@ -58,7 +58,7 @@ class Band:
 
     @property
     def rate(self) -> Both:
-        """The summed half widths of the band at the points chosen are at most sqrt(2 T rate).
+        """The rate in sqrt(2 T rate), which bounds the sum of half-widths at the chosen points.
 
         rate = beta^2 gain (c / lam) / ln(1 + c / (lam v))    (Step 4, printed: c = lam = 1)
         """
@@ -74,14 +74,14 @@ class RegretBound:
     """A bound of the regret R_T = k sum_t [MV(x*) - MV(x_t)].
 
     Attributes:
-        corrected: The bound; it holds with probability ``probability``.
-        printed: What the paper prints.
-        rounds: T.
-        n_repeats: k.
+        corrected: The bound, which holds with probability ``probability``.
+        printed: The bound as the paper prints it.
+        rounds: The number of rounds T.
+        n_repeats: The number of repeats k.
         probability: 1 - delta if the noise is known, else 1 - 2 delta.
         alpha: The weight of the noise variance.
         mean: The band of f.
-        noise: The band of rho^2; None if it is known.
+        noise: The band of rho^2; None if rho^2 is known.
     """
 
     corrected: float
@@ -95,14 +95,14 @@ class RegretBound:
 
     @property
     def per_evaluation(self) -> float:
-        """The bound by single evaluations: also one of the reported point's regret (Cor. 1.1)."""
+        """The bound per evaluation, which also bounds the reported point's regret (Cor. 1.1)."""
         return self.corrected / (self.n_repeats * self.rounds)
 
 
 def proposition1_bound(
     mean: Band, *, rounds: int, n_repeats: int = 1, alpha: float = 0.0, delta: float = 0.1
 ) -> RegretBound:
-    """The regret with known noise variance; alpha does not enter.
+    """Return the bound with known noise variance, which does not depend on alpha.
 
     R_T <= 2 k beta_T sqrt(2 T gamma_T (c / lam) / ln(1 + c / (lam v)))    (Proposition 1, Step 5)
     """
@@ -117,13 +117,13 @@ def proposition1_bound(
 def theorem1_bound(
     mean: Band, noise: Band, *, rounds: int, n_repeats: int, alpha: float, delta: float = 0.1
 ) -> RegretBound:
-    """The regret with unknown noise variance.
+    """Return the bound with unknown noise variance.
 
     R_T <= 2 k sqrt(2 T rate_f) + 2 k alpha sqrt(2 T rate_var)    (Theorem 1, printed without 2s)
 
-    It holds with probability 1 - 2 delta, each band failing with probability delta; the print
-    says 1 - delta. For Gaussian noise s^2 has heavier tails than any sub-Gaussian variable, so
-    the band of rho^2, and with it this bound, is a heuristic there.
+    It holds with probability 1 - 2 delta, because each band fails with probability delta. The
+    paper prints 1 - delta. For Gaussian noise s^2 has heavier tails than any sub-Gaussian variable,
+    so the band of rho^2 is then a heuristic, and so is this bound.
     """
     k, of_f, of_noise = n_repeats, mean.rate, noise.rate
     twice = 2.0 * rounds
@@ -138,22 +138,22 @@ def theorem1_bound(
 
 @dataclass(frozen=True, eq=False)
 class Theorem1:
-    """What Theorem 1 assumes, on a finite set of points.
+    """The assumptions of Theorem 1, on a finite set of points.
 
     Attributes:
         candidates: The points, ``(m, d)``.
-        kernel: kappa.
-        noise_kernel: kappa_var.
+        kernel: The kernel of f, kappa.
+        noise_kernel: The kernel of rho^2, kappa_var.
         norm_f: B_f, a bound on the RKHS norm of f under ``kernel``.
-        norm_noise: B_var, that of rho^2 under ``noise_kernel``.
+        norm_noise: B_var, a bound on the RKHS norm of rho^2 under ``noise_kernel``.
         min_noise_var: The smallest noise variance.
-        max_noise_var: The largest.
+        max_noise_var: The largest noise variance.
         alpha: The weight of the noise variance.
-        n_repeats: k.
+        n_repeats: The number of repeats k.
         delta: The probability that a band fails.
-        kurtosis: Of the noise, at most 3 if it is strictly sub-Gaussian.
-        lam: lambda of the GP of f.
-        lam_noise: lambda of the GP of rho^2.
+        kurtosis: The kurtosis of the noise, at most 3 if it is strictly sub-Gaussian.
+        lam: The lambda of the GP of f.
+        lam_noise: The lambda of the GP of rho^2.
     """
 
     candidates: Array
@@ -174,10 +174,10 @@ class Theorem1:
         check_assumptions(self.delta, self.min_noise_var, self.max_noise_var, self.n_repeats)
 
     def bounds(self, max_rounds: int) -> list[RegretBound]:
-        """The bound before any data, for T = 1 to ``max_rounds``.
+        """Return the bound before any data, for T = 1 to ``max_rounds``.
 
-        Maximum gains are replaced by their greedy upper bounds. beta_T takes the gain under
-        min_noise_var / k: Sigma_hat (eq. 16) is no smaller while the band of rho^2 holds.
+        Maximum gains are replaced by their greedy upper bounds. beta_T uses the gain under
+        min_noise_var / k, because Sigma_hat (eq. 16) is no smaller while the band of rho^2 holds.
         """
         k, eta_var = self.n_repeats, self.eta_var
         gamma_hat = self._gain(self.kernel, self.max_noise_var / k, self.lam, max_rounds)
@@ -218,11 +218,12 @@ class SampleComplexity:
     """Rounds after which the reported point is within epsilon; None if beyond ``max_rounds``.
 
     Attributes:
-        corrected: By Corollary 1.1, mended.
-        printed: By Corollary 1.1 as printed.
-        by_theorem: By Theorem 1 itself, before the corollary rounds up: R_T / (k T) <= epsilon.
-        epsilon: The accuracy asked for.
-        max_rounds: How far the search went.
+        corrected: The rounds by the corrected Corollary 1.1.
+        printed: The rounds by Corollary 1.1 as printed.
+        by_theorem: The rounds by Theorem 1 itself, which the corollary simplifies:
+            R_T / (k T) <= epsilon.
+        epsilon: The required accuracy.
+        max_rounds: The largest number of rounds searched.
     """
 
     corrected: int | None
@@ -233,7 +234,7 @@ class SampleComplexity:
 
 
 def corollary_rounds(bound: RegretBound, epsilon: float) -> Both:
-    """The right-hand side of Corollary 1.1: T rounds are enough if T is at least this.
+    """Return the right-hand side of Corollary 1.1: T rounds are enough if T is at least this.
 
     T >= 16 (rate_f + alpha^2 rate_var) / epsilon^2    (printed: 4 and alpha)
     """
@@ -248,7 +249,9 @@ def corollary_rounds(bound: RegretBound, epsilon: float) -> Both:
 def sample_complexity(
     assumptions: Theorem1, epsilon: float, max_rounds: int = 1000
 ) -> SampleComplexity:
-    """The smallest T that satisfies Corollary 1.1; T stands on both sides, so it is searched.
+    """Return the smallest T that satisfies Corollary 1.1, found by search.
+
+    T is on both sides of the inequality, so there is no closed form.
 
     >>> import numpy as np
     >>> from rahbo.model.kernels import RBF
@@ -276,7 +279,7 @@ def sample_complexity(
 def check_assumptions(
     delta: float, min_noise_var: float, max_noise_var: float, n_repeats: int = 2
 ) -> None:
-    """Refuse constants that no problem can have."""
+    """Refuse constants that are not possible."""
     if not 0 < delta < 0.5:
         raise SettingsError(f"delta must be between 0 and 0.5, got {delta!r}.")
     if not 0 < min_noise_var <= max_noise_var < math.inf:

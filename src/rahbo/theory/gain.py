@@ -1,8 +1,9 @@
 """Information gain: how much the values of some rounds tell about the function behind them.
 
-Notation: ``X (T, d)`` the points of T rounds in order, a revisit being a further row; ``v (T,)``
-the noise variance of what a round tells; ``lam`` the paper's lambda; f ~ GP(0, kappa / lam) and
-sigma_{t-1} its posterior deviation before round t (eq. 6). The paper has three such gains:
+Notation: ``X (T, d)`` are the points of T rounds in order, where a revisit is a further row.
+``v (T,)`` is the noise variance of a round's value, ``lam`` the paper's lambda, f ~ GP(0,
+kappa / lam), and sigma_{t-1} its posterior deviation before round t (eq. 6). The paper has three
+such gains:
     gamma       about f, v = rho^2 / k, the noise being known      (eq. 10)
     gamma_hat   about f, v = max_noise_var / k                     (Theorem 1, Step 3)
     Gamma       of sample variances about rho^2, v = rho_eta^2     (Theorem 1, Step 3)
@@ -24,7 +25,7 @@ GREEDY_SHARE = 1.0 - 1.0 / math.e
 
 
 def information_gain(kernel: Kernel, X: Array, noise_var: Array | float, lam: float = 1.0) -> float:
-    """Mutual information of noisy values at ``X (T, d)`` and the function, from determinants.
+    """Return the mutual information of noisy values at ``X (T, d)`` and the function.
 
     I = 1/2 ln(det(K + lam Sigma) / det(lam Sigma))    (A.1.2)
     """
@@ -35,7 +36,7 @@ def information_gain(kernel: Kernel, X: Array, noise_var: Array | float, lam: fl
 def information_gain_terms(
     kernel: Kernel, X: Array, noise_var: Array | float, lam: float = 1.0
 ) -> Array:
-    """What each round adds to the information gain, ``(T,)``; their sum is the gain.
+    """Return what each round adds to the information gain, ``(T,)``; the sum is the gain.
 
     I = sum_t 1/2 ln(1 + sigma_{t-1}^2(x_t) / v_t)    (eq. 11)
     """
@@ -49,12 +50,14 @@ def information_gain_terms(
 
 @dataclass(frozen=True, eq=False)
 class GreedyGain:
-    """The most that T rounds can tell, bracketed over a candidate set.
+    """Lower and upper bounds of the maximum information gain of T rounds over a candidate set.
 
     Attributes:
-        indices: The candidates chosen greedily, ``(T,)``; one may come again.
-        lower: Their information gain after each round, ``(T,)``: the maximum is at least this.
-        upper: lower / (1 - 1/e), ``(T,)``: the maximum is at most this, by submodularity.
+        indices: The candidates chosen greedily, ``(T,)``; a candidate may repeat.
+        lower: The information gain of these candidates after each round, ``(T,)``, which is a
+            lower bound of the maximum.
+        upper: lower / (1 - 1/e), ``(T,)``, which is an upper bound of the maximum, by
+            submodularity.
     """
 
     indices: Index
@@ -65,12 +68,12 @@ class GreedyGain:
 def greedy_information_gain(
     kernel: Kernel, candidates: Array, noise_var: Array | float, rounds: int, lam: float = 1.0
 ) -> GreedyGain:
-    """Bracket the maximum information gain over multisets of ``candidates (m, d)``.
+    """Return bounds of the maximum information gain over multisets of ``candidates (m, d)``.
 
     max_A I(y_A, f_A), |A| = T, for every T up to ``rounds``    (eq. 10)
 
-    The greedy choices for T rounds begin those for T + 1, so one pass serves all T; each costs
-    one rank-one update of the posterior covariance.
+    The greedy choices for T + 1 rounds extend those for T, so one pass serves all T. Each round
+    costs one rank-one update of the posterior covariance.
     """
     if not is_whole(rounds) or rounds < 1:
         raise SettingsError(f"rounds must be a whole number >= 1, got {rounds!r}.")
@@ -88,11 +91,12 @@ def greedy_information_gain(
 def uneven_gain(
     kernel: Kernel, candidates: Array, noise_var: Array, rounds: int, lam: float = 1.0
 ) -> tuple[GreedyGain, GreedyGain]:
-    """Both sides of A.1.3 on ``candidates (m, d)``: the maximum gain under uneven and even noise.
+    """Return both sides of A.1.3 on ``candidates (m, d)``: gains under uneven and even noise.
 
     gamma^rho <= (max_noise_var / min_noise_var) gamma^sigma,  sigma^2 = max_noise_var    (A.1.3)
 
-    The second record is the right-hand side, factor included: gamma^rho is at most its ``upper``.
+    The second record is the right-hand side, including the factor, so gamma^rho is at most its
+    ``upper``.
     """
     highest = float(np.max(noise_var))
     ratio = highest / float(np.min(noise_var))
@@ -102,7 +106,7 @@ def uneven_gain(
 
 
 def _observe(covariance: Array, i: int, noise_var: float) -> float:
-    """Condition ``covariance (m, m)``, in place, on a value at i; its variance before that."""
+    """Condition ``covariance (m, m)`` in place on a value at i, and return its prior variance."""
     variance = max(float(covariance[i, i]), 0.0)
     column = covariance[:, i] / math.sqrt(variance + noise_var)
     covariance -= np.outer(column, column)

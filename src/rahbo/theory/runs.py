@@ -1,7 +1,8 @@
-"""The theory of a finished run: its information gains, and a bound of its regret.
+"""The theory applied to a finished run: its information gains, and a bound of its regret.
 
-Notation: the told rounds of the run in order, T of them chosen by the strategy; ``X (n, d)`` their
-points, a revisit being a further row; ``count (n,)`` the values told in each; k repeats a round.
+Notation: the run has n told rounds in order, and the strategy chose T of them. ``X (n, d)`` are
+their points, where a revisit is a further row, and ``count (n,)`` the numbers of values told. There
+are k repeats per round.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ class RunGains:
     """Information gains of a run, over all its told rounds in order.
 
     Attributes:
-        gamma: About f, under the known noise, or the one level that is learned where nothing was
-            repeated; None if a GP learns the noise.
-        gamma_hat: About f, under ``max_noise_var``.
-        gamma_noise: Gamma, of the sample variances about rho^2 (under `LogNoise`, about its
-            logarithm); None if no GP learns the noise.
+        gamma: The gain about f under the known noise, or under the single noise level that is
+            learned without repeats; None if a GP learns the noise.
+        gamma_hat: The gain about f under ``max_noise_var``.
+        gamma_noise: Gamma, the gain of the sample variances about rho^2 (with `LogNoise`, about
+            its logarithm); None if no GP learns the noise.
     """
 
     gamma: float | None
@@ -58,7 +59,7 @@ class RunGains:
 
 
 def run_gains(optimizer: Optimizer, max_noise_var: float) -> RunGains:
-    """The realised gamma, gamma_hat and Gamma of a run, at its present hyperparameters.
+    """Return the realised gamma, gamma_hat and Gamma of a run, at its present hyperparameters.
 
     sum_t 1/2 ln(1 + sigma_{t-1}^2(x_t) / v_t)    (eq. 11, and Step 3 of Theorem 1)
 
@@ -81,21 +82,22 @@ def regret_bound(
     min_noise_var: float,
     max_noise_var: float,
 ) -> RegretBound:
-    """A bound of the regret of the rounds that the strategy chose in a finished run.
+    """Return a bound of the regret of the rounds that the strategy chose in a finished run.
 
-    Proposition 1 if the noise is known, else Theorem 1, with the gains of the run itself in place
-    of their maxima. Other rounds (initial design, past results) count as data, not as regret. The
-    run must be Algorithm 1, one point at a time, with kernels fixed in advance and the widths of
-    Lemma 1; a run outside the theory is refused. For Gaussian noise s^2 is not sub-Gaussian, so
-    beta_noise, and Theorem 1's bound with it, is a heuristic.
+    The bound is Proposition 1 if the noise is known, else Theorem 1, with the gains of the run
+    itself instead of their maxima. Other rounds (initial design, past results) count as data, not
+    as regret. The run must follow Algorithm 1, one point at a time, with kernels fixed in advance
+    and the widths of Lemma 1. Any other run is refused. For Gaussian noise s^2 is not sub-Gaussian,
+    so beta_noise is a heuristic, and so is Theorem 1's bound.
 
     Args:
         optimizer: The run.
         norm_f: B_f, a bound on the RKHS norm of f under the kernel of the mean.
-        norm_noise: B_var, that of rho^2 under the kernel of the noise; None if the noise is known.
+        norm_noise: B_var, a bound on the RKHS norm of rho^2 under the kernel of the noise; None if
+            the noise is known.
         delta: The probability that a band fails.
         min_noise_var: The smallest noise variance of a single evaluation.
-        max_noise_var: The largest.
+        max_noise_var: The largest noise variance of a single evaluation.
     """
     check_assumptions(delta, min_noise_var, max_noise_var)
     settings = optimizer.settings
@@ -103,7 +105,7 @@ def regret_bound(
     _check_width(settings.model.beta, "beta", norm_f, delta)
     if not isinstance(settings.repeats, Fixed):
         raise SettingsError(
-            f"Theorem 1 is about the same number of repeats in every round, not "
+            f"Theorem 1 needs the same number of repeats in every round, got "
             f"{settings.repeats!r}. Use repeats=10 or another whole number."
         )
     run, k = _Run(optimizer), settings.repeats.n_repeats
@@ -115,7 +117,7 @@ def regret_bound(
         mean = run.mean_band(terms, terms, max_noise_var / k)
         return proposition1_bound(mean, rounds=rounds, n_repeats=k, alpha=alpha, delta=delta)
     _check_learned(settings, norm_noise, delta, max_noise_var)
-    # While the band of rho^2 holds, Sigma_hat >= min_noise_var / k: beta_t is largest there.
+    # While the band of rho^2 holds, Sigma_hat >= min_noise_var / k, where beta_t is largest.
     mean = run.mean_band(
         run.mean_terms(max_noise_var), run.mean_terms(min_noise_var), max_noise_var / k
     )
@@ -157,23 +159,23 @@ class _Run:
 
     @cached_property
     def known_noise_var(self) -> Array:
-        """Of a single evaluation, as the mean GP takes it, ``(n,)``."""
+        """The noise variance of a single evaluation that the mean GP uses, ``(n,)``."""
         return np.maximum(self.model.noise.variance(self.X), self.model.min_noise_var)
 
     def mean_terms(self, noise_var: Array | float) -> Array:
-        """What each round tells of f if single evaluations have ``noise_var``, ``(n,)``."""
+        """Return what each round tells about f if an evaluation has ``noise_var``, ``(n,)``."""
         gp = self.model.mean
         return information_gain_terms(gp.kernel, self.X, noise_var / self.count, gp.lam)
 
     def noise_terms(self, noise: DirectPosterior) -> Array:
-        """What each round's sample variance tells of the noise, ``(n,)``; 0 for one value."""
+        """Return what each sample variance tells about the noise, ``(n,)``; 0 for one value."""
         use, terms = self.count > 1, np.zeros(len(self.X))
         gp, eta_var = noise.gp, noise.eta_var(self.count[use])
         terms[use] = information_gain_terms(gp.kernel, self.X[use], eta_var, gp.lam)
         return terms
 
     def mean_band(self, terms: Array, widest: Array, noise_var: float) -> Band:
-        """The band of f; ``widest (n,)`` are the terms under the noise that beta is taken for."""
+        """Return the band of f; ``widest (n,)`` are the terms under the noise used for beta."""
         gp, rule = self.model.mean, self.optimizer.settings.model.beta
         before = float(widest[: self.last].sum())
         beta = _widths(rule, before, before + float(widest[self.last]), gp.lam)
@@ -181,10 +183,13 @@ class _Run:
         return Band(beta, gain, noise_var, self._prior_var(gp.kernel, gp.lam))
 
     def noise_band(self) -> Band:
-        """The band of rho^2."""
+        """Return the band of rho^2."""
         noise = self.model.noise
         if not isinstance(noise, DirectPosterior):
-            raise NotReadyError("No round has two values yet: nothing is known of the noise.")
+            raise NotReadyError(
+                "regret_bound() needs a round with at least two values to learn the noise, but "
+                "there is none. Use repeats >= 2."
+            )
         rule, gp = self.optimizer.settings.model.beta_noise, noise.gp
         before, after = (self._merged_noise_gain(noise, self.last + i) for i in (0, 1))
         gain = float(self.noise_terms(noise)[self.chosen].sum())
@@ -193,10 +198,11 @@ class _Run:
         return Band(beta, gain, eta_var, self._prior_var(gp.kernel, gp.lam))
 
     def _merged_noise_gain(self, noise: DirectPosterior, n: int) -> float:
-        """The gain behind beta_noise after ``n`` rounds.
+        """Return the gain behind beta_noise after ``n`` rounds.
 
-        The sample variance of merged repeats has one degree of freedom more than its rounds have
-        together, so the model's width is a little above that of the separate rounds.
+        The sample variance of merged repeats has more degrees of freedom than its rounds have
+        together (one more for two rounds), so the model's width is slightly above that of separate
+        rounds.
         """
         data = observations_of(self.trials[:n], 1.0)
         use = data.count > 1
@@ -212,21 +218,21 @@ class _Run:
         """Refuse runs without chosen rounds, and rounds without their k values."""
         if not self.trials or not self.chosen.any():
             raise NotReadyError(
-                "regret_bound() needs rounds that the strategy chose: ask and tell beyond the "
-                "initial design first."
+                "regret_bound() needs rounds that the strategy chose, but there are none. Ask and "
+                "tell beyond the initial design first."
             )
         if np.any(self.count[self.chosen] != n_repeats):
             raise DataError(
                 f"regret_bound() needs {n_repeats} values in every round that the strategy chose, "
                 f"got from {self.count[self.chosen].min()} to {self.count[self.chosen].max()}. "
-                "Failed or extra repeats put a run outside the theory."
+                "The theory does not cover failed or extra repeats."
             )
 
 
 def _widths(rule: Confidence, before: float, after: float, lam: float) -> Both:
-    """Lemma 1's beta of the last round from the gain before it; printed: including it."""
+    """Return Lemma 1's beta of the last round from the gain before it; printed: including it."""
     if not isinstance(rule, Lemma1Beta):
-        raise SettingsError(f"Only Lemma1Beta has a bound, got {rule!r}.")
+        raise SettingsError(f"The width must be Lemma1Beta, got {rule!r}.")
     return Both(
         corrected=lemma1_beta(before, rule.norm, rule.delta, lam),
         printed=lemma1_beta(after, rule.norm, rule.delta, lam),
@@ -237,28 +243,28 @@ def _widths(rule: Confidence, before: float, after: float, lam: float) -> Both:
 
 
 def _checked_alpha(settings: Settings) -> float:
-    """The weight of the noise; raises where no bound of the paper covers the settings."""
+    """Return the weight of the noise, or raise if no bound of the paper covers the settings."""
     model, risk = settings.model, settings.risk
     if not isinstance(risk, MeanVariance):
-        raise _refusal("risk=MeanVariance(alpha)", risk, "The theory has no other risk measure")
+        raise _refusal("risk=MeanVariance(alpha)", risk, "The theory covers no other risk measure")
     kernels = [model.kernel]
     if not isinstance(model.noise, CubeNoise):
         if type(model.noise) is not DirectNoise:
             raise _refusal("noise=DirectNoise(...) or KnownNoise(...)", model.noise,
-                           "The theory is about a GP on s^2 itself")  # fmt: skip
+                           "The theory covers a GP on s^2 itself")  # fmt: skip
         kernels.append(model.noise.kernel)
     for ok, needed, got, why in (
         (type(settings.strategy) is Rahbo, "strategy=Rahbo()", settings.strategy,
-         "Only its choices are bounded"),
+         "The bound holds only for its choices"),
         (isinstance(model.outputs, Raw), "outputs=Raw()", model.outputs,
          "Standardising makes the prior depend on the data"),
         (np.isinf(settings.refit.growth), "refit=Refit(math.inf)", settings.refit,
          "Refitted hyperparameters make the prior depend on the data"),
         (all(isinstance(kernel, Kernel) for kernel in kernels), "kernels fixed in advance, such "
          "as kernel=Matern52([0.2]) and DirectNoise(Matern52([0.2]))", kernels,
-         "RKHS norms belong to a kernel"),
+         "An RKHS norm refers to one kernel"),
         (settings.revisit, "a space with revisit=True and no Folds", settings.space.spec,
-         "The best point must stay open to choice"),
+         "The strategy must be able to choose the best point again"),
     ):  # fmt: skip
         if not ok:
             raise _refusal(needed, got, why)
@@ -268,7 +274,7 @@ def _checked_alpha(settings: Settings) -> float:
 def _check_width(rule: Confidence, name: str, norm: float, delta: float) -> None:
     if not (isinstance(rule, Lemma1Beta) and rule.norm >= norm and rule.delta <= delta):
         needed = f"{name}=Lemma1Beta(norm, delta), norm >= {norm:g} and delta <= {delta:g}"
-        raise _refusal(needed, rule, "Narrower bands need not hold")
+        raise _refusal(needed, rule, "Narrower bands may fail")
 
 
 def _check_known(run: _Run, settings: Settings, lowest: float, highest: float) -> None:
@@ -279,7 +285,9 @@ def _check_known(run: _Run, settings: Settings, lowest: float, highest: float) -
             f"max_noise_var={highest:g}, got values from {v.min():g} to {v.max():g}."
         )
     if cap is not None and cap < highest:
-        raise _refusal(f"max_noise_var=None or >= {highest:g}", cap, "It would cut known noise off")
+        raise _refusal(
+            f"max_noise_var=None or >= {highest:g}", cap, "It would truncate known noise"
+        )
 
 
 def _check_learned(
@@ -287,7 +295,10 @@ def _check_learned(
 ) -> None:
     model = settings.model
     if norm_noise is None:
-        raise SettingsError("regret_bound() needs norm_noise for a run that learns its noise.")
+        raise SettingsError(
+            "regret_bound() needs norm_noise for a run that learns its noise, got None. Pass a "
+            "bound on the RKHS norm of rho^2."
+        )
     _check_width(model.beta_noise, "beta_noise", norm_noise, delta)
     if model.max_noise_var != highest:
         raise _refusal(f"max_noise_var={highest:g}", model.max_noise_var,
@@ -300,5 +311,5 @@ def _check_learned(
 
 def _refusal(needed: str, got: object, why: str) -> SettingsError:
     return SettingsError(
-        f"regret_bound() needs a run with {needed}, got {got!r}. {why}; make a new run with it."
+        f"regret_bound() needs a run with {needed}, got {got!r}. {why}. Make a new run with it."
     )

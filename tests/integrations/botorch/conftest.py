@@ -36,7 +36,7 @@ class Case:
 
 
 def repeats(d, seed=0, n=None, most=5):
-    """One row an evaluation, with 1 to `most` repeats a point in no order, in units far from 1."""
+    """One row per evaluation, with 1 to `most` repeats per point, shuffled, in units far from 1."""
     rng = np.random.default_rng(seed)
     P = rng.random((n or 12 * d, d))
     count = rng.integers(1, most + 1, len(P))

@@ -26,7 +26,7 @@ BOUNDS = [
 
 @dataclass(frozen=True)
 class LogMean(RiskMeasure):
-    """A measure of one's own, whose value in user units is no linear function of the model's."""
+    """A custom measure whose value in user units is not linear in the model's value."""
 
     def value(self, f, v):
         return np.log(f) - 0.1 * np.asarray(v)

@@ -342,12 +342,12 @@ def changed(t, value):
         (lambda X, Y: (changed(X, np.nan), Y), r"train_X must be finite.*row 3"),
         (lambda X, Y: (X, changed(Y, np.nan)), r"train_Y must be finite.*row 3"),
         (lambda X, Y: (X, changed(Y, np.inf)), r"train_Y must be finite.*row 3"),
-        (lambda X, Y: (X, Y[:, 0]), "one row an evaluation"),
-        (lambda X, Y: (X, Y[1:]), "one row an evaluation"),
-        (lambda X, Y: (X[0], Y), "one row an evaluation"),
-        (lambda X, Y: (X[:0], Y[:0]), "one row an evaluation"),
+        (lambda X, Y: (X, Y[:, 0]), "one row per evaluation"),
+        (lambda X, Y: (X, Y[1:]), "one row per evaluation"),
+        (lambda X, Y: (X[0], Y), "one row per evaluation"),
+        (lambda X, Y: (X[:0], Y[:0]), "one row per evaluation"),
         (lambda X, Y: (X, Y.repeat(1, 2)), "ModelListGP"),
-        (lambda X, Y: (X.expand(3, -1, -1), Y.expand(3, -1, -1)), "one row an evaluation"),
+        (lambda X, Y: (X.expand(3, -1, -1), Y.expand(3, -1, -1)), "one row per evaluation"),
         (lambda X, Y: (X.numpy(), Y), "as_tensor"),
         (lambda X, Y: (X, Y.float()), "float64"),
         (lambda X, Y: (X.half(), Y.half()), "float64"),
@@ -368,7 +368,7 @@ def test_single_values_leave_the_noise_open_and_the_papers_model_refuses_them():
     model = HeteroscedasticSingleTaskGP(X, Y)
     noise = model.noise_model.posterior(X)
     assert (noise.variance > 0.1).all()
-    with pytest.raises(DataError, match="nothing about the noise"):
+    with pytest.raises(DataError, match="DirectNoise needs points with two values"):
         HeteroscedasticSingleTaskGP(X, Y, settings=ModelSettings(noise=DirectNoise()))
 
 

@@ -146,5 +146,5 @@ def test_studies_without_an_answer_say_why() -> None:
         recommend(optuna.create_study(directions=["minimize", "maximize"]))
     apart = study_of({0.5: 1.0})
     apart.add_trial(create_trial(params={"y": 0.5}, distributions={"y": X}, value=1.0))
-    with pytest.raises(SpaceError, match="in common"):
+    with pytest.raises(SpaceError, match="must share a parameter"):
         recommend(apart)

@@ -1,4 +1,4 @@
-"""Several evaluations in one trial."""
+"""Several evaluations in one trial, as `repeated` makes them."""
 
 import math
 import pickle

@@ -77,7 +77,7 @@ def test_threads_share_the_repeats() -> None:
     study = study_with(repeats=3)
     study.optimize(quadratic, n_trials=24, n_jobs=4)
     assert len(counts(study)) <= 16
-    # What they left when they stopped is made up for first.
+    # Evaluations left undone when they stopped come first.
     study.optimize(quadratic, n_trials=26)
     assert sum(count < 3 for count in counts(study).values()) <= 1
 
@@ -258,7 +258,7 @@ def test_where_trials_fail_or_are_pruned_fewer_are_made() -> None:
     failed = [t.state != TrialState.COMPLETE for t in study.trials]
     assert sum(failed) > 0
     assert sum(failed[20:]) <= 6
-    # What fails at first is not repeated.
+    # A point whose first evaluation fails is not repeated.
     assert max(counts(study)[t.params["x"].hex(),] for t in study.trials if t.values is None) == 1
 
 
@@ -276,7 +276,7 @@ def test_a_broken_constraint_is_a_failure() -> None:
 
 @pytest.fixture
 def watched(tmp_path, monkeypatch):
-    """A storage with a heartbeat, and a list of the trials it holds for stale."""
+    """A storage with a heartbeat, and a list of the trials it considers stale."""
     stale: list[int] = []
     with pytest.warns(optuna.exceptions.ExperimentalWarning):
         storage = optuna.storages.RDBStorage(

@@ -17,7 +17,7 @@ from rahbo.pages.report import page as report
 from rahbo.pages.report.record import CELLS
 
 MOST_BYTES = 6_000_000
-# Of package/plotly-cartesian.min.js in plotly.js-cartesian-dist-min 4.1.1.
+# The digest of package/plotly-cartesian.min.js in plotly.js-cartesian-dist-min 4.1.1.
 PUBLISHED = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"
 DRAWN = "document.documentElement.dataset.drawn === 'yes'"
 ATTACKS = (
@@ -82,7 +82,7 @@ def test_a_long_run_is_one_small_file_that_names_no_other(long_page):
     assert len(text.encode("utf-8")) < MOST_BYTES
     ours = text.replace(report.asset(report.PLOTLY), "")
     assert not re.search(r"https?:|src=|<link|@import|url\(", ours)
-    assert "From 1,000 evaluations, at 200 points." in ours
+    assert "Based on 1,000 evaluations at 200 points." in ours
 
 
 def test_the_largest_run_stays_a_small_file(rng):
@@ -94,7 +94,7 @@ def test_the_largest_run_stays_a_small_file(rng):
         record.pictures,
         points=replace(record.pictures.points, **columns),
         history=replace(record.pictures.history, number=[10**6] * 4000, value=4 * numbers),
-        # As of six inputs in the place of three.
+        # As if there were six inputs instead of three.
         maps=[record.pictures.maps] * 5,
     )
     page = report_page(replace(record, pictures=pictures))

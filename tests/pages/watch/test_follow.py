@@ -25,7 +25,7 @@ def path(tmp_path):
 
 
 def as_read(follower):
-    """What was followed, in a form that compares."""
+    """What was followed, in a form that can be compared."""
     trials = [follower.trial(i) for i in range(follower.n_trials)]
     return [(t.id, t.params, dict(t.values), dict(t.failures), t.cancelled) for t in trials]
 
@@ -219,7 +219,7 @@ def test_what_is_no_journal_is_said(path, contents, problem):
 def test_a_folder_and_a_file_too_large_are_said(tmp_path, path, monkeypatch):
     follower = Follower(tmp_path)
     follower.look()
-    assert "no regular file" in follower.problem
+    assert "not a regular file" in follower.problem
     begun(path).close()
     monkeypatch.setattr(follow, "LARGEST_JOURNAL", 100)
     follower = Follower(path)

@@ -121,7 +121,7 @@ def test_nothing_told_and_nothing_there(path):
     rahbo.Optimizer(SPACE, seed=0, journal=path).close()
     assert live.run()["problem"] == ""
     live.fit()
-    assert "Nothing has been told yet" in live.model()["problem"]
+    assert "There are no values yet" in live.model()["problem"]
 
 
 def test_long_texts_are_cut(path):

@@ -64,7 +64,7 @@ def test_captions_say_what_was_drawn(experiments, finished):
 
 def test_captions_of_a_laser_say_what_was_measured(experiments, finished):
     for f in figures("fel", experiments["fel"], finished):
-        assert f.caption.startswith("Free-electron laser with a measured mean and an invented")
+        assert f.caption.startswith("Free-electron laser with measured mean and invented")
         if f.name != "fel-regret":
             assert "after 2 rounds" in f.caption or "in 2 rounds of 1 seeds" in f.caption
     assert paper.FIGURES["euxfel"] is paper.FIGURES["fel"]

@@ -85,7 +85,7 @@ def test_next_to_the_best_are_settings_one_step_away(record, problem):
 
 
 def test_other_spaces_are_refused():
-    with pytest.raises(SettingsError, match="whole numbers"):
+    with pytest.raises(SettingsError, match="Int parameters only"):
         results(sine(), ALPHAS)
 
 

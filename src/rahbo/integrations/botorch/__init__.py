@@ -1,8 +1,9 @@
 """BoTorch: the risk bounds as acquisition functions, and the two GPs as BoTorch models.
 
-`OptimisticRisk` and `PessimisticRisk` work on any two BoTorch models, one of the mean and one of
-the noise. `HeteroscedasticSingleTaskGP` learns both from every repeat and goes with any other
-acquisition function. Values are maximised, as everywhere in BoTorch, and in the units of train_Y.
+`OptimisticRisk` and `PessimisticRisk` work with any two BoTorch models, one of the mean and one of
+the noise. `HeteroscedasticSingleTaskGP` learns both from every repeat and works with any other
+acquisition function. As everywhere in BoTorch, values are maximised. They are in the units of
+train_Y.
 """
 
 from rahbo.integrations.botorch.acquisition import (

@@ -1,9 +1,9 @@
-"""The risk at one end of confidence intervals, of any two BoTorch models.
+"""The risk measure at the ends of the confidence intervals of any two BoTorch models.
 
 For a risk measure R that rises with the mean and does not rise with the noise variance:
     optimistic  R(ucb_f, lcb_var)
     pessimistic R(lcb_f, ucb_var)
-as in `rahbo.policy.acquisition`, but in the units of the models' outputs.
+This is the same as in `rahbo.policy.acquisition`, but in the units of the models' outputs.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ Link = Callable[[Tensor], Tensor]
 
 
 def from_log(g: Tensor) -> Tensor:
-    """The noise variance whose logarithm is g; the exponent is kept inside the range of floats."""
+    """Return the noise variance exp(g), with g clamped so that the result is a finite float."""
     most = 0.9 * math.log(torch.finfo(g.dtype).max)
     return g.clamp(-most, most).exp()
 
 
 def shifted(model: Model, X: Tensor, z: float) -> Tensor:
-    """Mu + z sigma at ``X (..., q, d)``, ``(..., q, 1)``."""
+    """Return mu + z sigma at ``X (..., q, d)``, with shape ``(..., q, 1)``."""
     posterior = model.posterior(X)
     if z == 0.0:
         return posterior.mean
-    # GPyTorch raises variances to 1e-10 or 1e-6, which is much for outputs in small units.
+    # GPyTorch raises variances to 1e-10 or 1e-6, which is too large for outputs in small units.
     tiny = torch.finfo(X.dtype).tiny
     with gpytorch.settings.min_variance(float_value=tiny, double_value=tiny):
         variance = posterior.variance
-    # The slope of a root is infinite at 0, where a model that is certain has no slope.
+    # The derivative of the root is infinite at 0, but a certain model must have a finite one.
     return posterior.mean + z * variance.clamp_min(tiny).sqrt()
 
 
 def like(t: Tensor, array: Array) -> Tensor:
-    """An array as a tensor of the type and on the device of another."""
+    """Return an array as a tensor with the dtype and device of ``t``."""
     return torch.tensor(array, dtype=t.dtype, device=t.device)
 
 
 class _RiskValue(torch.autograd.Function):
-    """R(f, v) by the risk measure itself, and its derivatives by its own gradient."""
+    """R(f, v), with the value and the gradient computed by the risk measure itself."""
 
     @staticmethod
     def forward(ctx: Any, f: Tensor, v: Tensor, risk: RiskMeasure) -> Tensor:
@@ -70,23 +70,24 @@ class _RiskValue(torch.autograd.Function):
 class RiskBound(AcquisitionFunction):
     """R(mu + z_f sigma, link(g + z_noise s)): the risk at one end of each confidence interval.
 
-    A function of one point, ``b x 1 x d``, with first derivatives, for `optimize_acqf` and alike.
+    It is a function of one point, ``b x 1 x d``, with first derivatives, for `optimize_acqf` and
+    similar optimisers.
 
-    Pending points, as of `optimize_acqf(..., q=3, sequential=True)`, count as single evaluations
-    that turn out as expected: they narrow the band of the mean. This needs a model that has
-    `with_pending`, as `HeteroscedasticSingleTaskGP` does.
+    Pending points, such as those of `optimize_acqf(..., q=3, sequential=True)`, count as single
+    evaluations whose values are as expected, so they narrow the band of the mean. This needs a
+    model that has `with_pending`, such as `HeteroscedasticSingleTaskGP`.
 
     Args:
         model: A model of the mean, with one output.
         noise_model: A model of the noise, with one output.
         risk: The risk measure, in the units of the model's outputs.
-        z_f: Posterior standard deviations added to the mean.
-        z_noise: Posterior standard deviations added to what the noise model predicts.
-        link: Makes a noise variance of what the noise model predicts: `from_log` where that is
-            its logarithm, `torch.nn.Identity()` where it is the variance itself. None for the
-            noise model's own `link`, or `from_log` where it has none.
-        min_noise_var: The smallest noise variance given to measures that need one >= 0. None for
-            the noise model's own `min_noise_var`, or 0 where it has none.
+        z_f: The number of posterior standard deviations added to the mean.
+        z_noise: The number of posterior standard deviations added to the noise prediction.
+        link: Turns the noise prediction into a noise variance. Use `from_log` if the noise model
+            predicts the logarithm, and `torch.nn.Identity()` if it predicts the variance itself.
+            None means the noise model's own `link`, or `from_log` if it has none.
+        min_noise_var: The smallest noise variance given to risk measures that need one >= 0. None
+            means the noise model's own `min_noise_var`, or 0 if it has none.
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class RiskBound(AcquisitionFunction):
 
     @t_batch_mode_transform(expected_q=1)
     def forward(self, X: Tensor) -> Tensor:
-        """Values ``(b,)`` at ``X (b, 1, d)``."""
+        """Return the values ``(b,)`` at ``X (b, 1, d)``."""
         f = shifted(self.model, X, self.z_f)
         v = self.link(shifted(self.noise_model, X, self.z_noise))
         if not self.risk.allows_negative_variance:
@@ -124,7 +125,7 @@ class RiskBound(AcquisitionFunction):
         return _RiskValue.apply(f, v, self.risk)
 
     def set_X_pending(self, X_pending: Tensor | None = None) -> None:  # noqa: N802
-        """Expect one evaluation at each of ``X_pending (p, d)``; None to forget them."""
+        """Set the pending points ``X_pending (p, d)``, one evaluation each; None clears them."""
         model = self._without_pending
         if X_pending is not None and not hasattr(model, "with_pending"):
             raise SettingsError(
@@ -141,12 +142,12 @@ class OptimisticRisk(RiskBound):
     """R(ucb_f, lcb_var), which RAHBO maximises (Algorithm 1, line 4).
 
     Args:
-        model: See `RiskBound`, as for noise_model and risk.
-        noise_model: A model of the noise.
-        risk: The risk measure.
-        beta: Posterior standard deviations from the mean to the ends of its band; BoTorch's beta
+        model: A model of the mean, as in `RiskBound`.
+        noise_model: A model of the noise, as in `RiskBound`.
+        risk: The risk measure, as in `RiskBound`.
+        beta: The half-width of the mean's band, in posterior standard deviations. BoTorch's beta
             is the square of this one.
-        beta_noise: Likewise for what the noise model predicts.
+        beta_noise: The half-width of the noise prediction's band, in posterior standard deviations.
         **options: `link` and `min_noise_var` of `RiskBound`.
     """
 
@@ -165,7 +166,10 @@ class OptimisticRisk(RiskBound):
 
 
 class PessimisticRisk(RiskBound):
-    """R(lcb_f, ucb_var), by which RAHBO reports (Corollary 1.1); arguments of `OptimisticRisk`."""
+    """R(lcb_f, ucb_var), which decides what RAHBO reports (Corollary 1.1).
+
+    The arguments are those of `OptimisticRisk`.
+    """
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """The two GPs of the core as BoTorch models, learned from every repeat.
 
-Notation as in BoTorch: ``X (..., q, d)`` are batches of q points considered jointly.
+The notation is BoTorch's: ``X (..., q, d)`` are batches of q points considered jointly.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from rahbo.model import (
 from rahbo.numerics import Array, is_whole, one_blas_thread
 from rahbo.trials import Observations
 
-# How far a scaled input may lie outside the unit cube by rounding in single precision.
+# How far outside the unit cube a scaled input may lie because of single-precision rounding.
 ROUNDING = 1e-4
 
 
 class _CoreGP(SingleTaskGP):
     """A GP of the core as a BoTorch model of shift + scale times its output.
 
-    It has the core's hyperparameters, which are not to be fitted again. Inside, its prior has
-    mean 0 and variance 1, the size that GPyTorch's absolute tolerances are meant for.
+    It uses the core's hyperparameters, which must not be fitted again. Internally, its prior has
+    mean 0 and variance 1, the scale that GPyTorch's absolute tolerances are meant for.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class _CoreGP(SingleTaskGP):
         input_transform: InputTransform | None,
     ) -> None:
         spread = math.sqrt(gp.kernel.variance / gp.lam)
-        # A = L L^T says what the posterior is made of: y - m = A a, lam Sigma = diag(A - K).
+        # The data follow from A = L L^T: y - m = A a and lam Sigma = diag(A - K).
         residual = gp.chol @ (gp.chol.T @ gp.weights)
         noise_var = np.einsum("ij,ij->i", gp.chol, gp.chol) - gp.kernel.diagonal(gp.X)
         noise_var = np.maximum(noise_var, 0.0) / gp.lam
@@ -78,41 +78,41 @@ class _CoreGP(SingleTaskGP):
                 outcome_transform=None,
                 input_transform=input_transform,
             )
-        # Given above, it would learn other units from the data.
+        # Set after construction, because a transform passed above would learn its own units.
         self.outcome_transform = _units(shift + scale * gp.prior_mean, scale * spread, train_X)
-        # All outputs of one output are a copy.
+        # A subset of the only output is a plain copy.
         self._subset_batch_dict: dict[str, int] = {}
         self.requires_grad_(False)
 
     def custom_fit(self, mll: MarginalLogLikelihood, **kwargs: Any) -> MarginalLogLikelihood:
-        """Nothing, so that code which calls `fit_gpytorch_mll` runs: all is fitted already."""
+        """Do nothing: the model is already fitted, and code may still call `fit_gpytorch_mll`."""
         return mll.eval()
 
     def condition_on_observations(self, X: Tensor, Y: Tensor, **kwargs: Any) -> Any:
-        """The model given outputs ``Y (..., p, 1)`` at ``X (..., p, d)``."""
+        """Return the model given outputs ``Y (..., p, 1)`` at ``X (..., p, d)``."""
         if self.prediction_strategy is None:
-            # GPyTorch updates what it has kept of a prediction.
+            # GPyTorch updates the cache of an earlier prediction, so there must be one.
             self.posterior(X)
         with _any_noise():
             return super().condition_on_observations(X, Y, **kwargs)
 
     def _expecting(self, X: Tensor, noise_var: Tensor) -> Any:
-        """The model once outputs arrive at ``X (p, d)`` that equal what it expects now."""
+        """Return the model given outputs at ``X (p, d)`` that equal its present means."""
         noise = self._inner(noise_var)
         with torch.no_grad():
             return self.condition_on_observations(X, self.posterior(X).mean, noise=noise)
 
     def _inner(self, var: Tensor) -> Tensor:
-        """A variance in the units that the model has inside."""
+        """Return a variance in the internal units of the model."""
         return var / self.outcome_transform.stdvs**2
 
 
 class NoiseGP(_CoreGP):
-    """A model of the log noise variance, or, under `DirectNoise`, of the noise variance itself.
+    """A model of the log noise variance, or, with `DirectNoise`, of the noise variance itself.
 
     Attributes:
-        link: Makes a noise variance of what this model predicts.
-        min_noise_var: The smallest noise variance told apart from none, or the one set.
+        link: Turns a prediction of this model into a noise variance.
+        min_noise_var: The smallest noise variance that can be told from zero, or the one set.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class NoiseGP(_CoreGP):
         self._eta_var, self._eta_unit = posterior.eta_var, scale**2
 
     def with_pending(self, X: Tensor, repeats: int = 1) -> Any:
-        """The model once ``repeats`` evaluations at each of ``X (p, d)`` arrive as expected."""
+        """Return the model given ``repeats`` evaluations at each of ``X (p, d)``, as expected."""
         if repeats == 1:
             return self
         eta_var = float(self._eta_var(np.array([repeats]))[0]) * self._eta_unit
@@ -141,33 +141,35 @@ class NoiseGP(_CoreGP):
 
 
 class HeteroscedasticSingleTaskGP(_CoreGP):
-    """A GP that learns from every repeat how noisy each point is, as a BoTorch model.
+    """A BoTorch model that learns from every repeat how noisy each point is.
 
-    Rows of train_X that are equal are repeats of one point; they may differ in number. A GP on the
-    log noise variance is learned from their scatter, and the mean GP takes at each point the noise
-    it implies (eq. 16). All is learned here, by rahbo's own core; `fit_gpytorch_mll` does nothing.
+    Equal rows of train_X are repeats of one point. Points may have different numbers of repeats.
+    A GP on the log noise variance is learned from the scatter of the repeats, and the mean GP uses
+    the noise it implies at each point (eq. 16). The constructor learns everything with rahbo's own
+    core, so `fit_gpytorch_mll` does nothing.
 
-    Inputs must lie in the unit cube, if need be by an input_transform such as `Normalize`. There is
-    no outcome_transform: outputs are standardised inside, and the posterior is in their units.
+    Inputs must lie in the unit cube; use an input_transform such as `Normalize` if they do not.
+    There is no outcome_transform argument: outputs are standardised internally, and the posterior
+    is in the units of train_Y.
 
-    `posterior(X, observation_noise=True)` is that of one further evaluation: it adds the learned
-    noise at X. `fantasize` and `condition_on_observations` take new outputs as single evaluations
-    with the bound of eq. 16 as their noise, and leave the noise model as it is; a noise that is
-    given must be in the units of the outcome_transform, as BoTorch has it.
+    `posterior(X, observation_noise=True)` is the posterior of one further evaluation: it adds the
+    learned noise at X. `fantasize` and `condition_on_observations` treat new outputs as single
+    evaluations with the bound of eq. 16 as their noise, and do not change the noise model. If you
+    pass a noise, it must be in the units of the outcome_transform, as BoTorch requires.
 
     Args:
-        train_X: One row an evaluation, ``N x d``, float32 or float64.
-        train_Y: Its value, ``N x 1``.
-        settings: What the two GPs are made of; the noise must be `LogNoise` or `DirectNoise`.
-        input_transform: As of any BoTorch model. It is applied as it is, not learned from outputs.
+        train_X: One row per evaluation, ``N x d``, float32 or float64.
+        train_Y: One value per evaluation, ``N x 1``.
+        settings: Settings of the two GPs; the noise must be `LogNoise` or `DirectNoise`.
+        input_transform: As for any BoTorch model. It is applied as given, not learned from outputs.
 
     Attributes:
         noise_model: The model of the log noise variance at X, a `NoiseGP`.
 
     Raises:
-        DataError: The data are malformed, are all at one point, or, for `DirectNoise`, say
-            nothing about the noise.
-        SettingsError: The settings are not those of a model that can be learned from data.
+        DataError: The data are malformed, are all at one point, or have no repeats, which
+            `DirectNoise` needs.
+        SettingsError: The settings do not describe a model that can be learned from data.
     """
 
     def __init__(
@@ -181,7 +183,7 @@ class HeteroscedasticSingleTaskGP(_CoreGP):
         _check_data(train_X, train_Y)
         observations = _observations(_scaled(train_X, input_transform), train_Y)
         core = _learned(observations, settings or ModelSettings())
-        # Rows of train_X, one for each distinct point.
+        # The first row of train_X for each distinct point.
         first = np.unique(observations.rounds, return_index=True)[1]
         rows = {x.tobytes(): int(i) for x, i in zip(observations.X, first, strict=True)}
         units = core.units
@@ -194,7 +196,7 @@ class HeteroscedasticSingleTaskGP(_CoreGP):
         )
         assert core.noise.gp is not None
         of_noise = train_X[[rows[x.tobytes()] for x in core.noise.gp.X]]
-        # In eval mode it does not learn other bounds from the points with repeats alone.
+        # In eval mode it does not learn new bounds from the points that have repeats.
         own_transform = None if input_transform is None else deepcopy(input_transform).eval()
         self.noise_model = NoiseGP(core, of_noise, own_transform)
         width, highest = core.settings.sigma_width, core.settings.max_noise_var
@@ -208,7 +210,10 @@ class HeteroscedasticSingleTaskGP(_CoreGP):
         observation_noise: bool | Tensor = False,
         posterior_transform: Any = None,
     ) -> Any:
-        """The joint posterior at ``X (..., q, d)``; see the class for `observation_noise`."""
+        """Return the joint posterior at ``X (..., q, d)``.
+
+        The class docstring explains `observation_noise`.
+        """
         if observation_noise is True:
             observation_noise = self._inner(self._noise_var(X, 0.0))
         return super().posterior(
@@ -221,7 +226,7 @@ class HeteroscedasticSingleTaskGP(_CoreGP):
     def condition_on_observations(
         self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **kwargs: Any
     ) -> Any:
-        """The model given outputs ``Y (..., p, 1)`` of single evaluations at ``X (..., p, d)``."""
+        """Return the model given single outputs ``Y (..., p, 1)`` at ``X (..., p, d)``."""
         if noise is None:
             noise = self._learning_noise(X).expand(Y.shape)
         return super().condition_on_observations(X, Y, noise=noise, **kwargs)
@@ -229,15 +234,16 @@ class HeteroscedasticSingleTaskGP(_CoreGP):
     def fantasize(
         self, X: Tensor, sampler: Any, observation_noise: Tensor | None = None, **kwargs: Any
     ) -> Any:
-        """Models given outputs at ``X (..., p, d)`` that are drawn from the posterior."""
+        """Return models given outputs at ``X (..., p, d)`` that are drawn from the posterior."""
         if observation_noise is None:
             observation_noise = self._learning_noise(X)
         return super().fantasize(X, sampler, observation_noise, **kwargs)
 
     def with_pending(self, X: Tensor, repeats: int = 1) -> Any:
-        """The model once ``repeats`` evaluations at each of ``X (p, d)`` arrive as expected.
+        """Return the model given ``repeats`` evaluations at each of ``X (p, d)``, as expected.
 
-        The bands narrow and the means stay: for proposing more points while some are evaluated.
+        The bands narrow and the means stay the same. Use it to propose more points while some are
+        still being evaluated.
         """
         if not (is_whole(repeats) and repeats >= 1):
             raise SettingsError(f"repeats must be a whole number >= 1, got {repeats!r}.")
@@ -248,13 +254,13 @@ class HeteroscedasticSingleTaskGP(_CoreGP):
         return pending
 
     def _noise_var(self, X: Tensor, z: float) -> Tensor:
-        """Noise variance ``z`` standard deviations from the centre, ``(..., q, 1)``."""
+        """Return the noise variance ``z`` standard deviations from its centre, ``(..., q, 1)``."""
         v = self.noise_model.link(shifted(self.noise_model, X, z))
         lowest = self.noise_model.min_noise_var
         return v.clamp(lowest, max(self._max_noise_var, lowest))
 
     def _learning_noise(self, X: Tensor) -> Tensor:
-        """The noise that a single evaluation is taken to have (eq. 16), in the inner units."""
+        """Return the noise variance assumed for a single evaluation (eq. 16), in internal units."""
         return self._inner(self._noise_var(X, self._noise_width))
 
 
@@ -263,12 +269,12 @@ def _unchanged(v: Tensor) -> Tensor:
 
 
 def _any_noise() -> Any:
-    """Keeps GPyTorch from raising small noise; the core has its own floor."""
+    """Return a context in which GPyTorch does not raise small noise; the core has its own floor."""
     return gpytorch.settings.min_fixed_noise(double_value=0.0)
 
 
 def _covariance(kernel: Kernel, train_X: Tensor) -> gpytorch.kernels.Kernel:
-    """The kernel divided by its variance."""
+    """Return the GPyTorch kernel of a core kernel divided by its variance."""
     d, lengths = kernel.d, like(train_X, kernel.lengthscales)
     if isinstance(kernel, Linear):
         linear = LinearKernel(ard_num_dims=d).to(train_X)
@@ -281,8 +287,8 @@ def _covariance(kernel: Kernel, train_X: Tensor) -> gpytorch.kernels.Kernel:
     }
     if type(kernel) not in kinds:
         raise SettingsError(
-            f"The kernel must be RBF, Matern32, Matern52 or Linear, got {kernel!r}. Others have "
-            "no counterpart in GPyTorch."
+            f"The kernel must be RBF, Matern32, Matern52 or Linear, got {kernel!r}. Choose one of "
+            "these, as other kernels have no counterpart in GPyTorch."
         )
     stationary = kinds[type(kernel)]().to(train_X)
     stationary.lengthscale = lengths
@@ -290,7 +296,7 @@ def _covariance(kernel: Kernel, train_X: Tensor) -> gpytorch.kernels.Kernel:
 
 
 def _units(shift: float, scale: float, train_X: Tensor) -> Standardize:
-    """The transform (y - shift) / scale."""
+    """Return the transform (y - shift) / scale."""
     transform = Standardize(m=1).to(train_X)
     transform.means.fill_(shift)
     transform.stdvs.fill_(scale)
@@ -300,7 +306,7 @@ def _units(shift: float, scale: float, train_X: Tensor) -> Standardize:
 
 
 def _check_data(train_X: object, train_Y: object) -> None:
-    """Refuse what is not one finite row and one finite value an evaluation."""
+    """Refuse data that are not one finite row and one finite value per evaluation."""
     shapes = "train_X must be an N x d and train_Y an N x 1 tensor"
     if not (isinstance(train_X, Tensor) and isinstance(train_Y, Tensor)):
         kinds = f"{type(train_X).__name__} and {type(train_Y).__name__}"
@@ -308,8 +314,8 @@ def _check_data(train_X: object, train_Y: object) -> None:
     sizes = f"{tuple(train_X.shape)} and {tuple(train_Y.shape)}"
     if train_X.dim() != 2 or 0 in train_X.shape or train_Y.shape != (len(train_X), 1):
         raise DataError(
-            f"{shapes}, got shapes {sizes}. Give one row an evaluation, equal rows for the "
-            "repeats of a point, and a model of its own to each output (ModelListGP)."
+            f"{shapes}, got shapes {sizes}. Pass one row per evaluation, with equal rows for the "
+            "repeats of a point. For several outputs, use one model each (ModelListGP)."
         )
     if train_X.dtype != train_Y.dtype or train_X.dtype not in (torch.float32, torch.float64):
         raise DataError(
@@ -331,7 +337,7 @@ def _check_data(train_X: object, train_Y: object) -> None:
 
 
 def _scaled(train_X: Tensor, input_transform: InputTransform | None) -> Array:
-    """Inputs as the kernel sees them, ``(N, d)``."""
+    """Return the inputs as the kernel sees them, ``(N, d)``."""
     X = train_X
     if input_transform is not None:
         with torch.no_grad():
@@ -344,13 +350,13 @@ def _scaled(train_X: Tensor, input_transform: InputTransform | None) -> Array:
     if low < -ROUNDING or high > 1.0 + ROUNDING:
         raise DataError(
             f"train_X must lie in the unit cube, got values from {low:g} to {high:g}. Pass "
-            "input_transform=Normalize(d, bounds=...) of botorch.models.transforms."
+            "input_transform=Normalize(d, bounds=...) from botorch.models.transforms."
         )
     return cube
 
 
 def _observations(cube: Array, train_Y: Tensor) -> Observations:
-    """Every value, grouped by distinct point."""
+    """Return all values, grouped by distinct point."""
     observations = Observations.from_rounds(list(cube), train_Y.detach().cpu().double().tolist())
     if observations.n < 2:
         raise DataError(
@@ -361,16 +367,16 @@ def _observations(cube: Array, train_Y: Tensor) -> Observations:
 
 
 def _learned(observations: Observations, settings: ModelSettings) -> MeanNoiseModel:
-    """Both posteriors, from all data at once."""
+    """Return both posteriors, learned from all data at once."""
     if not isinstance(settings.noise, LogNoise | DirectNoise):
         raise SettingsError(
-            f"The noise must be learned, LogNoise() or DirectNoise(), got {settings.noise!r}. For "
-            "known noise, use SingleTaskGP with train_Yvar."
+            f"The noise must be LogNoise() or DirectNoise(), got {settings.noise!r}. For known "
+            "noise, use SingleTaskGP with train_Yvar."
         )
     if not settings.noise.takes_residuals and observations.count.max() < 2:
         raise DataError(
-            f"The {observations.n} points say nothing about the noise: none has two values or "
-            "more. Evaluate some of them again, best all of them, or use LogNoise()."
+            f"DirectNoise needs points with two values or more, got {observations.n} points with "
+            "one value each. Evaluate some of them again, best all of them, or use LogNoise()."
         )
     with one_blas_thread():
         return condition(settings, observations, learn(settings, observations))

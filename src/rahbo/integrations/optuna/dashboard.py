@@ -1,6 +1,6 @@
 """The risk view of a study in Optuna's own dashboard: two figures and a note.
 
-The dashboard keeps figures in the storage, in pieces of two thousand characters: so they are small.
+The dashboard stores figures in pieces of two thousand characters, so the figures are kept small.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from rahbo.integrations.optuna.history import optimizer_of
 from rahbo.optimizer import Optimizer
 from rahbo.pages import basis, certainty, history_of, listed, shown, visible
 
-# The parts of the note that are ours; what stands before and after them is the user's.
+# The first and last line of our part of the note. Text before and after it is the user's.
 BEGIN, END = "## Risk-averse recommendation (rahbo)", "*End of what rahbo wrote.*"
 BLUE, RED = "#0072b2", "#c24e00"
-# Points drawn at most, and characters of their parameters.
+# The most points drawn, and the most characters of their parameters.
 MOST_POINTS, MOST_CHARACTERS = 500, 100
 
 
@@ -36,7 +36,7 @@ def publish(study: Study, **settings: Any) -> None:
 
 
 def noise_figure(optimizer: Optimizer, found: Recommendation) -> go.Figure:
-    """Mean against noise of the evaluated points with their credible intervals."""
+    """Return a figure of mean against noise of the evaluated points, with credible intervals."""
     frontier = optimizer.frontier()
     best_first = sorted(
         frontier.evaluated, key=lambda p: optimizer.settings.sign * p.risk, reverse=True
@@ -45,7 +45,7 @@ def noise_figure(optimizer: Optimizer, found: Recommendation) -> go.Figure:
     level = f"{100 * found.level:g} %"
     traces = [
         _points("evaluated", best_first[:MOST_POINTS], BLUE, 7),
-        _points("what some alpha would choose", [c.prediction for c in frontier.choices], BLUE, 12),
+        _points("chosen by some alpha", [c.prediction for c in frontier.choices], BLUE, 12),
         _points("recommended", [chosen], RED, 15),
     ]
     traces[1].marker.symbol, traces[1].error_x, traces[1].error_y = "circle-open", None, None
@@ -54,7 +54,7 @@ def noise_figure(optimizer: Optimizer, found: Recommendation) -> go.Figure:
 
 
 def history_figure(optimizer: Optimizer) -> go.Figure:
-    """Values in the order of the trials, and the best pessimistic value after some of them."""
+    """Return a figure of the values in order, and of the best pessimistic value over time."""
     history = history_of(optimizer)
     number, value = history.number[-4 * MOST_POINTS :], history.value[-4 * MOST_POINTS :]
     told = go.Scatter(
@@ -65,7 +65,8 @@ def history_figure(optimizer: Optimizer) -> go.Figure:
         x=history.best_at, y=_few(history.best), mode="lines+markers",
         name="best pessimistic value", line={"color": RED},
     )  # fmt: skip
-    return _figure([told, best], "Values and what is sure of them (rahbo)", "evaluation", "value")
+    title = "Values and best pessimistic value (rahbo)"
+    return _figure([told, best], title, "evaluation", "value")
 
 
 def _points(name: str, points: list[Prediction], color: str, size: int) -> go.Scatter:
@@ -104,7 +105,7 @@ def _figure(traces: list[go.Scatter], title: str, x: str, y: str) -> go.Figure:
         xaxis_title=x,
         yaxis_title=y,
         legend={"orientation": "h", "y": -0.25},
-        # The usual template is longer than all the rest, and the dashboard has its own.
+        # The default template is longer than everything else, and the dashboard has its own.
         template=go.layout.Template(),
     )
     return figure
@@ -114,7 +115,7 @@ def _figure(traces: list[go.Scatter], title: str, x: str, y: str) -> go.Figure:
 
 
 def _described(optimizer: Optimizer, found: Recommendation) -> str:
-    """What is recommended, in Markdown; names of the user stand where they are no markup."""
+    """Return the recommendation in Markdown, with user text where it cannot act as markup."""
     text = visible(str(found))
     fence = "```"
     while fence in text:
@@ -124,7 +125,7 @@ def _described(optimizer: Optimizer, found: Recommendation) -> str:
 
 
 def _with(note: str, ours: str) -> str:
-    """A note with our part replaced, or added at its end."""
+    """Return a note with our part replaced, or added at its end."""
     before, begin, rest = note.partition(BEGIN)
     _, end, after = rest.partition(END)
     if begin and end:

@@ -1,7 +1,7 @@
-"""Optuna's distributions as our parameters.
+"""Convert Optuna's distributions to our parameters.
 
-A value has three faces: the user's, Optuna's *internal number* (the value itself, or the index of a
-choice), by which a storage keeps it, and our code.
+A value has three forms: the user's value, Optuna's *internal number* that a storage keeps (the
+value itself, or the index of a choice), and our code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Kinds = Mapping[str, BaseDistribution]
 
 
 def space_of(kinds: Kinds) -> Space:
-    """The space of some distributions, which hold more than one value each."""
+    """Return the space of distributions that each hold more than one value."""
     return Space.of({name: _parameter(kind) for name, kind in kinds.items()})
 
 
@@ -42,7 +42,7 @@ def _parameter(kind: BaseDistribution) -> Parameter:
 
 @dataclass(frozen=True, repr=False)
 class _Steps(Int):
-    """Numbers in steps, by their index."""
+    """Numbers in steps, coded by their index."""
 
     kind: Any = None
 
@@ -50,17 +50,17 @@ class _Steps(Int):
         return repr(self.kind)
 
     def code(self, name: str, value: Any) -> float:
-        """The index of a number."""
+        """Return the index of a number."""
         return float(round((_internal(self.kind, name, value) - self.kind.low) / self.kind.step))
 
     def value(self, cols: list[float]) -> Any:
-        """The number, as Optuna computes it."""
+        """Return the number, as Optuna computes it."""
         return min(self.kind.low + super().value(cols) * self.kind.step, self.kind.high)
 
 
 @dataclass(frozen=True, repr=False)
 class _Choices(Categorical):
-    """Choices by Optuna's index, so that they may be anything at all."""
+    """Choices coded by Optuna's index, so that they may be any objects."""
 
     kind: Any = None
 
@@ -68,12 +68,15 @@ class _Choices(Categorical):
         pass
 
     def code(self, name: str, value: Any) -> float:
-        """The place of a choice."""
+        """Return the place of a choice."""
         return float(_indices(self.kind).index(_internal(self.kind, name, value)))
 
 
 def _indices(kind: CategoricalDistribution) -> list[float]:
-    """Indices that a storage may hold: Optuna cannot tell 1 from an earlier True, say."""
+    """Return the indices that a storage can hold.
+
+    Optuna stores equal choices by the first index: it cannot tell 1 from an earlier True.
+    """
     return [i for i, choice in enumerate(kind.choices) if kind.to_internal_repr(choice) == i]
 
 
@@ -87,24 +90,24 @@ def _internal(kind: BaseDistribution, name: str, value: Any) -> float:
     except ValueError:
         number = math.nan
     if math.isnan(number) or not kind._contains(number):
-        raise SpaceError(f"{name}={value!r} is not in {kind}. Pass a value of its range.")
+        raise SpaceError(f"{name}={value!r} is not in {kind}. Pass a value in its range.")
     return number
 
 
 def shared(trials: Iterable[FrozenTrial]) -> dict[str, list[BaseDistribution]]:
-    """The distributions, oldest first, of each parameter that all complete trials have."""
+    """Return the distributions, oldest first, of each parameter that all complete trials have."""
     complete = [t.distributions for t in trials if t.state == TrialState.COMPLETE]
     names = set.intersection(*map(set, complete)) if complete else set()
     return {name: [kinds[name] for kinds in complete] for name in sorted(names)}
 
 
 def newest(kinds: Mapping[str, list[BaseDistribution]]) -> dict[str, BaseDistribution]:
-    """The latest range of each parameter; without those of a single value."""
+    """Return the latest range of each parameter, leaving out ranges with a single value."""
     return {name: some[-1] for name, some in kinds.items() if not some[-1].single()}
 
 
 def merged(kinds: Mapping[str, list[BaseDistribution]]) -> dict[str, BaseDistribution]:
-    """For each parameter a range that holds all of its ranges; without those of a single value."""
+    """Return a range for each parameter that covers all its ranges, unless it is a single value."""
     found = {name: _merged(some) for name, some in kinds.items()}
     return {name: kind for name, kind in found.items() if not kind.single()}
 
@@ -114,7 +117,7 @@ def _merged(kinds: list[BaseDistribution]) -> BaseDistribution:
     if all(kind == last for kind in kinds):
         return last
     low, high = min(kind.low for kind in kinds), max(kind.high for kind in kinds)
-    # Steps from another start need not meet.
+    # Steps from different starts need not coincide, so the merged range has none.
     if isinstance(last, FloatDistribution):
         return FloatDistribution(low, high, log=last.log)
     return IntDistribution(low, high, log=last.log)

@@ -1,7 +1,7 @@
-"""What a study holds: its trials as evaluations of points, and the answer they give.
+"""The trials of a study as evaluations of points, and the recommendation they give.
 
-A *point* is all trials with exactly equal parameters. A trial that `RahboSampler` proposed carries
-how many evaluations its point is to have.
+A *point* is the set of all trials with exactly equal parameters. A trial that `RahboSampler`
+proposed records how many evaluations its point should have.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from rahbo.optimizer import Optimizer
 from rahbo.space import Space
 from rahbo.trials import Trial
 
-# System attributes of a trial: what it was proposed for, and that its objective failed.
+# System attributes of a trial: what it was proposed for, and whether its objective failed.
 ASKED, FAILED = "rahbo:asked", "rahbo:failed"
-# A point whose workers die more often is taken to kill them.
+# If more workers than this die at a point, the point is assumed to kill them and has failed.
 MAX_LOST = 3
-# Settings of `Optimizer` that a study has already.
+# Settings of `Optimizer` that come from the study.
 IN_STUDY = ("space", "direction", "data", "trials", "journal")
 
 Internal = dict[str, float]
@@ -36,21 +36,21 @@ Internal = dict[str, float]
 def recommend(
     study: Study, *, rule: Rule = "pessimistic", level: float = 0.9, **settings: Any
 ) -> Recommendation:
-    """The risk-averse answer of a study, whatever sampler made it.
+    """Return the risk-averse recommendation for a study, whatever its sampler.
 
-    Trials with equal parameters are repeats, and so are the values of a `repeated` one. Without
-    repeats the noise is learned from how far trials lie from what the others predict.
+    Trials with equal parameters are repeats, and so are the values of a `repeated` trial. Without
+    repeats, the noise is learned from how far each trial lies from what the others predict.
 
     Args:
-        study: With one objective. What counts are the parameters that all complete trials have,
-            over all ranges they had.
+        study: A study with one objective. The model uses the parameters that all complete trials
+            have, over all ranges they had.
         rule: As for `Optimizer.recommend`.
         level: As for `Optimizer.recommend`.
-        **settings: Those of `Optimizer`, such as ``risk``.
+        **settings: Settings of `Optimizer`, such as ``risk``.
 
     Returns:
-        The recommendation. Its parameters are those of its trials, exactly as stored; where its
-        trials differ in a parameter that not all trials have, that one is left out.
+        The recommendation. Its parameters are exactly as stored in its trials. A parameter that
+        only some trials have is left out if the trials of the recommended point differ in it.
 
     >>> import optuna, rahbo
     >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -66,39 +66,39 @@ def recommend(
 
 
 def optimizer_of(study: Study, **settings: Any) -> Optimizer:
-    """An `Optimizer` that was told the finished trials of a study.
+    """Return an `Optimizer` that was told the finished trials of a study.
 
     Args:
-        study: As for `recommend`.
-        **settings: Those of `Optimizer`; the seed is by default one that belongs to the study.
+        study: The study, as for `recommend`.
+        **settings: Settings of `Optimizer`. The default seed is derived from the study's name.
     """
     return _history(study, settings).optimizer
 
 
-def _history(study: Study, settings: Mapping[str, Any]) -> History:
+def _history(study: Study, settings: Mapping[str, Any]) -> StudyHistory:
     check_study(study)
     check_settings(settings)
     found = [record for record in records(study) if record.outcomes and not record.under_way]
     if not any(value is not None for record in found for value in record.outcomes):
         raise NotReadyError(
-            f"Study {study.study_name!r} has no complete trial with a finite value that keeps its "
-            "constraints. Run some trials first."
+            f"Study {study.study_name!r} has no complete trial with a finite value that satisfies "
+            "the constraints. Run some trials first."
         )
     kinds = merged(shared(record.trial for record in found))
     if not kinds:
         raise SpaceError(
-            f"The complete trials of study {study.study_name!r} must have a parameter in common "
-            "that takes more than one value, and have none. Suggest one in every trial."
+            f"The complete trials of study {study.study_name!r} must share a parameter that takes "
+            "more than one value, but they share none. Suggest one in every trial."
         )
-    return History.of(study, kinds, found, settings)
+    return StudyHistory.of(study, kinds, found, settings)
 
 
 def check_study(study: Study) -> None:
     """Refuse a study with several objectives."""
     if len(study.directions) > 1:
         raise SettingsError(
-            f"A study must have one objective here, {study.study_name!r} has "
-            f"{len(study.directions)}. Make a study of each, or combine them into one value."
+            f"A study must have one objective, but {study.study_name!r} has "
+            f"{len(study.directions)}. Use one study for each, or combine them into one value."
         )
 
 
@@ -106,7 +106,9 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     """Refuse settings that come from the study."""
     refused = [name for name in IN_STUDY if name in settings]
     if refused:
-        raise SettingsError(f"The study itself has {', '.join(refused)}. Leave that out.")
+        raise SettingsError(
+            f"The study itself determines {', '.join(refused)}. Leave out these settings."
+        )
 
 
 # -- trials ----------------------------------------------------------------------------------
@@ -117,9 +119,10 @@ class StudyTrial:
     """One trial of a study.
 
     Attributes:
-        trial: As Optuna has it.
-        params: In Optuna's internal numbers; of a trial under way, those it will have.
-        outcomes: What its evaluations gave, None for a failure.
+        trial: Optuna's own record of the trial.
+        params: The parameters in Optuna's internal numbers; for an unfinished trial, also those
+            that were proposed but not suggested yet.
+        outcomes: The values of its evaluations, None for a failure.
         lost: Whether its worker died.
     """
 
@@ -130,34 +133,35 @@ class StudyTrial:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What it was proposed for; empty if nobody asked here."""
+        """The proposal that led to the trial; empty if `RahboSampler` did not propose it."""
         return self.trial.system_attrs.get(ASKED) or {}
 
     @property
     def under_way(self) -> bool:
-        """Whether it runs or waits to run."""
+        """Whether it is running or waiting to run."""
         return not self.lost and not self.trial.state.is_finished()
 
     @property
     def undecided(self) -> bool:
-        """Whether it runs and has no parameters yet."""
+        """Whether it is running and has no parameters yet."""
         running = self.under_way and self.trial.state == TrialState.RUNNING
         return running and not self.asked and not self.params
 
     @property
     def key(self) -> frozenset[tuple[str, float]]:
-        """By which equal parameters are recognised."""
+        """A key that is equal for trials with equal parameters."""
         return frozenset(self.params.items())
 
 
 def records(study: Study) -> list[StudyTrial]:
-    """All trials of a study, in order."""
+    """Return all trials of a study, in order."""
     storage = study._storage
     watched = _has_heartbeat(storage)
     stale = set(storage._get_stale_trial_ids(study._study_id)) if watched else set()
     found = []
     for trial in study.get_trials(deepcopy=False):
-        # A dead worker's trial is failed by others; a failed objective's worker leaves a note.
+        # If a worker dies, others mark its trial as failed. If an objective fails, its own worker
+        # also sets `FAILED`.
         unexplained = trial.state == TrialState.FAIL and FAILED not in trial.system_attrs
         lost = trial._trial_id in stale or (watched and unexplained)
         params = numbers(trial.params, trial.distributions)
@@ -180,7 +184,7 @@ def _has_heartbeat(storage: BaseStorage) -> bool:
 
 
 def _outcomes(trial: FrozenTrial) -> tuple[float | None, ...]:
-    """What the evaluations of a trial gave so far; values that break a constraint are none."""
+    """Return the values of a trial so far; None for a failure or a broken constraint."""
     if trial.state in (TrialState.FAIL, TrialState.PRUNED):
         return (None,)
     kept = trial.user_attrs.get(VALUES)
@@ -206,10 +210,10 @@ class Point:
     """All trials with equal parameters.
 
     Attributes:
-        params: In Optuna's internal numbers.
-        wanted: Evaluations it is to have.
-        given: Those it has or is about to get, failures included.
-        known: Whether one gave a value, or was lost before it could.
+        params: The parameters in Optuna's internal numbers.
+        wanted: The number of evaluations the point should have.
+        given: The number it has or is about to get, including failures.
+        known: Whether at least one evaluation gave a value or was lost with its worker.
     """
 
     params: Internal
@@ -219,12 +223,12 @@ class Point:
 
     @property
     def free(self) -> int:
-        """Evaluations that it lacks. Where the first one failed, no more are made."""
+        """The number of missing evaluations. If the first one failed, no more are made."""
         return max(0, self.wanted - self.given) if self.known else 0
 
 
 def points(found: Iterable[StudyTrial]) -> dict[frozenset[tuple[str, float]], Point]:
-    """The points of some trials, oldest first."""
+    """Return the points of some trials, oldest first."""
     by_key: dict[frozenset[tuple[str, float]], Point] = {}
     for record in found:
         point = by_key.setdefault(record.key, Point(record.params))
@@ -235,24 +239,24 @@ def points(found: Iterable[StudyTrial]) -> dict[frozenset[tuple[str, float]], Po
         point.given += max(1, len(record.outcomes))
         meant = by_key.get(frozenset(record.asked.get("params", {}).items()), point)
         if meant is not point and "source" not in record.asked:
-            # A repeat that got other parameters after all must not be tried for ever.
+            # Count a repeat that ended up with other parameters, so it is not retried for ever.
             meant.given += 1
     return by_key
 
 
 def has(params: Internal, kinds: Kinds) -> bool:
-    """Whether there is a value of each distribution."""
+    """Return whether each distribution contains its parameter's value."""
     return all(name in params and kind._contains(params[name]) for name, kind in kinds.items())
 
 
 @dataclass(frozen=True, eq=False)
-class History:
-    """What a study tells of some of its parameters.
+class StudyHistory:
+    """The trials of a study, restricted to some of its parameters.
 
     Attributes:
-        kinds: Their distributions.
-        records: The trials that have them.
-        optimizer: Told these trials, in this order.
+        kinds: The distributions of these parameters.
+        records: The trials that have all these parameters.
+        optimizer: An optimizer that was told these trials, in this order.
     """
 
     kinds: Kinds
@@ -267,8 +271,8 @@ class History:
         found: Iterable[StudyTrial],
         settings: Mapping[str, Any],
         lacking: Iterable[Point] = (),
-    ) -> History:
-        """Read some trials; evaluations that points lack are under way as well."""
+    ) -> StudyHistory:
+        """Read some trials, and count the evaluations that points lack as under way."""
         direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
         space = space_of(kinds)
         there = [r for r in found if not r.lost and has(r.params, kinds)]
@@ -282,19 +286,19 @@ class History:
         return cls(kinds, there, Optimizer(space, trials=trials, **settings))
 
     def at(self, params: Mapping[str, Any]) -> list[StudyTrial]:
-        """The trials of one of our points."""
+        """Return the trials at a point."""
         x = self.optimizer.settings.space.encode(params)
         pairs = zip(self.records, self.optimizer.trials, strict=False)
         return [record for record, trial in pairs if trial.is_at(x)]
 
     def numbers(self, params: Mapping[str, Any]) -> Internal:
-        """A point in Optuna's internal numbers, exactly as stored where it was tried."""
+        """Return a point in Optuna's internal numbers, exactly as stored if it was tried."""
         there = self.at(params)
         exact = there[0].params if there else numbers(params, self.kinds)
         return {name: exact[name] for name in self.kinds}
 
     def stored(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters on which the trials of a point agree, as Optuna has them."""
+        """Return the parameters on which the trials of a point agree, as Optuna stores them."""
         there = [record for record in self.at(params) if record.outcomes]
         first = there[0]
         return {
@@ -323,10 +327,10 @@ def _with_outcomes(trial: Trial, record: StudyTrial) -> Trial:
 
 
 def external(params: Internal, kinds: Kinds) -> dict[str, Any]:
-    """Values in user units of Optuna's internal numbers."""
+    """Return values in user units from Optuna's internal numbers."""
     return {name: kind.to_external_repr(params[name]) for name, kind in kinds.items()}
 
 
 def numbers(params: Mapping[str, Any], kinds: Kinds) -> Internal:
-    """Optuna's internal numbers of those values that have a distribution."""
+    """Return Optuna's internal numbers for the values that have a distribution."""
     return {n: float(kinds[n].to_internal_repr(v)) for n, v in params.items() if n in kinds}

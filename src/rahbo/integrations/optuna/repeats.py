@@ -1,4 +1,4 @@
-"""Several evaluations in one trial."""
+"""Make several evaluations in one trial."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rahbo.errors import ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed, is_finite, is_whole
 from rahbo.trials import LARGEST_VALUE
 
-# The user attribute with every value of a repeated trial; None for an evaluation that failed.
+# The user attribute that holds all values of a repeated trial; None for a failed evaluation.
 VALUES = "rahbo:values"
 
 Objective = Callable[..., float]
@@ -26,18 +26,18 @@ Objective = Callable[..., float]
 def repeated(
     objective: Objective, repeats: int = 5, *, catch: tuple[type[Exception], ...] = ()
 ) -> Objective:
-    """An objective that evaluates another several times in one trial, and returns the mean.
+    """Return an objective that evaluates another several times in one trial and returns the mean.
 
-    Every value is kept on the trial as soon as it is there, in the user attribute
-    ``rahbo:values``; a trial that is retried with these goes on from them. Optuna shows and
-    compares the mean; the single values are for `RahboSampler` and `recommend`.
+    Each value is stored at once in the trial's user attribute ``rahbo:values``. A retried trial
+    that has this attribute continues from its values. Optuna shows and compares the mean, while
+    `RahboSampler` and `recommend` use the single values.
 
     Args:
         objective: A function of an Optuna trial that makes one noisy measurement. If it has a
-            parameter ``seed``, it is also given a whole number of its own for each evaluation.
-        repeats: Evaluations in a trial.
-        catch: Exceptions that cost one evaluation, as does a number that is not finite; any other
-            ends the trial. A trial without a value fails.
+            parameter ``seed``, it also gets a different whole number for each evaluation.
+        repeats: The number of evaluations in a trial.
+        catch: Exceptions that fail one evaluation only, as a non-finite number does. Any other
+            exception ends the trial. A trial without a value fails.
 
     >>> import optuna, random
     >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -53,7 +53,7 @@ def repeated(
     return _Repeated(objective, int(repeats), catch)
 
 
-# A class, not a closure, so that it can be sent to other processes.
+# A class can be sent to other processes, a closure cannot.
 @dataclass(frozen=True)
 class _Repeated:
     objective: Objective
@@ -81,7 +81,7 @@ class _Repeated:
         except (TypeError, ValueError):
             raise ObjectiveError(
                 f"The objective must return one number, got {outcome!r} at {trial.params}. "
-                "Return a float; raise an exception where an evaluation fails."
+                "Return a float, or raise an exception if an evaluation fails."
             ) from None
         return value if is_measured(value) else None
 
@@ -90,15 +90,15 @@ def _wants_seed(objective: Objective) -> bool:
     try:
         return "seed" in inspect.signature(objective).parameters
     except (TypeError, ValueError):
-        # Some functions written in C do not say what they take.
+        # Some functions written in C do not expose their signature.
         return False
 
 
 def is_measured(value: object) -> bool:
-    """Whether a value is a number that a model can be told."""
+    """Return whether a value is a number that a model can use."""
     return is_finite(value) and abs(value) <= LARGEST_VALUE
 
 
 def seed_of(study: Study) -> int:
-    """A seed that all workers of a study share."""
+    """Return a seed that all workers of a study share."""
     return crc32(study.study_name.encode())

@@ -1,11 +1,10 @@
-"""The sampler: what to try next in a study.
+"""The sampler, which proposes what to try next in a study.
 
-A proposal depends on what the storage holds, on the seed and on the number of the trial, and on
-nothing else, so any number of workers may share a study. What a trial was proposed for is kept
-with it, in the system attribute `ASKED`:
-    params      its parameters as far as they are proposed, in Optuna's internal numbers
-    repeats     the evaluations that its point is to have in all
-    source      where a new suggestion came from, as in `ledger.Trial`; a repeat has none
+A proposal depends only on the contents of the storage, the seed and the number of the trial, so any
+number of workers may share a study. Each trial keeps its proposal in the system attribute `ASKED`:
+    params      the proposed parameters, in Optuna's internal numbers
+    repeats     the total number of evaluations that its point should have
+    source      where a new suggestion came from, as in `rahbo.trials.Trial`; absent for a repeat
     bound       the lower bound of a new suggestion (Corollary 1.1)
 """
 
@@ -25,9 +24,9 @@ from rahbo.integrations.optuna.distributions import Kinds, newest, shared
 from rahbo.integrations.optuna.history import (
     ASKED,
     FAILED,
-    History,
     Internal,
     Point,
+    StudyHistory,
     StudyTrial,
     check_settings,
     check_study,
@@ -41,28 +40,29 @@ from rahbo.integrations.optuna.repeats import seed_of
 from rahbo.optimizer import Optimizer
 from rahbo.trials import Trial
 
-# A trial that has no parameters yet is waited for by so many trials after it, in case it never has.
+# Only this many later trials make room for a trial without parameters, in case it never gets any.
 RECENT = 8
 
 
 class RahboSampler(BaseSampler):
-    """Proposes points that are good even without luck, and repeats them.
+    """A sampler that proposes reliably good points and repeats them.
 
     The objective makes one noisy measurement, or is `repeated`. With ``repeats=5`` a point is
     proposed again, with exactly equal parameters, until it has five evaluations, whichever workers
-    make them; without, `Adaptive` repeats the initial design and then whatever pays. Running
-    trials count, and those whose heartbeat is stale do not. A trial that fails, is pruned or
-    breaks a constraint is a failure: proposals turn away from where these are.
+    make them. By default, `Adaptive` repeats the initial design and then the points where repeats
+    pay off. Running trials count as evaluations, unless their heartbeat is stale. A trial that
+    fails, is pruned or breaks a constraint counts as a failure, and proposals avoid its
+    neighbourhood.
 
-    The model knows the parameters that all complete trials have, in the range of the newest one.
-    Other, conditional parameters are sampled independently, and repeated with a point. So are the
-    parameters of the first trial, whose space is not known yet.
+    The model uses the parameters that all complete trials have, in the range of the newest trial.
+    Other, conditional parameters are sampled independently, and are kept when a point is repeated.
+    The same holds for the parameters of the first trial, because the space is not known yet.
 
     Args:
-        seed: Of every random choice; all workers of a study should have the same. By default one
-            that belongs to the name of the study.
-        independent_sampler: For conditional parameters; random by default.
-        **settings: Those of `Optimizer`: ``risk``, ``repeats``, ``strategy``, ``n_initial``, ...
+        seed: Seeds every random choice. All workers of a study should use the same one. The
+            default is derived from the name of the study.
+        independent_sampler: Samples conditional parameters; random sampling by default.
+        **settings: Settings of `Optimizer`: ``risk``, ``repeats``, ``strategy``, ``n_initial``, ...
 
     >>> import optuna, random, rahbo
     >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -84,7 +84,7 @@ class RahboSampler(BaseSampler):
         **settings: Any,
     ) -> None:
         check_settings(settings)
-        # What needs the space is checked once it is known.
+        # Settings that need the space are checked once it is known.
         checked = {k: v for k, v in settings.items() if k not in ("kernel", "noise", "valid")}
         self._repeats = Optimizer({"x": (0.0, 1.0)}, seed=seed, **checked).settings.repeats
         self._seed = seed
@@ -96,12 +96,12 @@ class RahboSampler(BaseSampler):
         return {**self.__dict__, "_latest": None}
 
     def reseed_rng(self) -> None:
-        """Reseed the independent sampler; ours draws by the number of the trial."""
+        """Reseed the independent sampler; our own draws depend on the number of the trial."""
         if self._independent is not None:
             self._independent.reseed_rng()
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """A point that the user chose is to have its repeats, too."""
+        """Give repeats to a point that the user chose, too."""
         check_study(study)
         if self._independent is not None:
             self._independent.before_trial(study, trial)
@@ -115,7 +115,7 @@ class RahboSampler(BaseSampler):
         state: TrialState,
         values: Sequence[float] | None,
     ) -> None:
-        """Note a failure of the objective, which a trial of a dead worker lacks."""
+        """Mark a trial whose objective failed, to tell it from one whose worker died."""
         if self._independent is not None:
             self._independent.after_trial(study, trial, state, values)
         if state == TrialState.FAIL:
@@ -124,17 +124,17 @@ class RahboSampler(BaseSampler):
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        """The parameters that all complete trials have."""
+        """Return the parameters that all complete trials have."""
         check_study(study)
         return newest(shared(study.get_trials(deepcopy=False)))
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """A repeat of a point that lacks evaluations, or a new suggestion."""
+        """Return a repeat of a point that lacks evaluations, or a new suggestion."""
         check_study(study)
         kinds = {name: kind for name, kind in search_space.items() if not kind.single()}
-        # A retried trial goes on with what it was asked for.
+        # A retried trial keeps its proposal.
         asked = trial.system_attrs.get(ASKED) or {}
         if not kinds or not has(asked.get("params", {}), kinds):
             asked = self._asked(study, trial, kinds)
@@ -148,7 +148,7 @@ class RahboSampler(BaseSampler):
         param_name: str,
         param_distribution: BaseDistribution,
     ) -> Any:
-        """What the trial repeats, or a value that depends on nothing else."""
+        """Return the value that the trial repeats, or an independent one."""
         check_study(study)
         asked = trial.system_attrs.get(ASKED) or {}
         number = asked.get("params", {}).get(param_name)
@@ -162,11 +162,11 @@ class RahboSampler(BaseSampler):
         return sampler.sample_independent(study, trial, param_name, param_distribution)
 
     def _asked(self, study: Study, trial: FrozenTrial, kinds: Kinds) -> dict[str, Any]:
-        """What a trial is proposed for."""
+        """Return the proposal for a trial."""
         if not kinds:
             return {"params": {}, "repeats": self._repeats.initial(None), "source": "design"}
         found = [record for record in records(study) if record.trial.number != trial.number]
-        # Workers that choose at this moment, and began before: they take what comes first.
+        # Workers that started earlier and are choosing now take the first points in line.
         earlier = [record for record in found if record.trial.number < trial.number]
         ahead = sum(record.undecided for record in earlier[-RECENT:])
         known = points(found)
@@ -188,10 +188,10 @@ class RahboSampler(BaseSampler):
 
     def _history(
         self, study: Study, kinds: Kinds, found: list[StudyTrial], lacking: list[Point]
-    ) -> History:
-        """All of the study; fits that the latest history had are not made again."""
+    ) -> StudyHistory:
+        """Return the history of the study, which reuses the fits of the latest one."""
         settings = {**self._settings, "seed": self._seed_in(study)}
-        history = History.of(study, kinds, found, settings, lacking)
+        history = StudyHistory.of(study, kinds, found, settings, lacking)
         if self._latest is not None:
             history.optimizer.reuse_fits(self._latest)
         self._latest = history.optimizer
@@ -205,18 +205,18 @@ class RahboSampler(BaseSampler):
 
 
 def _chosen(trial: FrozenTrial) -> dict[str, Any]:
-    """Parameters that were there before anything was proposed: enqueued, or of a trial retried."""
+    """Return the parameters set before any proposal: those enqueued, or of a retried trial."""
     return {**trial.system_attrs.get("fixed_params", {}), **trial.params}
 
 
 def _open(optimizer: Optimizer, ahead: int) -> Trial:
-    """The suggestion after those that are open and those that workers ahead open."""
+    """Return the next suggestion after the open ones and those that ``ahead`` workers take."""
     suggestion = optimizer.ask(len(optimizer.open) + ahead + 1)[-1]
     return optimizer.trials[suggestion.id]
 
 
 def _constants(found: list[StudyTrial], kinds: Kinds) -> Internal:
-    """What the newest complete trial has in place of the shared parameters that do not vary."""
+    """Return the newest complete trial's values of the shared parameters that do not vary."""
     complete = [record for record in found if record.trial.state == TrialState.COMPLETE]
     others = shared(record.trial for record in complete).keys() - kinds.keys()
     return {name: complete[-1].params[name] for name in others}

@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that needs nothing else."""
+"""The report of a run: one self-contained HTML file."""
 
 from rahbo.pages.report.page import report_page
 from rahbo.pages.report.record import record_of

@@ -1,4 +1,4 @@
-"""The parameters of a space as axes of a page: numbers in user units, choices by their place."""
+"""The parameters of a space as axes of a page: numbers in user units, choices by their index."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from rahbo.space import Candidates, Categorical, Space, is_real, key, plain
 
-# Longer texts are cut: a page has little room, and its size is bounded.
+# Longer texts are cut, because a page has little room and must not grow large.
 LONGEST = 200
 
 Place = float | int
@@ -21,10 +21,10 @@ class Input:
     """One parameter.
 
     Attributes:
-        name: Of the parameter.
+        name: The name of the parameter.
         log: Whether it is on a log scale.
-        choices: What stands at 0, 1, 2 and so on; none for a number.
-        grid: Some of its legal places, in order; none for a list of candidates.
+        choices: The choices at places 0, 1, 2 and so on; empty for a number.
+        grid: Some of its legal places, in order; empty for a list of candidates.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Input:
 
 
 def inputs_of(space: Space, n: int) -> tuple[Input, ...]:
-    """All parameters, each with at most ``n`` places, or all its choices."""
+    """Return all parameters, each with at most ``n`` places, or all its choices."""
     if isinstance(space.spec, Candidates):
         levels = _levels(space.spec.rows)
         return tuple(
@@ -53,7 +53,7 @@ def inputs_of(space: Space, n: int) -> tuple[Input, ...]:
 
 
 def places(space: Space, params: Sequence[Mapping[str, Any]]) -> list[list[Place]]:
-    """Where points stand on each axis."""
+    """Return the place of each point on each axis."""
     if isinstance(space.spec, Candidates):
         levels = _levels(space.spec.rows)
         index = {name: {key(v): i for i, v in enumerate(vs)} for name, vs in levels.items()}
@@ -69,13 +69,13 @@ def places(space: Space, params: Sequence[Mapping[str, Any]]) -> list[list[Place
 
 
 def value_at(space: Space, name: str, place: Place) -> Any:
-    """The value of a parameter at a place of its grid."""
+    """Return the value of a parameter at a place of its grid."""
     kind = None if isinstance(space.spec, Candidates) else space.spec[name]
     return kind.choices[int(place)] if isinstance(kind, Categorical) else place
 
 
 def cut(text: str, most: int = LONGEST) -> str:
-    """A text, or its beginning.
+    """Return a text, or its beginning if it is long.
 
     >>> cut("lengthy", 4)
     'len…'
@@ -84,7 +84,7 @@ def cut(text: str, most: int = LONGEST) -> str:
 
 
 def _levels(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The different values of each name that is not a number throughout."""
+    """Return the distinct values of each name, or an empty list if all are numbers."""
     found = {}
     for name in rows[0]:
         values = [plain(row[name]) for row in rows]

@@ -1,4 +1,4 @@
-"""Mean and noise through the recommended point: along one input, over two, or of listed points."""
+"""Mean and noise around the recommended point: along one input, over two, or at listed points."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from rahbo.optimizer import Optimizer
 from rahbo.pages.report.inputs import Input, inputs_of, places, value_at
 from rahbo.space import Candidates
 
-# Places along one input and along each of two, inputs that are mapped, and candidates shown.
+# Places along one input, places along each of two, the most inputs mapped, the most candidates.
 FINE, COARSE, MOST, LISTED = 41, 17, 6, 1000
 
 
 @dataclass(frozen=True)
 class Field:
-    """What is believed at some points, in user units; all None where a point is not allowed.
+    """Estimates at some points, in user units; all None where a point is not allowed.
 
     Attributes:
         mean: Posterior means.
-        mean_lower: Lower ends of their credible intervals.
-        mean_upper: Upper ends.
+        mean_lower: Lower ends of the means' credible intervals.
+        mean_upper: Upper ends of the means' credible intervals.
         noise: Standard deviations of a single evaluation.
-        noise_lower: Lower ends of their credible intervals.
-        noise_upper: Upper ends.
+        noise_lower: Lower ends of the standard deviations' credible intervals.
+        noise_upper: Upper ends of the standard deviations' credible intervals.
     """
 
     mean: list[float | None]
@@ -42,12 +42,12 @@ class Field:
 
 @dataclass(frozen=True)
 class Slice:
-    """Along one input, by its index.
+    """Estimates along one input.
 
     Attributes:
-        input: The index.
+        input: The index of the input.
         at: Places on its axis.
-        field: What is believed there.
+        field: The estimates at these places.
     """
 
     input: int
@@ -57,13 +57,13 @@ class Slice:
 
 @dataclass(frozen=True)
 class Map:
-    """Over two inputs, by their indices.
+    """Estimates over two inputs.
 
     Attributes:
-        across: The input along rows.
-        up: The input along columns.
-        x: Places on the first axis.
-        y: Places on the second one.
+        across: The index of the input along rows.
+        up: The index of the input along columns.
+        x: Places on the axis of ``across``.
+        y: Places on the axis of ``up``.
         mean: Posterior means, row by row.
         noise: Noise standard deviations, row by row.
     """
@@ -78,10 +78,10 @@ class Map:
 
 @dataclass(frozen=True)
 class Listed:
-    """At points of a list, between which there is nothing.
+    """Estimates at the points of a list of candidates.
 
     Attributes:
-        places: Of each point on each axis.
+        places: The place of each point on each axis.
         mean: Posterior means.
         noise: Noise standard deviations.
     """
@@ -96,10 +96,10 @@ class Maps:
     """Pictures of the space.
 
     Attributes:
-        inputs: Indices of the inputs shown: those over which the noise varies most.
-        slices: One for each of them.
-        maps: One for each two of them.
-        listed: In the place of slices and maps, for a list of candidates.
+        inputs: Indices of the inputs shown, those over which the noise varies most.
+        slices: One for each input shown.
+        maps: One for each pair of inputs shown.
+        listed: For a list of candidates, replaces slices and maps; None for other spaces.
     """
 
     inputs: tuple[int, ...]
@@ -109,12 +109,12 @@ class Maps:
 
 
 def maps_through(optimizer: Optimizer, at: Mapping[str, Any], shares: Sequence[float]) -> Maps:
-    """Slices and maps of a space through a point.
+    """Return slices and maps of a space through a point.
 
     Args:
         optimizer: The run.
         at: The point.
-        shares: How much of the noise's variation each input is behind.
+        shares: The share of the noise's variation that each input explains.
     """
     space = optimizer.settings.space
     first = np.argsort(-np.asarray(shares), kind="stable")[:MOST].tolist()
@@ -149,7 +149,7 @@ def _map(
 
 
 def _field(optimizer: Optimizer, points: Sequence[Mapping[str, Any]]) -> Field:
-    """What `Optimizer.predict` gives, where a point is allowed."""
+    """Return the predictions at points, with None where a point is not allowed."""
     space = optimizer.settings.space
     there = optimizer.predict(points)
     found = np.array([[*_row(p.mean, p.mean_interval), *_row(p.noise_std, p.noise_std_interval)]
@@ -165,7 +165,7 @@ def _row(middle: float, interval: Interval) -> tuple[float, float, float]:
 def _centres(
     optimizer: Optimizer, points: Sequence[Mapping[str, Any]]
 ) -> tuple[list[float | None], list[float | None]]:
-    """Means and noise stds without their intervals, at a fraction of the cost."""
+    """Return means and noise stds without their intervals, at a fraction of the cost."""
     settings = optimizer.settings
     X = np.array([settings.space.encode(point) for point in points])
     with one_blas_thread():
@@ -180,5 +180,5 @@ def _shown(values: Array) -> list[float | None]:
 
 
 def _few(values: Sequence[float]) -> list[float]:
-    """Numbers in few digits, so that a page stays small."""
+    """Return numbers in few digits, so that a page stays small."""
     return [v if isinstance(v, int) else float(f"{v:.6g}") for v in values]

@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else: text, data, scripts and style inside."""
+"""Write the report as one HTML file that contains its text, data, scripts and style."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rahbo.pages.escape import embedded, shown
 from rahbo.pages.report.record import ReportRecord
 from rahbo.pages.words import listed
 
-# The part of plotly.js, 4.1.1, that draws in two dimensions: `plotly.js-cartesian-dist-min` of npm.
-# All of it would be three times as large, and open in twice the time.
+# The part of plotly.js 4.1.1 that draws in two dimensions, `plotly.js-cartesian-dist-min` on npm.
+# The whole library would be three times as large and take twice as long to open.
 PLOTLY = "plotly-cartesian.min.js"
 
 
 def report_page(record: ReportRecord) -> str:
-    """The page of a record."""
+    """Return the HTML page of a record."""
     library, script = asset(PLOTLY), asset("report/report.js")
     style = asset("style.css") + asset("report/report.css")
     parts = {
@@ -35,7 +35,7 @@ def report_page(record: ReportRecord) -> str:
         "runner_ups": _runner_ups(record.recommendation),
         "symbol": record.pictures.trade.symbol,
         "penalty": record.pictures.trade.penalty,
-        "sense": "plus" if record.pictures.minimised else "less",
+        "sense": "plus" if record.pictures.minimised else "minus",
         "frontier": _frontier(record),
         "diagnosis": "".join(
             f"<dt>{shown(question)}</dt><dd>{shown(answer)}</dd>"
@@ -55,21 +55,21 @@ def report_page(record: ReportRecord) -> str:
 
 
 def asset(name: str) -> str:
-    """Return a file of the pages."""
+    """Return the text of a file in this package."""
     return files("rahbo.pages").joinpath(name).read_text("utf-8")
 
 
 def policy(*scripts: str) -> str:
-    """A content security policy under which only these scripts run and nothing is fetched.
+    """Return a content security policy under which only these scripts run, without any fetches.
 
-    Styles are free, as plotly adds some; they can fetch nothing either.
+    All inline styles are allowed, because plotly adds some. They cannot fetch anything either.
     """
     return "; ".join(
         [
             "default-src 'none'",
             f"script-src {' '.join(map(_hash, scripts))}",
             "style-src 'unsafe-inline'",
-            # Heat maps are pictures that the page makes itself.
+            # Heat maps are images that the page creates itself.
             "img-src data: blob:",
             "base-uri 'none'",
             "form-action 'none'",
@@ -110,13 +110,13 @@ def _runner_ups(found: Recommendation) -> str:
         f"{_number(other.gain.expected, 2)}{_number(other.gain.bound, 2)}</tr>"
         for other in found.runner_ups
     )
-    heads = _heads("risk value", SCORES[found.rule], "expected gain", f"at most, with {level}")
+    heads = _heads("risk value", SCORES[found.rule], "expected gain", f"{level} bound of gain")
     head = f'<tr><th scope="col">runner-up</th>{heads}</tr>'
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
 def _frontier(record: ReportRecord) -> str:
-    """What each coefficient would report."""
+    """Return the table of the points that each coefficient would report."""
     trade, points = record.pictures.trade, record.pictures.points
     body = "".join(
         f"<tr>{_number(c.start)}{_number(c.end)}{_number(points.mean[c.point])}"

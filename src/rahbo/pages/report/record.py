@@ -1,4 +1,4 @@
-"""All that a report shows, as plain data computed from an `Optimizer`."""
+"""The contents of a report, as plain data computed from an `Optimizer`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from rahbo.risk import ExpectedShortfall, MeanStd, Quantile, RiskMeasure
 from rahbo.settings import Settings
 from rahbo.space import Candidates, Float, Space
 
-# Reasons of failures that are listed, and characters of each and of a setting.
+# The most failure reasons listed, and the most characters of a reason and of a setting.
 REASONS, REASON, SETTING = 20, 500, 2000
-# Parameters of all points together that a page holds: with more, it shows the best points only.
+# A page holds at most this many parameter values. With more, it shows only the best points.
 CELLS = 50_000
 
 
@@ -35,9 +35,9 @@ class Chosen:
     """A point that some coefficient would report.
 
     Attributes:
-        point: Its index.
-        start: From this coefficient on.
-        end: Up to this one, which may be infinite.
+        point: The index of the point.
+        start: The smallest coefficient that would report it.
+        end: The largest such coefficient, which may be infinite.
     """
 
     point: int
@@ -47,16 +47,16 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Trade:
-    """The trade of mean against noise that the slider is about.
+    """The trade-off between mean and noise that the slider controls.
 
-    A point is worth its mean less a coefficient times its noise variance or noise standard
-    deviation, each at the pessimistic bound of the strategy, in the sense of maximisation.
+    The score of a point is its mean minus a coefficient times its noise variance or noise standard
+    deviation, each at the pessimistic bound of the strategy. This holds for maximisation.
 
     Attributes:
-        symbol: Of the coefficient.
-        penalty: What it multiplies.
-        own: The coefficient by which the run reports; None if the measure has none.
-        choices: What each coefficient would report, from 0 to infinity.
+        symbol: The symbol of the coefficient.
+        penalty: The quantity that the coefficient multiplies.
+        own: The coefficient of the run itself; None if its risk measure has none.
+        choices: The points that the coefficients from 0 to infinity would report.
     """
 
     symbol: str
@@ -70,20 +70,20 @@ class Points:
     """The evaluated points, column by column, in user units.
 
     Attributes:
-        places: Of each point on each axis.
+        places: The place of each point on each axis.
         mean: Posterior means.
-        mean_lower: Lower ends of their credible intervals.
-        mean_upper: Upper ends.
+        mean_lower: Lower ends of the means' credible intervals.
+        mean_upper: Upper ends of the means' credible intervals.
         noise: Standard deviations of a single evaluation.
-        noise_lower: Lower ends of their credible intervals.
-        noise_upper: Upper ends.
-        count: Values told.
-        failures: Evaluations without one.
-        sample_mean: Of the values.
-        sample_std: The standard deviation of the values; None for a single one.
-        pessimistic: The values that the strategy reports by.
+        noise_lower: Lower ends of the standard deviations' credible intervals.
+        noise_upper: Upper ends of the standard deviations' credible intervals.
+        count: Numbers of values told.
+        failures: Numbers of failed evaluations.
+        sample_mean: Means of the values told.
+        sample_std: Standard deviations of the values told; None for a single value.
+        pessimistic: Pessimistic values, which decide what the strategy reports.
         recommended: The index of the recommended point.
-        n: All evaluated points; more than are listed where they are many.
+        n: The number of all evaluated points. A large run lists only some of them.
     """
 
     places: list[list[Place]]
@@ -104,16 +104,16 @@ class Points:
 
 @dataclass(frozen=True)
 class Pictures:
-    """What the scripts of a page draw.
+    """The data that the scripts of a page draw.
 
     Attributes:
         minimised: Whether smaller values are better.
         level: The probability of every interval.
-        trade: Mean against noise.
+        trade: The trade-off between mean and noise.
         inputs: The parameters.
-        points: Those evaluated.
-        history: What came when.
-        maps: Mean and noise through the recommended point.
+        points: The evaluated points.
+        history: The evaluations in order.
+        maps: Mean and noise around the recommended point.
     """
 
     minimised: bool
@@ -130,19 +130,19 @@ class ReportRecord:
     """A report.
 
     Attributes:
-        source: What it is of.
-        made: When it was made.
+        source: The name of the run or its file.
+        made: When the report was made.
         digest: The SHA-256 of the source, if it is a file.
-        basis: What it rests on, in words.
-        recommendation: The reported point.
-        sentences: What is known of it, in words.
-        certainty: What another setting might still gain, in words.
+        basis: Sentences on the data and the goal.
+        recommendation: The recommended point.
+        sentences: Sentences on the estimates at the recommended point.
+        certainty: Sentences on what another setting might still gain.
         frontier: What each alpha would report.
-        diagnosis: What the values say of their noise.
-        failures: Reasons, and how often each was given.
-        settings: Of the run, as a user would write them.
-        versions: Of what computed the report.
-        pictures: What scripts draw.
+        diagnosis: The diagnosis of the noise.
+        failures: The reasons for failures, with the number of times each was given.
+        settings: The settings of the run, as a user would write them.
+        versions: The versions of the software that computed the report.
+        pictures: The data of the figures.
     """
 
     source: str
@@ -167,13 +167,13 @@ def record_of(
     made: str,
     digest: str | None = None,
 ) -> ReportRecord:
-    """The report of a run.
+    """Return the report of a run.
 
     Args:
-        optimizer: The run, with something told.
-        source: What to call it.
-        made: When this is.
-        digest: The SHA-256 of the file it comes from.
+        optimizer: The run, with at least one value told.
+        source: The name to show for the run.
+        made: The time to show for the report.
+        digest: The SHA-256 of the file that holds the run.
 
     Raises:
         NotReadyError: Nothing has been told yet.
@@ -206,10 +206,10 @@ def record_of(
 
 
 def trade_of(risk: RiskMeasure, frontier: Frontier, minimised: bool) -> Trade:
-    """The slider of a risk measure; that of mean-variance for a measure of the user's own."""
+    """Return the trade-off of a risk measure; a custom measure gets that of mean-variance."""
     mean, noise_std = np.array(frontier.worst).T
     worst = -mean if minimised else mean
-    # A strategy that ignores the noise reports as a coefficient of zero does.
+    # A strategy that ignores the noise reports the same point as a coefficient of zero.
     neutral = 0.0 if frontier.alpha == 0.0 else None
     if isinstance(risk, MeanStd | Quantile | ExpectedShortfall):
         choices = tuple(Chosen(*row) for row in envelope(worst, noise_std))
@@ -220,7 +220,7 @@ def trade_of(risk: RiskMeasure, frontier: Frontier, minimised: bool) -> Trade:
 
 
 def versions() -> dict[str, str]:
-    """Of what numbers and pictures depend on."""
+    """Return the versions of the software that the numbers and figures depend on."""
     return {
         "rahbo": __version__,
         "Python": platform.python_version(),
@@ -230,7 +230,7 @@ def versions() -> dict[str, str]:
 
 
 def _kept(frontier: Frontier, found: Recommendation, settings: Settings) -> list[int]:
-    """The points that a page lists, in order: all, or the best and whatever may be chosen."""
+    """Return the indices of the points to list: all, or the best and those the slider reaches."""
     points, minimised = frontier.evaluated, settings.sign < 0
     most = CELLS // len(settings.space.names)
     if len(points) <= most:
@@ -274,7 +274,7 @@ def _index(params: Mapping[str, Any], among: list[dict[str, Any]]) -> int:
 
 
 def _failures(optimizer: Optimizer) -> dict[str, int]:
-    """The commonest reasons first."""
+    """Return the reasons for failures with their counts, the most common first."""
     told = Counter(
         cut(reason or "no reason given", REASON)
         for trial in optimizer.trials
@@ -284,12 +284,15 @@ def _failures(optimizer: Optimizer) -> dict[str, int]:
 
 
 def _few(value: Place) -> Place:
-    """A number in few digits, so that a page stays small."""
+    """Return a number in few digits, so that a page stays small."""
     return value if isinstance(value, int) else float(f"{value:.6g}")
 
 
 def _settings(settings: Settings) -> dict[str, str]:
-    """As a user would write them; a space that no journal holds, such as Optuna's, as it shows."""
+    """Return the settings as a user would write them.
+
+    A space that a journal cannot hold, such as Optuna's, is shown by its repr.
+    """
     spec, shown = settings.space.spec, {}
     if not isinstance(spec, Candidates) and any(type(k) not in PARAMETERS for k in spec.values()):
         shown = {"space": repr(dict(spec))}

@@ -22,7 +22,7 @@ function cut(text, most) { return text.length > most ? `${text.slice(0, most - 1
 
 function params(i) { return inputs.map((input, j) => `${input.name} = ${valueAt(input, points.places[i][j])}`); }
 
-// Plotly takes tags and entities in its texts for markup: in what comes from the run they are none.
+// Plotly reads tags and entities in its texts as markup, so texts of the run are escaped.
 function plain(text) {
   return String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
@@ -62,7 +62,7 @@ function layout(c, x, y, more = {}) {
     hovermode: "closest", hoverlabel: { align: "left", bgcolor: c.panel, bordercolor: c.line, font: { color: c.ink } },
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: c.faint, activecolor: c.ink },
-    // On a small screen a finger scrolls the page.
+    // On a small screen, dragging must scroll the page.
     dragmode: narrow() ? false : "zoom",
     ...more,
   };
@@ -71,7 +71,7 @@ function layout(c, x, y, more = {}) {
 function config() {
   return {
     displaylogo: false, responsive: true, displayModeBar: narrow() ? false : "hover",
-    // Named one by one: by default there may be some that send a figure elsewhere.
+    // Listed explicitly, because the defaults may include buttons that upload a figure.
     modeBarButtons: [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]],
   };
 }
@@ -106,7 +106,7 @@ function slideAt(w) {
   return Math.min(SLIDES, Math.round(1 + (SLIDES - 1) * Math.log(w / lowest) / Math.log(highest / lowest)));
 }
 
-// `Frontier.at`: the package worked out where each point begins to be reported.
+// The same as `Frontier.at`: the package computed from which coefficient on each point is reported.
 function choiceAt(w) { return trade.choices.find((choice) => choice.end === null || w <= choice.end); }
 
 const bars = (i, name, colour) => ({
@@ -134,22 +134,24 @@ function drawFrontier() {
       error_x: bars(edge, "noise", c.blue), error_y: bars(edge, "mean", c.blue) },
     { ...at([points.recommended]), mode: "markers", name: "recommended",
       marker: { symbol: "circle-open", size: 20, color: c.green, line: { width: 2.5 } } },
-    { ...at([now]), mode: "markers", name: `by the slider`, marker: star(c) },
+    { ...at([now]), mode: "markers", name: `chosen by the slider`, marker: star(c) },
   ], layout(c, { title: title("noise standard deviation"), rangemode: "tozero" }, { title: title("mean") }), config());
 }
 
 function showChoice() {
   const choice = choiceAt(weight), i = choice.point;
-  const until = choice.end === null ? "any larger one" : number(choice.end);
+  const from = number(choice.start);
   const where = trade.choices.length === 1
-    ? `It is the choice of every ${trade.symbol}.`
-    : `It is the choice of each ${trade.symbol} from ${number(choice.start)} to ${until}.`;
+    ? `Every ${trade.symbol} chooses this point.`
+    : choice.end === null
+      ? `Every ${trade.symbol} from ${from} upwards chooses this point.`
+      : `Every ${trade.symbol} from ${from} to ${number(choice.end)} chooses this point.`;
   const isOwn = weight === trade.own;
   get("choice").textContent =
     `${trade.symbol} = ${number(weight)}${isOwn ? ", as in this report" : ""}: use ${params(i).join(", ")}. ` +
     `Mean ${number(points.mean[i])} ${range(points.mean_lower[i], points.mean_upper[i])}, noise standard ` +
     `deviation ${number(points.noise[i])} ${range(points.noise_lower[i], points.noise_upper[i])}, ` +
-    `evaluated ${times(points.count[i])}. In brackets are ${LEVEL} intervals. ${where}`;
+    `evaluated ${times(points.count[i])}. Brackets show ${LEVEL} intervals. ${where}`;
   get("choice").dataset.point = i;
   get("slider").setAttribute("aria-valuetext", `${trade.symbol} = ${number(weight)}`);
 }
@@ -178,8 +180,8 @@ function startFrontier() {
   get("own").addEventListener("click", () => choose(trade.own, "own"));
   showChoice();
   get("frontier-caption").textContent =
-    `Grey: evaluated points. Blue: those that some value of the slider would report, with their ${LEVEL} ` +
-    "intervals. Circle: the recommendation of this report. Star: what the slider chooses.";
+    `Grey: evaluated points. Blue: points that some value of the slider would report, with ${LEVEL} ` +
+    "intervals. Circle: the recommended point. Star: the point that the slider chooses.";
 }
 
 // -- maps --------------------------------------------------------------------------------------
@@ -208,9 +210,9 @@ function startMaps() {
   get("across").addEventListener("change", () => { fillUp(); drawMap(); });
   for (const id of ["quantity", "up"]) get(id).addEventListener("change", drawMap);
   const some = inputs.length > maps.inputs.length
-    ? ` Shown are the ${maps.inputs.length} of ${inputs.length} inputs over which the noise varies most.` : "";
+    ? ` The map offers the ${maps.inputs.length} of ${inputs.length} inputs over which the noise varies most.` : "";
   get("map-caption").textContent =
-    (maps.listed ? "Each mark is a candidate. " : "Small marks are evaluated points, wherever their other inputs were. ") +
+    (maps.listed ? "Each mark is a candidate. " : "Small marks are evaluated points, whatever their other inputs. ") +
     "The star is the recommended point. " + (maps.listed ? "" : `Along one input, the band is the ${LEVEL} interval.`) + some;
 }
 
@@ -307,8 +309,8 @@ function startHistory() {
   const some = history.n > history.number.length + history.failed.length
     ? ` Of ${history.n} evaluations, ${history.number.length + history.failed.length} are shown.` : "";
   get("history-caption").textContent =
-    "Grey: every value, in the order of the run. Blue: how good, at worst, the point was that could have been " +
-    "reported by then: the best pessimistic value, by the data up to then." + some;
+    "Grey: every value, in the order of the run. Blue: the best pessimistic value of the points evaluated " +
+    "until then, computed from the data until then." + some;
 }
 
 // -- the table ---------------------------------------------------------------------------------
@@ -334,7 +336,7 @@ let rows = FIRST_ROWS;
 
 function sorted() {
   const { key } = columns[order.column], way = order.falling ? -1 : 1;
-  // Points without a value, such as the deviation of a single one, come last.
+  // Missing values, such as the standard deviation of a single value, come last.
   return points.mean.map((_, i) => i).sort((a, b) => {
     const [x, y] = [key(a), key(b)];
     if (x === null || y === null) return (x === null) - (y === null);
@@ -383,22 +385,22 @@ function fillTable() {
 
 function captionTable() {
   const n = points.mean.length, caption = get("points-caption");
-  caption.textContent = `In brackets are ${LEVEL} intervals. The recommended point is bold. Click a heading to sort. ` +
-    (points.n > n ? `Of ${points.n} points, the ${n} best and all that may be chosen are here. ` : `There are ${n} points. `);
+  caption.textContent = `Brackets show ${LEVEL} intervals. The recommended point is bold. Click a heading to sort. ` +
+    (points.n > n ? `The table holds ${n} of ${points.n} points: the best ones and all that the slider can choose. ` : `There are ${n} points. `);
   if (rows >= n) return;
   const more = document.createElement("button");
   more.type = "button";
   more.className = "screen-only";
   more.textContent = `Show all ${n}`;
   more.addEventListener("click", () => { rows = n; fillTable(); });
-  caption.append(`These are ${rows} of them. `, more);
+  caption.append(`The first ${rows} are shown. `, more);
 }
 
-// -- all of it ---------------------------------------------------------------------------------
+// -- start -------------------------------------------------------------------------------------
 
 const DRAWN = [drawFrontier, drawMap, drawHistory];
 
-// One after the other, so that the page answers in between.
+// One after the other, so that the page stays responsive in between.
 async function drawFirst() {
   for (const draw of DRAWN) {
     await draw();
@@ -407,7 +409,7 @@ async function drawFirst() {
   document.documentElement.dataset.drawn = "yes";
 }
 
-// At once, as paper does not wait.
+// All at once, because printing does not wait.
 function drawAgain() { for (const draw of DRAWN) draw(); }
 
 startFrontier();

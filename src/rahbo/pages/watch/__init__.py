@@ -1,4 +1,4 @@
-"""The live page: a run as far as its journal goes, served on this machine."""
+"""The live page: shows a run from its journal, served on this machine."""
 
 from rahbo.pages.watch.live import Live
 from rahbo.pages.watch.server import LOOPBACK, Server

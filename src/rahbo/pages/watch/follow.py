@@ -1,6 +1,6 @@
-"""A journal read as it grows: each look takes what is new, from where the last one stopped.
+"""Read a journal while it grows: each look reads on from where the last one stopped.
 
-The file may be away, cut short, moved aside or replaced meanwhile. What was read stays until there
+Meanwhile the file may be missing, truncated, moved or replaced. What was read is kept until there
 is another run to read.
 """
 
@@ -16,12 +16,13 @@ from rahbo.settings import Settings
 from rahbo.trials import Trial
 
 LARGEST_JOURNAL = 500_000_000
-# By so many bytes at its begin and before the place reached, a file is known to be the same one.
+# A file counts as the same one if this many bytes at its start, and before the place reached, are
+# unchanged.
 MARK = 512
 
 
 class Arrival(NamedTuple):
-    """What came of one evaluation; a value of None is a failure."""
+    """The outcome of one evaluation; a value of None means that it failed."""
 
     trial: int
     repeat: int
@@ -29,20 +30,21 @@ class Arrival(NamedTuple):
 
 
 class Follower:
-    """The run of a journal as far as it was read.
+    """The run in a journal, as far as it has been read.
 
     Args:
-        path: The file, which need not be there yet.
+        path: The file, which need not exist yet.
 
     Attributes:
         name: The absolute name of the file.
-        epoch: Rises when another run is read than before.
-        keywords: Those of `Optimizer`; empty until there is a run.
-        settings: What they give, with stand-ins for code; None until there is a run.
-        arrivals: What came of each evaluation, in the order of the file.
-        unsettled: Ids of trials that still miss repeats.
-        problem: Why nothing more can be read at the moment; empty if it can.
-        written: When the file was last written, in seconds since 1970; None while it is away.
+        epoch: Increases whenever a different run is read.
+        keywords: Keywords of `Optimizer`; empty until there is a run.
+        settings: The settings made from ``keywords``, with stand-ins for code; None until there
+            is a run.
+        arrivals: The outcome of each evaluation, in the order of the file.
+        unsettled: Ids of trials that still have missing repeats.
+        problem: Why nothing more can be read at the moment; empty if there is no problem.
+        written: When the file was last written, in seconds since 1970; None while it is missing.
     """
 
     def __init__(self, path: FileName) -> None:
@@ -59,7 +61,7 @@ class Follower:
         self.arrivals: list[Arrival] = []
         self.unsettled: set[int] = set()
         self.problem = ""
-        # Whether a line was refused: what the file holds then is read as a whole again.
+        # Whether a line was refused. If so, the next look reads the whole file again.
         self._damaged = False
         self._found: list[dict[str, Any]] = []
         self._lines, self._offset = 0, 0
@@ -67,27 +69,30 @@ class Follower:
 
     @property
     def n_trials(self) -> int:
-        """How many trials were opened."""
+        """The number of trials opened."""
         return len(self._found)
 
     @property
     def n_values(self) -> int:
-        """How many evaluations gave a value."""
+        """The number of evaluations that gave a value."""
         return sum(len(fields["values"]) for fields in self._found)
 
     @property
     def n_failures(self) -> int:
-        """How many gave none."""
+        """The number of evaluations that failed."""
         return sum(len(fields["failures"]) for fields in self._found)
 
     def trial(self, number: int) -> Trial:
-        """A trial as it is now."""
+        """Return a trial in its current state."""
         fields = self._found[number]
         own = {"values": dict(fields["values"]), "failures": dict(fields["failures"])}
         return Trial(**{**fields, **own})
 
     def outstanding(self, number: int) -> int:
-        """How many repeats a trial still misses; counted, as a file may ask for a million."""
+        """Return how many repeats of a trial are missing.
+
+        They are counted, not listed, because a file may ask for a million.
+        """
         fields = self._found[number]
         if fields["cancelled"]:
             return 0
@@ -101,13 +106,15 @@ class Follower:
             state = os.stat(self.name)
             seen = (state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns)
             if not stat.S_ISREG(state.st_mode):
-                raise JournalError(f"{self.name} is no regular file. Watch the journal of a run.")
+                raise JournalError(
+                    f"{self.name} is not a regular file. Watch the journal of a run."
+                )
             self.written = state.st_mtime
             if seen != self._seen:
                 self._read()
                 self._seen = seen
         except FileNotFoundError:
-            self._stop(f"There is no file {self.name}. This page goes on when there is one.")
+            self._stop(f"There is no file {self.name}. This page continues when there is one.")
             self.written = None
         except (OSError, ValueError) as error:
             self._stop(f"{self.name} cannot be read: {error}.")
@@ -119,7 +126,7 @@ class Follower:
         self.problem, self._seen = problem, None
 
     def _read(self) -> None:
-        """Take the lines after those known, or all if the file is another one."""
+        """Read the new lines, or all lines if the file was replaced."""
         with open(self.name, "rb") as file:
             if self._damaged or not self._goes_on(file.read(MARK), file):
                 self._begin_again()
@@ -127,7 +134,7 @@ class Follower:
             raw = file.read(LARGEST_JOURNAL + 1)
         if len(raw) > LARGEST_JOURNAL:
             raise JournalError(
-                f"{self.name} is larger than {LARGEST_JOURNAL} bytes, too large to watch."
+                f"{self.name} is larger than {LARGEST_JOURNAL} bytes, which is too large to watch."
             )
         self.problem = ""
         events, size = parse(raw, self.name, self._lines)
@@ -138,16 +145,16 @@ class Follower:
         self._head = self._head or raw[:MARK][:size]
         self._tail = (self._tail + raw[max(0, size - MARK) : size])[-MARK:]
         if not self._lines:
-            self.problem = f"{self.name} holds no run yet. This page goes on when it does."
+            self.problem = f"{self.name} holds no run yet. This page continues when it does."
 
     def _goes_on(self, head: bytes, file: Any) -> bool:
-        """Whether a file begins with all that was read."""
+        """Return whether a file still begins with what was read before."""
         file.seek(self._offset - len(self._tail))
         same_tail: bool = file.read(len(self._tail)) == self._tail
         return head.startswith(self._head) and same_tail
 
     def _take(self, event: Any) -> None:
-        """Make the change of one line."""
+        """Apply the event of one line."""
         if self.settings is None:
             self.keywords, self.settings = settings_of(event, self.name)
         try:
@@ -164,7 +171,7 @@ class Follower:
             self._arrive(record)
 
     def _arrive(self, record: dict[str, Any]) -> None:
-        """Note what a change brought, once it was found to be sound."""
+        """Record the outcomes that an event brought, after the event was applied."""
         number = record["id"]
         values, failures = record.get("values", {}), record.get("failures", {})
         if record.get("event") == "tell":

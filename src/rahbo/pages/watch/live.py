@@ -1,8 +1,8 @@
-"""What the live page shows: a run as far as its journal goes, and what is believed of it.
+"""The data of the live page: the run in a journal, and the model's estimates.
 
-Requests read the journal, which takes milliseconds. The model is fitted beside them in one thread,
-which rests after a fit for as long as that took, so that the run that is watched keeps the
-machine. While nobody looks, nothing is done.
+Requests read the journal, which takes milliseconds. The model is fitted in a separate thread. After
+a fit, the thread pauses for as long as the fit took, so that it does not slow down the run. While
+nobody requests the page, nothing is computed.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from rahbo.pages.words import certainty
 from rahbo.risk import RiskMeasure
 from rahbo.trials import Trial
 
-# Seconds between two fits, at least.
+# The least number of seconds between two fits.
 PAUSE = 3.0
-# Values that one answer brings, rows of a table, characters of a text.
+# The most values in one answer, rows of a table and characters of a text.
 MOST_VALUES, MOST_ROWS, MOST_CHARACTERS = 5000, 12, 300
 SHOWN_SETTINGS = ("direction", "risk", "repeats", "strategy", "n_initial", "seed")
 
@@ -34,13 +34,13 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class PageState:
-    """What was believed at one moment.
+    """The result of one fit.
 
     Attributes:
-        version: Rises from fit to fit.
-        of: The epoch of the run and how many evaluations of it there were.
-        page: For the page; empty before the first fit.
-        optimizer: That told it; None where nothing could be told.
+        version: Increases with each fit.
+        of: The epoch of the run, and the number of evaluations that were fitted.
+        page: The data for the page; None before the first fit.
+        optimizer: The fitted optimizer; None if the run cannot be fitted.
     """
 
     version: int = 0
@@ -50,12 +50,12 @@ class PageState:
 
 
 class Live:
-    """A run that is watched.
+    """A run that is being watched.
 
     Args:
-        path: Its journal, which need not be there yet.
-        risk: Another measure than the run's.
-        pause: Seconds between two fits, at least.
+        path: The journal of the run, which need not exist yet.
+        risk: Replaces the risk measure of the run, unless None.
+        pause: The least number of seconds between two fits.
     """
 
     def __init__(
@@ -67,15 +67,15 @@ class Live:
         self._fitting = False
 
     def start(self) -> None:
-        """Begin to fit, in a thread that ends with the process."""
+        """Start fitting, in a thread that ends with the process."""
         threading.Thread(target=self._fit_always, name="rahbo-fit", daemon=True).start()
 
     def run(self, epoch: int = 0, known: int = 0) -> Json:
-        """The run as it is now.
+        """Return the run in its current state.
 
         Args:
-            epoch: Of the run that the page shows.
-            known: How many values of it the page has; those after them come.
+            epoch: The epoch of the run that the page shows.
+            known: How many values of that run the page has; the answer brings the later ones.
         """
         with self._lock:
             follower = self._follower
@@ -93,7 +93,7 @@ class Live:
             }
 
     def model(self) -> Json:
-        """What is believed, by the latest fit."""
+        """Return the estimates of the latest fit."""
         fit = self._fit
         return {"version": fit.version, "epoch": fit.of[0], **(fit.page or {})}
 
@@ -108,7 +108,7 @@ class Live:
             time.sleep(max(self._pause, time.monotonic() - began))
 
     def fit(self) -> None:
-        """Learn from all that was read."""
+        """Fit the model to everything that was read."""
         with self._lock:
             follower, last = self._follower, self._fit
             of = follower.epoch, len(follower.arrivals)
@@ -124,7 +124,7 @@ class Live:
         except RahboError as error:
             page["problem"] = _text(str(error))
         except Exception as error:
-            # Whatever a journal makes of the model, the page goes on.
+            # The page must keep working, whatever the data in a journal do to the model.
             page["problem"] = _text(f"The model cannot be fitted: {error!r}")
         self._fit = PageState(last.version + 1, of, page, optimizer)
 
@@ -160,7 +160,7 @@ def _run(follower: Follower) -> Json:
 
 
 def _row(follower: Follower, arrival: Arrival) -> Json:
-    """One evaluation, for a table."""
+    """Return one evaluation as the row of a table."""
     trial = follower.trial(arrival.trial)
     why = trial.failures.get(arrival.repeat, "") if arrival.value is None else ""
     return {**arrival._asdict(), "params": _params(trial.params), "reason": _text(why)}
@@ -178,21 +178,21 @@ def _text(text: str, most: int = MOST_CHARACTERS) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-# -- what is believed --------------------------------------------------------------------------
+# -- estimates ---------------------------------------------------------------------------------
 
 
 def _optimizer(
     keywords: Mapping[str, Any], trials: Sequence[Trial], risk: RiskMeasure | None
 ) -> Optimizer:
-    """That reports on the trials, without the code that a journal does not hold."""
+    """Return an optimizer of the trials, without the code that a journal does not hold."""
     known = {**keywords, "valid": None}
     if risk is not None:
         known["risk"] = risk
     code = [value for value in known.values() if isinstance(value, Code)]
     if code:
         raise SettingsError(
-            f"The run was begun with {code[0]!r}. Only a risk measure can be replaced here, by "
-            "--alpha, --kappa, --quantile or --shortfall; use Python for others."
+            f"The run was begun with {code[0]!r}. On the command line, --alpha, --kappa, "
+            "--quantile or --shortfall can replace a risk measure. For other settings, use Python."
         )
     return Optimizer(**known, trials=trials)
 
@@ -200,7 +200,7 @@ def _optimizer(
 def belief_of(optimizer: Optimizer, risk: RiskMeasure | None) -> Json:
     """Return what the page shows of a run."""
     if not optimizer.observations.n:
-        raise NotReadyError("Nothing has been told yet.")
+        raise NotReadyError("There are no values yet.")
     found = optimizer.recommend(risk=risk)
     points = optimizer.frontier().evaluated
     counts = optimizer.observations.count
@@ -236,6 +236,6 @@ def _recommended(found: Recommendation) -> Json:
 
 
 def _point(p: Prediction, n: int) -> list[Any]:
-    """Mean and its interval, noise and its interval, values told there, parameters."""
+    """Return mean and interval, noise and interval, the number of values, and parameters."""
     numbers = (p.mean, *p.mean_interval, p.noise_std, *p.noise_std_interval)
     return [*(float(f"{number:.6g}") for number in numbers), n, _params(p.params)]

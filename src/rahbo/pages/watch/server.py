@@ -1,8 +1,8 @@
-"""The live page over HTTP, for this machine: reads, and nothing but reads.
+"""Serve the live page over HTTP on this machine, for reading only.
 
-A page of another site could ask for ours through the browser of someone who runs it. It never sees
-the answer, as we allow no other origin; and if its name is made to lead here, that name stands in
-the ``Host`` of its requests, which are refused.
+A page of another site could request ours through the user's browser. It cannot read the answer,
+because we allow no other origin. If its host name is made to resolve to this machine, its requests
+carry that name in their ``Host`` header, and we refuse them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
-    # Kept, but asked for again each time.
+    # The browser may keep a copy, but must check each time whether it changed.
     "Cache-Control": "no-cache",
 }
 # Seconds after which a silent connection is closed.
@@ -51,12 +51,12 @@ class Server(ThreadingHTTPServer):
 
     Args:
         live: The run.
-        host: The name or address to listen at.
-        port: 0 takes a free one.
+        host: The name or address to listen on.
+        port: The port to listen on; 0 picks a free one.
     """
 
     daemon_threads = True
-    # On Windows it would let two programs listen at one port.
+    # On Windows it would let two programs listen on one port.
     allow_reuse_address = sys.platform != "win32"
 
     def __init__(self, live: Live, host: str = "127.0.0.1", port: int = 0) -> None:
@@ -72,27 +72,27 @@ class Server(ThreadingHTTPServer):
             super().__init__(address[:2], Handler)  # type: ignore[arg-type]
         except (OSError, OverflowError, UnicodeError) as error:
             raise SettingsError(
-                f"Cannot listen at {host}, port {port}: {error}. Choose another, or leave --port "
-                "out for a free one."
+                f"Cannot listen on {host}, port {port}: {error}. Choose another port, or leave "
+                "--port out to get a free one."
             ) from error
 
     def server_bind(self) -> None:
-        """Bind, without the look-up of the machine's full name that may take seconds."""
+        """Bind without looking up the machine's full name, which may take seconds."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = self.host, self.server_address[1]
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/"
 
     def is_ours(self, host: str) -> bool:
-        """Whether a ``Host`` header means this server.
+        """Return whether a ``Host`` header names this server.
 
-        Its port does not count: through a tunnel it is another one, and no attack needs it. If
-        others may reach the server, any plain address will do, as only a name can be made to lead
-        elsewhere.
+        The port is not checked, because it differs through a tunnel and no attack depends on it.
+        If others may reach the server, any numeric address is accepted, because only a name can
+        be made to resolve to another machine.
         """
         try:
             name = urlsplit(f"//{host}").hostname or ""
@@ -103,7 +103,7 @@ class Server(ThreadingHTTPServer):
         return self.host not in LOOPBACK and _is_address(name)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Keep quiet about readers that went away."""
+        """Ignore clients that closed the connection or timed out."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -117,7 +117,7 @@ def _is_address(name: str) -> bool:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers one reader."""
+    """Answers the requests of one client."""
 
     server: Server
     protocol_version = "HTTP/1.1"
@@ -127,7 +127,7 @@ class Handler(BaseHTTPRequestHandler):
     error_message_format = "%(code)d %(message)s\n"
 
     def do_GET(self) -> None:
-        """A page, or what it shows."""
+        """Send a page or its data."""
         if [self.server.is_ours(host) for host in self.headers.get_all("Host", [])] != [True]:
             return self.send_error(HTTPStatus.FORBIDDEN, "This Host is not served here")
         target = urlsplit(self.path)
@@ -145,7 +145,7 @@ class Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815
 
     def _refuse(self) -> None:
-        # What follows may be a body that nobody reads.
+        # The request may have a body, which is never read.
         self.close_connection = True
         self.send_error(HTTPStatus.METHOD_NOT_ALLOWED)
 
@@ -165,13 +165,13 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def end_headers(self) -> None:
-        """Every answer, of an error too, carries the same protection."""
+        """Add the same protective headers to every answer, including errors."""
         for name, value in HEADERS.items():
             self.send_header(name, value)
         super().end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _number(query: dict[str, list[str]], name: str) -> int:

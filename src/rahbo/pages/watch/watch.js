@@ -1,4 +1,4 @@
-// The live page. What comes from the run enters the document as text only, never as markup.
+// The live page. Values of the run enter the document only as text, never as markup.
 "use strict";
 
 const PAUSE = 1000, PAUSE_UNSEEN = 10000, MOST_VALUES = 5000;
@@ -17,7 +17,7 @@ function count(n, one, many) { return `${n.toLocaleString("en")} ${n === 1 ? one
 
 // -- tables -----------------------------------------------------------------------------------
 
-// A cell is text; [text] is a number, which stands to the right.
+// A cell is text, or [text] for a number, which is aligned to the right.
 function table(id, headings, rows) {
   const row = (cells, kind) => {
     const tr = document.createElement("tr");
@@ -51,7 +51,7 @@ function ticks(low, high, n) {
   return found;
 }
 
-// The ends of some numbers, apart from each other.
+// The smallest and largest of some numbers, with a margin so that they always differ.
 function ends(numbers) {
   let low = Infinity, high = -Infinity;
   for (const value of numbers) {
@@ -64,7 +64,7 @@ function ends(numbers) {
   return [low - room, high + room];
 }
 
-// Axes in the place of a chart, and the scales to draw on them.
+// Draw the axes of a chart, and return the scales to draw on them.
 function axes(id, [x0, x1], [y0, y1], xlabel, ylabel) {
   const place = at(id), width = place.clientWidth, height = place.clientHeight;
   const left = 62, right = width - 10, top = 22, bottom = height - 38;
@@ -86,10 +86,10 @@ function axes(id, [x0, x1], [y0, y1], xlabel, ylabel) {
   return { root, x, y, bottom };
 }
 
-// All marks are one path, so that thousands cost little.
+// All marks are one path, so that thousands of them are cheap to draw.
 const dots = (points) => points.map(([px, py]) => `M${px.toFixed(1)} ${py.toFixed(1)}h0`).join("");
 
-// Say below a chart what the mark next to the pointer is.
+// Describe the mark next to the pointer below the chart.
 function readable(id, root, spots) {
   const ring = svg("circle", { class: "found", r: 6, visibility: "hidden" });
   root.append(ring);
@@ -165,7 +165,7 @@ function drawNoise() {
   })));
 }
 
-// -- what is shown ----------------------------------------------------------------------------
+// -- contents ---------------------------------------------------------------------------------
 
 function showRun(run, age) {
   say("name", run.name.split(/[\\/]/).pop());
@@ -173,10 +173,10 @@ function showRun(run, age) {
   document.title = `${run.n_evaluations} evaluations – rahbo watch`;
   say("problem", run.problem);
   at("problem").hidden = !run.problem;
-  const lost = run.n_failures ? `, ${run.n_failures.toLocaleString("en")} of them failed` : "";
+  const lost = run.n_failures ? ` (${run.n_failures.toLocaleString("en")} failed)` : "";
   say("state", `${count(run.n_evaluations, "evaluation", "evaluations")}${lost}${age}.`);
   at("no-open").hidden = run.n_open > 0;
-  table("open", [["suggestion"], ["told"], ["failed"], ["to come"], "parameters"], run.open.map(
+  table("open", [["suggestion"], ["values"], ["failed"], ["missing"], "parameters"], run.open.map(
     (o) => [[o.id], [o.told], [o.failed], [o.missing], o.params]));
   const more = run.n_open - run.open.length;
   say("evaluated", more > 0 ? `Being evaluated, and ${more} more` : "Being evaluated");
@@ -204,10 +204,10 @@ function showModel(model) {
   table("known", ["", [""], [`${level} interval from`], ["to"]], found.known.map(
     ([label, ...numbers]) => [label, ...numbers.map((value) => [number(value, 4)])])
     .concat([["pessimistic value", [number(found.pessimistic, 4)], [""], [""]]]));
-  say("intervals", `Each evaluated point with its ${level} intervals; the recommended one is filled.`);
+  say("intervals", `Each evaluated point with its ${level} intervals. The recommended point is the large one.`);
   const spread = found.sample_std === null ? "" : `, standard deviation ${number(found.sample_std, 4)}`;
-  say("measured", `Measured there: ${count(found.n_evaluations, "value", "values")}, mean ${number(found.sample_mean, 4)}${spread}.`);
-  const heads = ["risk value", "pessimistic value", "expected gain", `at most, with ${level}`];
+  say("measured", `Values at this point: ${number(found.n_evaluations)}, mean ${number(found.sample_mean, 4)}${spread}.`);
+  const heads = ["risk value", "pessimistic value", "expected gain", `${level} bound of gain`];
   table("runner-ups", ["parameters", ...heads.map((head) => [head])], found.runner_ups.map(
     (r) => [r.params, [number(r.risk)], [number(r.score)], [number(r.expected, 2)], [number(r.bound, 2)]]));
 }
@@ -215,13 +215,13 @@ function showModel(model) {
 function sayLearned() {
   const { run, model } = shown, behind = shown.known - (model.n_evaluations ?? 0);
   const parts = [];
-  if (!model.n_evaluations) say("sure", shown.known ? "The model is being learned." : "Nothing has been told yet.");
-  if (model.n_evaluations) parts.push(`Learned from ${count(model.n_evaluations, "evaluation", "evaluations")}.`);
-  if (run && run.fitting && behind > 0) parts.push(`Learning from ${behind.toLocaleString("en")} more.`);
+  if (!model.n_evaluations) say("sure", shown.known ? "The model is being fitted." : "There are no values yet.");
+  if (model.n_evaluations) parts.push(`The model knows ${count(model.n_evaluations, "evaluation", "evaluations")}.`);
+  if (run && run.fitting && behind > 0) parts.push(`It is now learning from ${behind.toLocaleString("en")} more.`);
   say("learned", parts.join(" "));
 }
 
-// -- asking -----------------------------------------------------------------------------------
+// -- requests ---------------------------------------------------------------------------------
 
 async function ask(address) {
   const response = await fetch(address, { credentials: "omit" });
@@ -271,8 +271,8 @@ async function lookAgain() {
     await look();
   } catch (error) {
     say("problem", error instanceof TypeError
-      ? "rahbo watch does not answer any more. This page goes on when it does."
-      : `The page cannot be brought up to date: ${error.message}`);
+      ? "rahbo watch no longer answers. This page continues when it does."
+      : `The page cannot be updated: ${error.message}`);
     at("problem").hidden = false;
   }
   setTimeout(lookAgain, document.hidden ? PAUSE_UNSEEN : PAUSE);

@@ -1,4 +1,4 @@
-"""The paper's figures, redrawn from records of its experiments."""
+"""The paper's figures, drawn again from the records of our runs."""
 
 from rahbo.plots.paper.figures import markdown, save_figures
 

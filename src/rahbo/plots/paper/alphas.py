@@ -32,7 +32,7 @@ MEAN, NOISE = "$f$", r"noise variance $\rho^2$"
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Some points by what is true of them, each ``(m,)``."""
+    """True mean and noise variance of some points, each ``(m,)``."""
 
     f: Array
     noise_var: Array
@@ -40,13 +40,13 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What the methods did under one risk coefficient.
+    """The results of all methods for one risk coefficient.
 
     Attributes:
         alpha: The risk coefficient.
-        best: The one point of largest mean-variance.
-        tried: The points of all rounds that count, of all seeds, by method.
-        reported: The points reported in the end, one a seed, by rule and method.
+        best: The point with the largest mean-variance.
+        tried: The points of all rounds that count, over all seeds, by method.
+        reported: The points reported at the end, one per seed, by rule and method.
     """
 
     alpha: float
@@ -58,7 +58,7 @@ class Outcome:
 def outcomes(
     experiment: Experiment, store: Store, problem: str, repeats: int, rules: Sequence[Rule]
 ) -> list[Outcome]:
-    """Gather finished runs on a problem, a record for each risk coefficient."""
+    """Return a record of the finished runs on a problem for each risk coefficient."""
     return [
         _outcome(experiment, store, problem, alpha, repeats, rules) for alpha in experiment.alphas
     ]
@@ -85,7 +85,7 @@ def _reported(runs: Runs, rule: Rule, alpha: float) -> Points:
 
 
 def figure_of_tried(found: Sequence[Outcome]) -> Figure:
-    """Distributions of mean and noise variance at all points tried."""
+    """Draw the distributions of mean and noise variance at all points tried."""
     with styled():
         figure, axes = panels(2, len(found), sharex="row", sharey="row")
         for row, (name, label) in zip(axes, (("f", MEAN), ("noise_var", NOISE)), strict=True):
@@ -110,7 +110,7 @@ def _bins(values: Sequence[Array]) -> Array:
 
 
 def draw_shares(by_method: Mapping[str, Array], bins: Array, ax: Axes) -> Axes:
-    """Draw what share of each method's values falls into each bin."""
+    """Draw the share of each method's values that falls into each bin."""
     for method, values in by_method.items():
         share = np.histogram(values, bins)[0] / values.size
         color = COLORS[method]
@@ -123,7 +123,7 @@ def draw_shares(by_method: Mapping[str, Array], bins: Array, ax: Axes) -> Axes:
 
 
 def figure_of_reported(found: Sequence[Outcome]) -> Figure:
-    """Mean against noise variance of the points reported in the end, a row for each rule."""
+    """Draw mean against noise variance of the finally reported points, a row for each rule."""
     with styled():
         rules = list(found[0].reported)
         figure, axes = panels(len(rules), len(found), sharex=True, sharey=True)
@@ -141,14 +141,14 @@ def figure_of_reported(found: Sequence[Outcome]) -> Figure:
 
 
 def draw_reported(by_method: Mapping[str, Points], ax: Axes) -> Axes:
-    """Draw each seed small, and the mean over seeds with bars of one standard deviation."""
+    """Draw small marks for the seeds, and their mean with bars of one standard deviation."""
     for method, points in by_method.items():
         color, marker = COLORS[method], MARKERS[method]
         ax.plot(
             points.noise_var, points.f, marker, color=color, alpha=0.5, markersize=4,
             markeredgewidth=0,
         )  # fmt: skip
-    # The means come after all seeds, which would hide them.
+    # The means are drawn after all seeds, so that the seeds do not hide them.
     for method, points in by_method.items():
         ax.errorbar(
             float(np.mean(points.noise_var)), float(np.mean(points.f)), _spread(points.f),
@@ -159,12 +159,12 @@ def draw_reported(by_method: Mapping[str, Points], ax: Axes) -> Axes:
 
 
 def _spread(values: Array) -> float | None:
-    """The standard deviation over seeds; that of a single seed is unknown."""
+    """Return the standard deviation over seeds, or None for a single seed."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
 def draw_best(outcome: Outcome, ax: Axes) -> Axes:
-    """Draw the best point, and the line of what is as good: no point lies above it.
+    """Draw the best point, and the line of equally good points, above which there is none.
 
     f = MV(x*) + alpha noise_var    (eq. 2)
     """
@@ -180,7 +180,7 @@ def draw_best(outcome: Outcome, ax: Axes) -> Axes:
 def figure_of_regrets_by_alpha(
     by_alpha: Mapping[float, Mapping[Kind, Sequence[Curve]]], kinds: Sequence[Kind]
 ) -> Figure:
-    """Regret by round, a row for each kind."""
+    """Draw regret by round, a row for each kind."""
     with styled():
         figure, axes = panels(len(kinds), len(by_alpha), sharex=True, sharey="row")
         for row, kind in zip(axes, kinds, strict=True):
@@ -205,5 +205,5 @@ def _title_columns(axes: Sequence[Axes], found: Sequence[Outcome]) -> None:
 
 
 def _columns(panels: int, most: int) -> int:
-    """Columns of a legend that is no wider than so many panels beside each other."""
+    """Return the number of legend columns that fit under a number of panels side by side."""
     return min(most, max(2, 3 * panels // 2))

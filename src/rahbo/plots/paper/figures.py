@@ -1,7 +1,7 @@
-"""The figures of each experiment, redrawn from our records.
+"""The figures of each experiment, drawn from our records.
 
-`FIGURES` says which figures an experiment has; one that is not named there gets the regrets of
-all its methods.
+`FIGURES` lists which figures an experiment has. An experiment that is not listed gets the regrets
+of all its methods.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ from rahbo.problems import timeline
 
 HISTOGRAM_SEEDS = 9
 FITTED_SEEDS = 3
-# Branin's function falls to -308 in a corner; the maxima are at -0.4.
+# The Branin function falls to -308 in a corner; its maxima are -0.4.
 BRANIN_LOWEST = -20.0
 CALLED: Mapping[str, str] = {
-    "fel": "Free-electron laser with a measured mean and an invented noise",
-    "euxfel": "European XFEL with the mean and the noise that were measured",
+    "fel": "Free-electron laser with measured mean and invented noise",
+    "euxfel": "European XFEL with measured mean and measured noise",
     "forest": "Random forest",
 }
 PUBLISHED = (
-    " RAHBO-US is drawn twice: with its learning rounds among the rounds, and as published, "
-    "counted from their end."
+    " RAHBO-US is drawn twice: once with its learning rounds counted, and once as published, "
+    "counted from the end of its learning rounds."
 )
-BEST_POINT = "The best point is that of largest MV under the panel's α."
+BEST_POINT = "The best point has the largest MV for the panel's α."
 
 
 @dataclass(frozen=True, eq=False)
 class PaperFigure:
-    """A figure, its file name without ending, and what it shows."""
+    """A figure, its file name without suffix, and its caption."""
 
     name: str
     caption: str
@@ -66,7 +66,7 @@ Draw = Callable[[Sequence[Experiment], Store], Figures]
 
 
 def figures(name: str, experiments: Sequence[Experiment], store: Store) -> Figures:
-    """The figures of finished experiments that go by one name, drawn one at a time."""
+    """Return the figures of finished experiments of one name, drawn one at a time."""
     return FIGURES.get(name, regrets)(experiments, store)
 
 
@@ -83,7 +83,7 @@ def save_figures(
 
 
 def markdown(drawn: Sequence[PaperFigure]) -> str:
-    """Markdown that shows figures that lie beside it, with their captions."""
+    """Return Markdown that shows figures in the same folder, with their captions."""
     return "\n".join(f"![{f.name}]({f.name}.png)\n\n{f.caption}\n" for f in drawn)
 
 
@@ -92,7 +92,7 @@ def regrets(
     store: Store,
     kinds: Sequence[Kind] = ("cumulative", "simple"),
 ) -> Figures:
-    """Regrets of all methods, a figure for each problem, risk coefficient and number of repeats."""
+    """Draw regrets of all methods, one figure per problem, risk coefficient and repeats."""
     for e in experiments:
         for problem in e.problems:
             for k in e.repeats:
@@ -110,13 +110,13 @@ def _regret_caption(e: Experiment, problem: str, alpha: float | None, k: int) ->
     risk = "by risk coefficient" if alpha is None else f"α = {alpha:g}"
     return (
         f"{_called(problem)}, {risk}, k = {k}: regret by round after the initial design, "
-        f"mean over {e.seeds} seeds ± 2 standard errors. Simple regret is that of the point with "
-        "the largest lower bound." + (PUBLISHED if "rahbo-us" in e.methods else "")
+        f"mean over {e.seeds} seeds ± 2 standard errors. Simple regret is the regret of the point "
+        "with the largest lower bound." + (PUBLISHED if "rahbo-us" in e.methods else "")
     )
 
 
 def sine(experiments: Sequence[Experiment], store: Store) -> Figures:
-    """The functions, the regrets, and GP fits of GP-UCB and RAHBO."""
+    """Draw the functions, the regrets, and GP fits of GP-UCB and RAHBO."""
     for e in experiments:
         for problem in e.problems:
             yield PaperFigure(
@@ -148,21 +148,21 @@ def _fits(e: Experiment, problem: str, seed: int) -> PaperFigure:
     return PaperFigure(
         f"{problem}-fits-{seed + 1}",
         f"{_called(problem)}: the GPs of GP-UCB and of RAHBO (α = {alpha:g}) after {e.rounds} "
-        f"rounds from the same initial design, number {seed + 1}. Above the objective, below the "
+        f"rounds from the same initial design, number {seed + 1}. Top: the objective. Bottom: the "
         "noise variance.",
         figure,
     )
 
 
 def branin(experiments: Sequence[Experiment], store: Store) -> Figures:
-    """The landscape, the noise at acquired points, and the regrets."""
+    """Draw the landscape, the noise at acquired points, and the regrets."""
     for e in experiments:
         for problem in e.problems:
             yield PaperFigure(
                 f"{problem}-landscape",
                 f"{_called(problem)}: objective with its three equal maxima, noise variance, and "
-                f"one noisy evaluation at every point of a grid. Values under {BRANIN_LOWEST:g} "
-                "look alike.",
+                f"one noisy evaluation at every point of a grid. Values below {BRANIN_LOWEST:g} "
+                "share one colour.",
                 figure_of_plane(plane(problem_named(problem), BRANIN_MAXIMA), BRANIN_LOWEST),
             )
             yield _acquired(e, store, problem)
@@ -188,7 +188,7 @@ def _acquired(e: Experiment, store: Store, problem: str) -> PaperFigure:
 
 
 def repeats(experiments: Sequence[Experiment], store: Store) -> Figures:
-    """Regret at equal single evaluations by k, beside Theorem 1's bound."""
+    """Draw regret at equal numbers of evaluations by k, beside Theorem 1's bound."""
     problems = dict.fromkeys(problem for e in experiments for problem in e.problems)
     for problem in problems:
         some = [e for e in experiments if problem in e.problems]
@@ -196,7 +196,7 @@ def repeats(experiments: Sequence[Experiment], store: Store) -> Figures:
         study = repeats_study(some, store, problem, alpha)
         yield PaperFigure(
             f"{problem}-repeats",
-            f"{_called(problem)}, α = {alpha:g}: RAHBO with k repeats a round and {budget}/k "
+            f"{_called(problem)}, α = {alpha:g}: RAHBO with k repeats per round and {budget}/k "
             f"rounds after an initial design of {some[0].n_initial} points, mean over "
             f"{some[0].seeds} seeds ± 2 standard errors. {_repeats_caption(study)}",
             figure_of_repeats(study),
@@ -206,17 +206,17 @@ def repeats(experiments: Sequence[Experiment], store: Store) -> Figures:
 def _repeats_caption(study: RepeatsStudy) -> str:
     return (
         "Left: regret summed over single evaluations. Middle: regret of the reported point. "
-        "Right: the sum at the end by k, beside the corrected bound of Theorem 1 of the same sum, "
-        "each relative to its value at the smallest k. The bound is that for Matérn 5/2 kernels "
-        f"with lengthscale {LENGTHSCALE:g} in units of the cube and variances "
+        "Right: the final sum by k, beside Theorem 1's corrected bound on the same sum, each "
+        "relative to its value at the smallest k. The bound assumes Matérn 5/2 kernels with "
+        f"lengthscale {LENGTHSCALE:g} in units of the cube and variances "
         f"{study.kernel.variance:.3g} (objective) and {study.noise_kernel.variance:.3g} (noise "
-        "variance), λ = 1, δ = 0.1, with greedy upper bounds of the information gains and the "
-        f"functions' norms on {study.candidates} points."
+        "variance), λ = 1 and δ = 0.1. It uses greedy upper bounds of the information gains, and "
+        f"the functions' norms on {study.candidates} points."
     )
 
 
 def laser(experiments: Sequence[Experiment], store: Store) -> Figures:
-    """Points tried, points reported, and regrets, each by risk coefficient."""
+    """Draw points tried, points reported, and regrets, each by risk coefficient."""
     for e in experiments:
         for problem in e.problems:
             yield from _laser(e, store, problem)
@@ -229,16 +229,16 @@ def _laser(e: Experiment, store: Store, problem: str) -> Figures:
     yield PaperFigure(
         f"{problem}-tried",
         f"{called}: objective and noise variance at the points acquired in {e.rounds} rounds of "
-        f"{e.seeds} seeds, by risk coefficient; the initial design, the same for all methods, is "
-        f"left out. GP-UCB's runs are the same throughout. {BEST_POINT}",
+        f"{e.seeds} seeds, by risk coefficient. The initial design is the same for all methods and "
+        f"is left out. GP-UCB's runs are the same in all panels. {BEST_POINT}",
         figure_of_tried(found),
     )
     yield PaperFigure(
         f"{problem}-reported",
         f"{called}: noise variance and objective at the point reported after {e.rounds} rounds, "
-        f"{e.seeds} seeds (small), their means and standard deviations. Above, each method reports "
-        f"by its own largest lower bound; below, all by the largest sample mean. {BEST_POINT} How "
-        "far a point lies under the line is its regret.",
+        f"{e.seeds} seeds (small marks), with means and standard deviations. Top: each method "
+        f"reports its own largest lower bound. Bottom: all report the largest sample mean. "
+        f"{BEST_POINT} The distance of a point below the line is its regret.",
         figure_of_reported(found),
     )
     curves = {alpha: regret_curves(e, store, problem, alpha, k) for alpha in e.alphas}
@@ -250,12 +250,12 @@ def _laser(e: Experiment, store: Store, problem: str) -> Figures:
 
 
 def forest(experiments: Sequence[Experiment], store: Store) -> Figures:
-    """The data, all results of the table, regrets and points reported by empirical MV."""
+    """Draw the data, all results of the table, regrets, and points reported by empirical MV."""
     yield PaperFigure(
         "forest-data",
-        "Credit-card transactions by hour, without and with fraud. Forests learn from the first "
-        "half of all transactions; the second half is cut into five folds of equal size, which "
-        f"hold {', '.join(map(str, timeline().frauds[1:]))} frauds.",
+        "Credit-card transactions by hour, without and with fraud. Forests are trained on the "
+        "first half of all transactions. The second half is split into five folds of equal size, "
+        f"which contain {', '.join(map(str, timeline().frauds[1:]))} frauds.",
         figure_of_timeline(timeline()),
     )
     for e in experiments:
@@ -269,10 +269,10 @@ def _results(e: Experiment, problem: str) -> PaperFigure:
     return PaperFigure(
         f"{problem}-results",
         f"{_called(problem)}: mean and variance of the five fold scores of all "
-        f"{len(found.every.f):,} settings; on the right the part in the frame. No setting lies "
-        "above the line through the best one for its α. Settings next to it differ by one at most "
-        "in each parameter: where they are scattered, the best one owes its place to luck. "
-        + " ".join(_best_caption(alpha, best) for alpha, best in found.best.items()),
+        f"{len(found.every.f):,} settings. The right panel enlarges the frame. No setting lies "
+        "above the line through the best setting for its α. Neighbouring settings differ from the "
+        "best by at most one in each parameter. If they are scattered, the best setting is best by "
+        "luck. " + " ".join(_best_caption(alpha, best) for alpha, best in found.best.items()),
         figure_of_results(found),
     )
 
@@ -281,8 +281,8 @@ def _best_caption(alpha: float, best: Best) -> str:
     setting = ", ".join(f"{name} {value}" for name, value in best.params.items())
     f, noise_var = float(best.there.f[0]), float(best.there.noise_var[0])
     return (
-        f"α = {alpha:g}: {setting}, with mean {f:.3f} and variance {noise_var:.2g}; the median "
-        f"setting next to it has an MV smaller by {float(np.median(best.loss)):.2g}."
+        f"α = {alpha:g}: {setting}, with mean {f:.3f} and variance {noise_var:.2g}. The median MV "
+        f"of its neighbours is smaller by {float(np.median(best.loss)):.2g}."
     )
 
 
@@ -292,25 +292,25 @@ def _forest(e: Experiment, store: Store, problem: str) -> Figures:
     curves = {alpha: regret_curves(e, store, problem, alpha, k) for alpha in e.alphas}
     yield PaperFigure(
         f"{problem}-regret",
-        f"{called}, by risk coefficient: above, regret of the evaluated setting of largest "
-        "empirical MV under the panel's α, for all methods alike; below, fold scores evaluated so "
-        "far. A setting that is proposed again counts as a round, but its scores are known. Mean "
+        f"{called}, by risk coefficient. Top: regret of the evaluated setting with the largest "
+        "empirical MV for the panel's α, for all methods. Bottom: fold scores evaluated so far. A "
+        "setting that is proposed again counts as a round, but its scores are known already. Mean "
         f"over {e.seeds} seeds ± 2 standard errors by round after the initial design." + PUBLISHED,
         figure_of_regrets_by_alpha(curves, ("empirical", "evaluations")),
     )
     yield PaperFigure(
         f"{problem}-reported",
         f"{called}: mean and variance of the fold scores at the setting reported after {e.rounds} "
-        f"rounds, {e.seeds} seeds (small), their means and standard deviations. Above, all methods "
-        "report by the largest empirical MV under the panel's α; below, each by its own largest "
-        f"lower bound. {BEST_POINT} How far a point lies under the line is its regret. Equal "
-        "settings cover each other.",
+        f"rounds, {e.seeds} seeds (small marks), with means and standard deviations. Top: all "
+        "methods report the largest empirical MV for the panel's α. Bottom: each reports its own "
+        f"largest lower bound. {BEST_POINT} The distance of a point below the line is its regret. "
+        "Equal settings cover each other.",
         figure_of_reported(outcomes(e, store, problem, k, ("empirical", "pessimistic"))),
     )
 
 
 def _called(problem: str) -> str:
-    """A problem's name as a sentence begins with it."""
+    """Return a problem's name for the start of a sentence."""
     if problem in CALLED:
         return CALLED[problem]
     name, _, scale = problem.partition("-s")

@@ -1,6 +1,6 @@
-"""The random-forest problem itself: when its transactions took place, and all of its results.
+"""The random-forest problem: its transactions over time, and the results of all settings.
 
-Notation: a setting is a row (n_estimators, max_features, max_depth); ``f`` and ``noise_var`` are
+Notation: a setting is a row (n_estimators, max_features, max_depth). ``f`` and ``noise_var`` are
 mean and sample variance of its five fold scores.
 """
 
@@ -26,13 +26,13 @@ from rahbo.space import Int
 
 HOUR = 3600.0
 FRAUD, OTHER, SHADE = "#D55E00", "#0072B2", "#E8E8E8"
-# Of the palette of the methods, the colours that no method has; with a marker each.
+# Colours of the same palette that no method uses, and a marker for each.
 BEST_COLORS, BEST_MARKERS = ("#E69F00", "#CC79A7", "#56B4E9", "#F0E442"), "s*D^"
 HEXAGONS = 60
 
 
 def figure_of_timeline(counts: Timeline) -> Figure:
-    """Transactions by hour, other than fraud and fraud, with the training half and the folds."""
+    """Draw non-fraud and fraud transactions by hour, with the training half and the folds."""
     with styled():
         figure, ((left, right),) = panels(1, 2)
         figure.set_size_inches(3.0 * PANEL[0], 1.15 * PANEL[1])
@@ -43,7 +43,7 @@ def figure_of_timeline(counts: Timeline) -> Figure:
 
 
 def draw_counts(counts: Timeline, of_class: Sequence[int], ax: Axes, color: str) -> Axes:
-    """Draw one class by hour; folds are shaded in turn and numbered."""
+    """Draw one class by hour, with numbered folds, of which every other one is shaded."""
     width = counts.bin_seconds / HOUR
     edges = width * np.arange(len(of_class) + 1)
     ax.stairs(of_class, edges, fill=True, color=color, alpha=0.75, zorder=2)
@@ -66,13 +66,15 @@ def draw_counts(counts: Timeline, of_class: Sequence[int], ax: Axes, color: str)
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """The best setting under one risk coefficient, and those next to it.
+    """The best setting for one risk coefficient, and its neighbours.
+
+    A neighbour differs from the best setting by at most one in each parameter.
 
     Attributes:
-        params: The setting.
-        there: What is true of it.
-        around: The same of the settings that differ from it by one at most in each parameter.
-        loss: How much smaller their mean-variance is than its own, ``(m,)``.
+        params: The best setting.
+        there: Mean and noise variance of the best setting.
+        around: Mean and noise variance of its neighbours.
+        loss: How much smaller each neighbour's mean-variance is than the best one, ``(m,)``.
     """
 
     params: Mapping[str, float | int]
@@ -114,12 +116,12 @@ def _points(problem: Problem, X: Array) -> Points:
 
 def _whole_numbers(kind: object) -> Array:
     if not isinstance(kind, Int):
-        raise SettingsError(f"This picture needs whole numbers, the problem has {kind!r}.")
+        raise SettingsError(f"This picture needs Int parameters only, got {kind!r}.")
     return np.arange(kind.low, kind.high + 1, dtype=np.float64)
 
 
 def figure_of_results(record: Results) -> Figure:
-    """Mean against fold variance of every setting, and a closer look at the best ones."""
+    """Draw mean against fold variance of all settings, and an enlarged view of the best ones."""
     with styled():
         figure, ((left, right),) = panels(1, 2)
         figure.set_size_inches(3.0 * PANEL[0], 1.55 * PANEL[1])
@@ -136,7 +138,7 @@ def figure_of_results(record: Results) -> Figure:
 
 
 def draw_every_setting(record: Results, ax: Axes) -> Axes:
-    """Draw how many settings there are of each mean and variance."""
+    """Draw the number of settings at each mean and variance."""
     every = record.every
     mesh = ax.hexbin(
         every.noise_var, every.f, gridsize=HEXAGONS, cmap=FIELD, norm=LogNorm(), linewidths=0.1,
@@ -147,7 +149,7 @@ def draw_every_setting(record: Results, ax: Axes) -> Axes:
 
 
 def draw_best_settings(record: Results, ax: Axes) -> Axes:
-    """Draw each setting small, the best ones large, and those next to the best in its colour.
+    """Draw all settings small, the best ones large, and the neighbours of each in its colour.
 
     No setting lies above the line through the best one for its alpha (eq. 2):
     f = MV(x*) + alpha noise_var
@@ -175,7 +177,7 @@ def draw_best_settings(record: Results, ax: Axes) -> Axes:
 
 
 def _closer(record: Results, ax: Axes) -> Axes:
-    """Show the best settings and those next to them, from no variance on."""
+    """Limit the axes to the best settings and their neighbours, from zero variance on."""
     near = [points for best in record.best.values() for points in (best.there, best.around)]
     low, high = min(float(p.f.min()) for p in near), max(float(p.f.max()) for p in near)
     ax.set_xlim(0.0, 1.08 * max(float(p.noise_var.max()) for p in near))

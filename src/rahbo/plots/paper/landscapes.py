@@ -1,4 +1,4 @@
-"""The synthetic problems themselves: mean, noise variance, what an evaluation sees of them."""
+"""The synthetic problems: mean, noise variance, and noisy evaluations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rahbo.numerics import Array
 from rahbo.plots.style import COLORS, DASHES, FIELD, GREY, INK, legend_below, panels, styled
 from rahbo.problems import Problem
 
-# The maxima of Branin's function, as the paper names them.
+# The maxima of the Branin function, as the paper names them.
 BRANIN_MAXIMA: Mapping[str, tuple[float, float]] = {
     "A": (9.42478, 2.475),
     "B": (np.pi, 2.275),
@@ -33,8 +33,8 @@ class Line:
         x: A grid, ``(m,)``.
         f: The mean, ``(m,)``.
         noise_var: The noise variance, ``(m,)``.
-        points: Where it is evaluated, ``(n,)``.
-        values: What that gave, ``(n, k)``.
+        points: The evaluated points, ``(n,)``.
+        values: The values at these points, ``(n, k)``.
     """
 
     name: str
@@ -58,7 +58,7 @@ def line(problem: Problem, n: int = 40, repeats: int = 10, seed: int = 0) -> Lin
 
 
 def figure_of_line(record: Line) -> Figure:
-    """Mean with noisy evaluations, and noise variance with sample variances."""
+    """Draw the mean with noisy evaluations, and the noise variance with sample variances."""
     with styled():
         figure, ((left, right),) = panels(1, 2)
         repeated = np.repeat(record.points, record.values.shape[1])
@@ -89,12 +89,12 @@ class Plane:
 
     Attributes:
         names: The parameters.
-        x1: Of the first, ``(m,)``.
-        x2: Of the second, ``(m,)``.
+        x1: The grid of the first parameter, ``(m,)``.
+        x2: The grid of the second parameter, ``(m,)``.
         f: The mean, ``(m, m)``, rows along the second parameter.
-        noise_var: The noise variance, likewise.
-        noisy: One evaluation at each point, likewise.
-        marks: Points worth a name.
+        noise_var: The noise variance, in the same layout.
+        noisy: One evaluation at each point, in the same layout.
+        marks: Points to mark, by name.
     """
 
     names: tuple[str, str]
@@ -120,11 +120,11 @@ def plane(
 
 
 def figure_of_plane(record: Plane, lowest: float) -> Figure:
-    """Mean, noise variance and noise-perturbed evaluations.
+    """Draw mean, noise variance and noisy evaluations.
 
     Args:
         record: The problem.
-        lowest: Values below it look alike, so that what is near the maxima can be seen.
+        lowest: Values below this share one colour, so that differences near the maxima show.
     """
     with styled():
         figure, (axes,) = panels(1, 3, sharey=True)
@@ -161,12 +161,12 @@ def _draw_field(record: Plane, values: Array, ax: Axes, low: float, high: float)
 def figure_of_acquired(
     acquired: Mapping[str, Mapping[str, Array]], quantity: str, marks: Mapping[str, float]
 ) -> Figure:
-    """Histograms of a quantity at the points that methods acquired, a panel for each title.
+    """Draw histograms of a quantity at the points that methods acquired, a panel for each title.
 
     Args:
-        acquired: The quantity at all points of all seeds by method, by title of the panel.
+        acquired: The quantity at all points of all seeds, by panel title and method.
         quantity: The label of the axis.
-        marks: Values worth a line and a name.
+        marks: Values to mark with a line, by name.
     """
     with styled():
         figure, (axes,) = panels(1, len(acquired), sharey=True)
@@ -202,10 +202,10 @@ def _draw_histogram(by_method: Mapping[str, Array], ax: Axes, marks: Mapping[str
 def _names(problem: Problem, d: int) -> Sequence[str]:
     names = tuple(problem.space)
     if len(names) != d:
-        raise SpaceError(f"This picture needs {d} parameters, {problem.name} has {names}.")
+        raise SpaceError(f"This picture needs {d} parameters, but {problem.name} has {names}.")
     return names
 
 
 def _maths(name: str) -> str:
-    """A parameter as mathematicians write it: x1 with its number as an index."""
+    """Return a parameter's name in mathematical notation: x1 with its number as an index."""
     return f"${name[0]}_{{{name[1:]}}}$" if name[1:].isdigit() else name

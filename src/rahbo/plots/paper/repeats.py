@@ -1,4 +1,4 @@
-"""How many repeats: regret at equal single evaluations, beside what Theorem 1 says of k."""
+"""How many repeats: regret at equal numbers of evaluations, beside Theorem 1's bound."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class RepeatsStudy:
     """RAHBO with several numbers of repeats, at equal numbers of single evaluations.
 
     Attributes:
-        repeats: k, ascending.
-        cumulative: Regret by evaluation against evaluations after the initial design, by k.
-        simple: Regret of the reported point against all evaluations, by k.
-        total: R_T by evaluation once all are spent, by k.
-        bound: Theorem 1's bound of the same, corrected, ``(len(repeats),)``.
-        kernel: Of f in the bound.
-        noise_kernel: Of the noise variance in the bound.
-        candidates: Points that the bound's information gains run over.
+        repeats: The numbers of repeats k, ascending.
+        cumulative: Cumulative regret against evaluations after the initial design, for each k.
+        simple: Regret of the reported point against all evaluations, for each k.
+        total: Cumulative regret by evaluation at the end of the budget, for each k.
+        bound: Theorem 1's corrected bound on ``total``, ``(len(repeats),)``.
+        kernel: The kernel of f in the bound.
+        noise_kernel: The kernel of the noise variance in the bound.
+        candidates: The number of points over which the bound's information gains are computed.
     """
 
     repeats: tuple[int, ...]
@@ -53,7 +53,7 @@ class RepeatsStudy:
 def repeats_study(
     experiments: Sequence[Experiment], store: Store, problem: str, alpha: float
 ) -> RepeatsStudy:
-    """Gather the runs on a problem, each experiment with its k, and the bounds."""
+    """Return the runs on a problem for every k of the experiments, with the bounds."""
     cases = [
         e.runs_of(problem, "rahbo", alpha, k)
         for e in experiments
@@ -80,7 +80,7 @@ def repeats_study(
 
 
 def assumptions(problem: Problem, alpha: float, repeats: int) -> Theorem1:
-    """What Theorem 1 needs, on a grid: there a function's norm is that of its interpolant.
+    """Return the assumptions of Theorem 1 on a grid; a norm is the norm of the interpolant.
 
     B^2 = f^T K^-1 f, kappa = Matérn 5/2 with lengthscale 0.2, variance the mean square of f
     """
@@ -108,7 +108,7 @@ def _bound(setup: Theorem1, repeats: int, rounds: int) -> float:
 
 
 def figure_of_repeats(study: RepeatsStudy) -> Figure:
-    """Regret against evaluations by k, and its total beside the bound's."""
+    """Draw regret against evaluations for each k, and the totals beside the bounds."""
     with styled():
         figure, ((left, middle, right),) = panels(1, 3)
         draw_curves(study.cumulative, left).set_ylim(bottom=0)
@@ -123,7 +123,7 @@ def figure_of_repeats(study: RepeatsStudy) -> Figure:
 
 
 def draw_totals(study: RepeatsStudy, ax: Axes) -> Axes:
-    """Measured totals and bounds by k, each relative to its value at the smallest k."""
+    """Draw measured totals and bounds by k, each relative to its value at the smallest k."""
     k = np.array(study.repeats, dtype=float)
     mean = np.array([float(band.mean) for band in study.total])
     error = np.nan_to_num(np.array([float(band.two_se) for band in study.total]))
@@ -137,7 +137,7 @@ def draw_totals(study: RepeatsStudy, ax: Axes) -> Axes:
     ax.minorticks_off()
     ax.set_xlabel("repeats $k$")
     ax.set_ylabel("final regret, relative")
-    # Room for the legend above all points.
+    # Leave room for the legend above all points.
     ax.set_ylim(0.0, 1.35 * ax.get_ylim()[1])
     ax.legend(loc="upper right", handlelength=1.8)
     return ax
