@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+OUTPUT = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 DOCUMENTED = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 
@@ -21,6 +22,16 @@ DOCUMENTED = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 def blocks(text: str) -> list[tuple[int, str]]:
     """Line number and source of each Python block."""
     return [(text.count("\n", 0, m.start(1)), m.group(1)) for m in FENCED.finditer(text)]
+
+
+def shown(text: str) -> list[tuple[int, str]]:
+    """Line number and text of each block of output."""
+    return [(text.count("\n", 0, m.start(1)), m.group(1)) for m in OUTPUT.finditer(text)]
+
+
+def wording(line: str) -> str:
+    """A line of output without its numbers, which depend on the machine's arithmetic."""
+    return " ".join(re.sub(r"-?\b\d[\d.e+-]*|-?\binf\b", "#", line).split())
 
 
 def anchors(text: str) -> set[str]:
@@ -44,12 +55,24 @@ def test_blocks_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p.read_text("utf-8"))], ids=name)
-def test_the_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch) -> None:
+def test_the_blocks_of_a_page_run_in_order_and_print_what_it_shows(
+    page, tmp_path, monkeypatch, capsys
+) -> None:
     monkeypatch.chdir(tmp_path)
+    text = page.read_text("utf-8")
     namespace: dict[str, object] = {"__name__": "page"}
-    for line, source in blocks(page.read_text("utf-8")):
-        # Blank lines before the source, so that a traceback names the line of the page.
-        exec(compile("\n" * line + source, str(page), "exec"), namespace)
+    printed: set[str] = set()
+    outputs = shown(text)
+    for line, source in [*blocks(text), (sys.maxsize, "")]:
+        while outputs and outputs[0][0] < line:
+            # Output that no block before it printed is that of a command, or of an error.
+            lines = [wording(shown_line) for shown_line in outputs.pop(0)[1].splitlines()]
+            if printed & set(lines):
+                assert [each for each in lines if each not in printed | {"..."}] == []
+        if source:
+            # Blank lines before the source, so that a traceback names the line of the page.
+            exec(compile("\n" * line + source, str(page), "exec"), namespace)
+            printed |= {wording(each) for each in capsys.readouterr().out.splitlines()}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
