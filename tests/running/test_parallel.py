@@ -17,6 +17,7 @@ import pytest
 
 import objectives
 import rahbo
+from extras import imported
 from objectives import noisy
 from rahbo.errors import ExecutorError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed
@@ -41,7 +42,7 @@ def processes(n=2, **options):
 
 @pytest.fixture(scope="module")
 def client():
-    distributed = pytest.importorskip("distributed")
+    distributed = imported("distributed")
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
@@ -53,7 +54,7 @@ def client():
 
 @pytest.fixture
 def loky():
-    return pytest.importorskip("loky")
+    return imported("loky")
 
 
 def kill_a_worker_at(calls, pids=None):

@@ -7,6 +7,7 @@ from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, Th
 import pytest
 
 import objectives
+from extras import imported
 from rahbo.errors import ExecutorError, SettingsError
 from rahbo.running import Pool
 
@@ -91,7 +92,7 @@ def test_a_killed_pool_is_made_again_as_it_was():
 
 
 def test_a_reusable_pool_of_loky_is_made_again():
-    loky = pytest.importorskip("loky")
+    loky = imported("loky")
     given = loky.get_reusable_executor(max_workers=1, env={"BENCH": "3"})
     pool = Pool(given)
     assert pool.kill()
