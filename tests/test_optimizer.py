@@ -1105,11 +1105,20 @@ def test_thirty_dimensions(preset):
     exercise(opt, lambda p: [p["x0"], p["x1"], p["x2"]], rounds=13)
 
 
+def check_recommended(opt):
+    """The recommended point has the largest pessimistic value of those evaluated."""
+    record, others = opt.recommend(), opt.predict([t.params for t in opt.trials])
+    assert record.pessimistic == pytest.approx(max(other.pessimistic for other in others))
+    assert record.params in [trial.params for trial in opt.trials]
+
+
 def test_other_kernels_and_risk_measures_run():
     for risk in (rahbo.MeanStd(1.0), rahbo.Quantile(0.1), rahbo.ExpectedShortfall(0.1)):
         for noise in (DirectNoise(), KnownNoise(lambda p: 0.01 + p["x"])):
-            run(9, risk=risk, noise=noise)
-    run(9, kernel=Linear)
+            check_recommended(run(9, risk=risk, noise=noise))
+    known = run(9, noise=KnownNoise(lambda p: 0.01 + p["x"])).recommend()
+    assert known.noise_std == pytest.approx(np.sqrt(0.01 + known.params["x"]))
+    check_recommended(run(9, kernel=Linear))
 
 
 def test_unequal_counts():
