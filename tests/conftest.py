@@ -13,6 +13,9 @@ from rahbo.experiments import spec
 from rahbo.problems import forest
 from rahbo.problems.forest import Forest
 
+# Needs the users of a POSIX system.
+collect_ignore = [] if os.name == "posix" else ["postgres.py"]
+
 # Set before anything imports matplotlib: no test may need a display.
 os.environ.setdefault("MPLBACKEND", "Agg")
 

@@ -25,6 +25,9 @@ from rahbo.policy import RandomSearch
 from rahbo.running.run import MAX_FAILURES
 from rahbo.trials import LARGEST_VALUE
 
+if "forkserver" not in multiprocessing.get_all_start_methods():
+    pytest.skip("needs the start method forkserver", allow_module_level=True)
+
 SPACE = {"x": (0.0, 2.0)}
 SMALL = {"n_initial": 3, "repeats": 3, "seed": 7}
 # Where points are of no concern, choosing them costs nothing.

@@ -11,6 +11,9 @@ from extras import imported
 from rahbo.errors import ExecutorError, SettingsError
 from rahbo.running import Pool
 
+if "forkserver" not in multiprocessing.get_all_start_methods():
+    pytest.skip("needs the start method forkserver", allow_module_level=True)
+
 FORKSERVER = multiprocessing.get_context("forkserver")
 
 
