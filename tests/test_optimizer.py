@@ -215,6 +215,7 @@ def corner_fails(opt, rounds):
     return asked
 
 
+@pytest.mark.slow
 def test_few_later_asks_fail_where_the_best_fifth_of_the_space_does():
     later = []
     for seed in range(4):
@@ -287,6 +288,7 @@ def test_the_same_seed_gives_the_same_run(strategy):
     assert [t.params for t in a.trials] != [t.params for t in other.trials]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", [{}, rahbo.paper_preset(repeats=3)])
 @pytest.mark.parametrize("half", [3, 9, 17])
 def test_a_run_rebuilt_half_way_continues_bit_for_bit(preset, half):
@@ -756,6 +758,7 @@ def shown(opt):
     ]
 
 
+@pytest.mark.slow
 @given(st.lists(rows, min_size=3, max_size=5), st.sampled_from(["maximize", "minimize"]))
 @settings(max_examples=15)
 def test_params_come_back_exactly_as_they_were_told(table, direction):
@@ -1059,6 +1062,7 @@ def exercise(opt, evaluate, rounds=4):
 PRESETS = [{}, rahbo.paper_preset(repeats=3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize(
     "evaluate",

@@ -200,6 +200,7 @@ def start(folder, jobs):
     return subprocess.Popen(command, stdout=subprocess.PIPE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("jobs", "after"), [(1, 1), (1, 3), (2, 1)])
 def test_killed_and_started_again_it_ends_the_same(tmp_path, uninterrupted, jobs, after):
     process = start(tmp_path, jobs)

@@ -62,6 +62,7 @@ def known_search(space=None, **settings):
 # -- beside RandomizedSearchCV ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "space"),
     [
@@ -87,6 +88,7 @@ def routing():
     return pytest.importorskip("sklearn.tests.test_metaestimators_metadata_routing")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "check",
     [

@@ -186,6 +186,7 @@ def test_parameters_keep_their_types(path):
 # -- going on --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_journal_cut_at_any_byte_is_brought_to_the_same_end(path, unflushed, monkeypatch):
     # A pure function, asked for the same two thousand times.
     monkeypatch.setattr(
@@ -209,6 +210,7 @@ def test_a_journal_cut_at_any_byte_is_brought_to_the_same_end(path, unflushed, m
         opt.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
 def test_a_hundred_runs_killed_at_random_and_resumed_are_the_same_runs():
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
@@ -279,6 +281,7 @@ CONFIRMED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", CONFIRMED)
 def test_a_confirmation_cut_at_any_line_is_brought_to_the_same_end(path, budget):
     budget = {**budget, "n_initial": 4, "seed": 3, "strategy": RandomSearch()}

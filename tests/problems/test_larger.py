@@ -51,6 +51,7 @@ def test_ridge_is_the_stated_formula():
     assert ridge10().f(x[None])[0] == pytest.approx(expected, rel=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_hartmann_optimum_agrees_with_another_search(alpha):
     problem, risk = hartmann6(), MeanVariance(alpha)
@@ -66,6 +67,7 @@ def test_risk_moves_the_hartmann_optimum_to_the_other_peak():
     np.testing.assert_allclose(row_of(hartmann6(), MeanVariance(1.0)), QUIET, atol=5e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("risk", RISKS, ids=repr)
 def test_ridge_optimum_agrees_with_a_dense_search_of_the_two_offsets_that_count(risk):
     # Every u but u1 and u3 is best at 0 whatever the others are, if x stays in the cube.

@@ -373,6 +373,7 @@ def test_the_paper_preset_is_not_confirmed():
     assert sources(result) == ["design"] * 4 + ["strategy"] * 30
 
 
+@pytest.mark.slow
 def test_a_rare_failure_of_the_leader_gives_its_place_to_another():
     """Settings above 0.5 go wrong one time in five, and are better until they do."""
 

@@ -710,6 +710,7 @@ def read_until(program, beginning):
     pytest.fail(program.stderr.read())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "send"),
     [
@@ -729,6 +730,7 @@ def test_an_interrupt_ends_the_run_with_a_recommendation(tmp_path, make, send):
     assert "x=" in out
 
 
+@pytest.mark.slow
 def test_a_second_interrupt_ends_the_program(tmp_path):
     with start(tmp_path, THREADS, twice=True) as program:
         os.kill(program.pid, signal.SIGINT)

@@ -168,6 +168,7 @@ RUNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("objective", "space", "stop"), RUNS.values(), ids=RUNS)
 @pytest.mark.parametrize("run", [rahbo.maximize, rahbo.minimize])
 def test_a_run_ends_the_first_time_it_may(objective, space, stop, run):
@@ -191,6 +192,7 @@ def test_a_run_ends_the_first_time_it_may(objective, space, stop, run):
     assert [t.params for t in result.trials] == [t.params for t in up.trials]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("objective", "space", "stop"), RUNS.values(), ids=RUNS)
 def test_a_resumed_run_ends_at_the_same_place(objective, space, stop):
     whole = rahbo.maximize(objective, space, evaluations=120, stop=stop, **SMALL)

@@ -229,6 +229,7 @@ def test_lists_and_single_inputs_are_drawn_too(browser, tmp_path):
         page.close()
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_plots_fit_on_paper(browser, tmp_path):
     file = tmp_path / "run.html"

@@ -25,6 +25,7 @@ def report(optimizer, **options):
     return record_of(optimizer, source="run", made="now", **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 @pytest.mark.parametrize(
     "risk", [MeanVariance(0.0), MeanVariance(3.0), MeanStd(1.0), Quantile(), ExpectedShortfall()]
