@@ -22,7 +22,7 @@ demo: .venv/.demo  ## Install the package with its command line and run the demo
 check coretest test: export OMP_NUM_THREADS ?= 1
 
 check: .venv/.check lint  ## Lint, and run the tests that are quick and need no heavy library
-	$(BIN)/python -m pytest -n 2 --core -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --core -m "not slow" --hypothesis-profile quick $(PYTEST_ARGS)
 
 coretest: .venv/.core-test  ## Run the tests that need no extra, the slow ones too
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)

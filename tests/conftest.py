@@ -21,6 +21,9 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 # Linear algebra on a busy machine has no steady speed, and a failure must repeat.
 hypothesis.settings.register_profile("rahbo", deadline=None, derandomize=True, database=None)
+hypothesis.settings.register_profile(
+    "quick", hypothesis.settings.get_profile("rahbo"), max_examples=20
+)
 hypothesis.settings.load_profile("rahbo")
 
 

@@ -306,6 +306,7 @@ def test_a_run_rebuilt_half_way_continues_bit_for_bit(preset, half):
     assert whole.recommend() == rebuilt.recommend()
 
 
+@pytest.mark.slow
 def test_looking_does_not_change_the_run():
     quiet, curious = run(12), rahbo.Optimizer(SQUARE, seed=0, repeats=3)
     for _ in range(12):
@@ -393,6 +394,7 @@ def test_trials_with_gaps_are_refused():
 # -- invariances ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rahbo_without_risk_aversion_is_gpucb():
     for seed in range(3):
         a = run(16, seed=seed, strategy=Rahbo(), risk=rahbo.MeanVariance(0.0))
@@ -426,6 +428,7 @@ def assert_equivalent(opt, x, y):
     assert abs(a - b) <= 1e-8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "shift"), [(3.7, 0.0), (1.0, 100.0), (1e6, -1e7), (1e-5, 2.0)])
 @pytest.mark.parametrize("seed", range(5))
 def test_other_scales_and_shifts_give_an_equivalent_proposal(scale, shift, seed):
@@ -690,6 +693,7 @@ def test_a_point_that_the_constraint_forbids_is_not_recommended():
         only.recommend()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("min_noise_var", [None, 1.0])
 @pytest.mark.parametrize("risk", [rahbo.MeanVariance(1.0), rahbo.MeanStd(1.0)])
 def test_every_interval_holds_its_centre(min_noise_var, risk):
@@ -857,6 +861,7 @@ def test_candidates_are_exhausted_only_without_revisits():
         free.tell(s, [float(s.params["a"]), 1.0 + s.params["a"]])
 
 
+@pytest.mark.slow
 def test_constraints_between_parameters_are_kept():
     def valid(params):
         return params["x"] + params["y"] <= 0.5
@@ -868,6 +873,7 @@ def test_constraints_between_parameters_are_kept():
     assert sum(opt.recommend().params.values()) > 0.35
 
 
+@pytest.mark.slow
 def test_mixed_spaces_run():
     space = {
         "lr": rahbo.Float(1e-4, 1e-1, log=True),

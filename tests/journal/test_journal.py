@@ -251,6 +251,7 @@ def objective_of(calls):
     return objective
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [1, 9, 13])
 def test_the_same_call_again_brings_an_interrupted_run_to_its_end(path, at):
     calls = []
@@ -812,6 +813,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs SIGKILL and fork")
 @pytest.mark.parametrize("kind", ["alone", "fork"])
 def test_a_writer_in_another_process_is_respected_until_it_dies(path, kind):

@@ -336,6 +336,7 @@ def test_a_run_without_confirmation_is_the_same_until_then():
     assert recorded(part)[:n] == recorded(whole)[:n]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "n"),
     [

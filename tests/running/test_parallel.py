@@ -466,6 +466,7 @@ def test_a_task_that_someone_cancels_is_submitted_again():
 # -- confirmation ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parallel", [1, 3, 8])
 def test_the_leading_points_are_measured_again_several_at_a_time(parallel):
     settings = {"n_initial": 4, "seed": 7, "strategy": RandomSearch()}
