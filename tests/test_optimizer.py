@@ -186,6 +186,7 @@ def test_a_run_in_which_everything_fails_goes_on():
         opt.recommend()
 
 
+@pytest.mark.slow
 def test_proposals_turn_away_from_where_everything_fails():
     opt = rahbo.Optimizer({"x": (0.0, 11.0)}, repeats=2, seed=0, n_initial=6)
     rng = np.random.default_rng(0)
@@ -410,6 +411,7 @@ def ask_once(data, alpha=1.0, space=SQUARE, **settings):
     return opt, opt.ask()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exponent", [-40, -3, 1, 10, 40])
 @pytest.mark.parametrize("n", [6, 25])
 def test_scaling_outputs_by_a_power_of_two_gives_the_same_proposal(exponent, n):
@@ -468,6 +470,7 @@ def test_minimising_is_maximising_the_negative():
 # -- confirming ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_recommended_point_is_suggested_until_it_has_been_measured_five_times():
     opt = rahbo.Optimizer(SQUARE, seed=0, data=data_of(12, k=1))
     rng = np.random.default_rng(0)
@@ -715,6 +718,7 @@ def test_yes_no_outcomes_have_noise_though_their_repeats_tie():
     assert opt.recommend().params["x"] > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_the_frontier_says_what_each_alpha_would_report(direction):
     opt = run(16, direction=direction)

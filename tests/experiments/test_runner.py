@@ -113,6 +113,7 @@ def _revisiting(monkeypatch):
     monkeypatch.setattr(strategies, "maximise", propose)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rahbo", "gpucb", "rahbo-us"])
 @pytest.mark.usefixtures("_revisiting")
 def test_values_of_a_table_are_told_once_and_a_revisit_counts_as_a_round(smooth_forest, method):

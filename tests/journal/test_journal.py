@@ -641,6 +641,7 @@ def damage(draw):
     return apply
 
 
+@pytest.mark.slow
 @given(damage())
 @settings(max_examples=200)
 def test_any_damage_is_a_journal_error_or_another_legal_journal(recorded, hurt):

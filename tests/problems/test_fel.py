@@ -157,6 +157,7 @@ def test_measured_noise_hardly_moves_the_optimum():
     assert f.min() > f.max() - 1e-4
 
 
+@pytest.mark.slow
 def test_invented_noise_moves_the_optimum_with_alpha():
     distance, f, v = moves(FEL)
     assert (np.diff(distance) > 0.05).all()

@@ -47,6 +47,7 @@ def test_mean_and_noise_are_the_integrals_over_the_demand(variability):
     np.testing.assert_allclose(problem.noise_var(X), expected[:, 1], rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_what_is_drawn_has_that_mean_and_variance_and_is_cut_off_at_selling_out():
     problem = newsvendor()
     y = np.array(problem.samples(POINT, (np.random.default_rng(s) for s in range(20_000))))

@@ -568,6 +568,7 @@ def test_a_loky_worker_that_hangs_is_killed(loky):
     assert {bool(t.failures) for t in result.trials} == {False, True}
 
 
+@pytest.mark.slow
 def test_a_thread_past_its_time_keeps_its_worker_until_it_returns():
     def objective(x):
         time.sleep(0.5 if x > 1.0 else 0.0)

@@ -251,6 +251,7 @@ def test_a_list_that_is_exhausted_says_so():
     assert result.stopped_by == "exhausted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [Gap(0.1), PBest(0.9, within=0.1)])
 def test_a_region_that_fails_does_not_keep_a_run_going(stop):
     def rising(x):

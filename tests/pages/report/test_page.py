@@ -77,6 +77,7 @@ class Tags(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
 
 
+@pytest.mark.slow
 def test_a_long_run_is_one_small_file_that_names_no_other(long_page):
     text = long_page.read_text("utf-8")
     assert len(text.encode("utf-8")) < MOST_BYTES
