@@ -100,6 +100,7 @@ def assert_each_told_once(result, evaluations, repeats, seed):
 # -- told once -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_processes_killed_twice_lose_nothing_and_count_nothing_twice():
     callback, killed = kill_a_worker_at((10, 25))
     with processes() as executor:
@@ -544,6 +545,7 @@ def test_workers_that_cannot_start_are_an_error_and_no_endless_loop():
 # -- time-outs -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_process_that_hangs_is_killed_and_the_rest_goes_on():
     began = time.monotonic()
     with processes() as executor:
