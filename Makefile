@@ -5,11 +5,12 @@ PYTEST_ARGS ?=
 # regret.py takes many hours, open_report.py a browser: BENCH=bench/regret.py.
 BENCH ?= $(filter-out bench/regret.py bench/open_report.py,$(sort $(wildcard bench/[a-z]*.py)))
 
-BIN := .venv/bin
+# Windows has its programs in another folder.
+BIN := $(if $(filter Windows_NT,$(OS)),.venv/Scripts,.venv/bin)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs bench clean
+.PHONY: help demo check coretest test lint format docs dist bench clean
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -18,7 +19,14 @@ demo: .venv/.demo  ## Install the package with its command line and run the demo
 	$(BIN)/rahbo demo
 
 # One thread for linear algebra: the workers already fill the cores.
-test: export OMP_NUM_THREADS ?= 1
+check coretest test: export OMP_NUM_THREADS ?= 1
+
+check: .venv/.check lint  ## Lint, and run the tests that are quick and need no heavy library
+	$(BIN)/python -m pytest -n 2 --core -m "not slow" --hypothesis-profile quick $(PYTEST_ARGS)
+
+coretest: .venv/.core-test  ## Run the tests that need no extra, the slow ones too
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
 test: .venv/.test  ## Run all tests and doctests (PYTEST_ARGS="-k space" to choose)
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
@@ -36,6 +44,15 @@ docs: export NO_MKDOCS_2_WARNING = 1
 docs: .venv/.docs  ## Build the documentation into build/site, strictly
 	$(BIN)/mkdocs build --strict
 
+dist: .venv/.dist  ## Build wheel and source archive into dist, check them, install the wheel
+	rm -rf dist build/clean
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python .ci/check_wheel.py
+	$(PYTHON) -m venv build/clean
+	$(subst .venv,build/clean,$(PIP)) install dist/*.whl
+	$(subst .venv,build/clean,$(BIN))/python -I -c "import rahbo; print(rahbo.__version__, 'imports')"
+
 bench: .venv/.bench  ## Run the benchmarks (BENCH=bench/import_time.py to choose)
 	@for script in $(BENCH); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
 
@@ -43,12 +60,12 @@ clean:  ## Remove everything that these targets made
 	rm -rf .venv rahbo-demo.png build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/bin/python:
+$(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 # A stamp a group of dependencies, renewed when pyproject.toml changes. The install is
 # editable, so a changed source needs no new one.
-.venv/.%: pyproject.toml | .venv/bin/python
+.venv/.%: pyproject.toml | $(BIN)/python
 	@echo "Installing rahbo[$*] into .venv"
 	@$(PIP) install -e ".[$*]"
 	@touch $@

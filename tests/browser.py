@@ -19,11 +19,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import websocket
+
+from extras import how_to_get
+
+try:
+    import websocket
+except ModuleNotFoundError:
+    websocket = None
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 CHROMIUM = next((found for name in NAMES if (found := shutil.which(name))), None)
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None or websocket is None,
+    reason="needs chromium" if CHROMIUM is None else how_to_get("websocket"),
+)
 
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",

@@ -13,11 +13,17 @@ from rahbo.experiments import spec
 from rahbo.problems import forest
 from rahbo.problems.forest import Forest
 
+# Needs the users of a POSIX system.
+collect_ignore = [] if os.name == "posix" else ["postgres.py"]
+
 # Set before anything imports matplotlib: no test may need a display.
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 # Linear algebra on a busy machine has no steady speed, and a failure must repeat.
 hypothesis.settings.register_profile("rahbo", deadline=None, derandomize=True, database=None)
+hypothesis.settings.register_profile(
+    "quick", hypothesis.settings.get_profile("rahbo"), max_examples=20
+)
 hypothesis.settings.load_profile("rahbo")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import rahbo
+from extras import skipping_without_extras
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -54,6 +55,7 @@ def test_blocks_are_told_apart() -> None:
     assert blocks(text) == [(2, "a = 1\n"), (9, "b = 2\n\nc = 3\n")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p.read_text("utf-8"))], ids=name)
 def test_the_blocks_of_a_page_run_in_order_and_print_what_it_shows(
     page, tmp_path, monkeypatch, capsys
@@ -71,7 +73,8 @@ def test_the_blocks_of_a_page_run_in_order_and_print_what_it_shows(
                 assert [each for each in lines if each not in printed | {"..."}] == []
         if source:
             # Blank lines before the source, so that a traceback names the line of the page.
-            exec(compile("\n" * line + source, str(page), "exec"), namespace)
+            with skipping_without_extras():
+                exec(compile("\n" * line + source, str(page), "exec"), namespace)
             printed |= {wording(each) for each in capsys.readouterr().out.splitlines()}
 
 
@@ -107,8 +110,9 @@ def test_the_site_has_every_page_once() -> None:
 @pytest.mark.parametrize("identifier", documented())
 def test_the_reference_names_what_exists(identifier) -> None:
     module, _, last = identifier.rpartition(".")
-    found = getattr(importlib.import_module(module), last, None)
-    assert (found or importlib.import_module(identifier)).__doc__
+    with skipping_without_extras():
+        found = getattr(importlib.import_module(module), last, None)
+        assert (found or importlib.import_module(identifier)).__doc__
 
 
 def test_the_reference_has_every_public_name() -> None:
@@ -119,7 +123,8 @@ def test_the_reference_has_every_public_name() -> None:
 def test_the_luckiest_trial_is_drawn_and_counted(tmp_path, monkeypatch, capsys) -> None:
     out = tmp_path / "luckiest.png"
     monkeypatch.setattr(sys, "argv", ["luckiest.py", "--out", str(out), "--seeds", "1"])
-    runpy.run_path(str(ROOT / "scripts" / "luckiest.py"), run_name="__main__")
+    with skipping_without_extras():
+        runpy.run_path(str(ROOT / "scripts" / "luckiest.py"), run_name="__main__")
     _, lucky, reliable = capsys.readouterr().out.splitlines()
     assert "1 of 1" in lucky
     assert "0 of 1" in reliable

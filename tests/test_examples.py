@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from extras import libraries_of, needs
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+RUNNABLE = [pytest.param(p, marks=needs(*libraries_of(p)), id=p.name) for p in EXAMPLES]
 
 MAX_LINES = 60
 # Each takes some seconds; a machine may be busy with other things.
@@ -24,7 +27,8 @@ def test_an_example_is_short(path):
     assert len(path.read_text("utf-8").splitlines()) <= MAX_LINES
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", RUNNABLE)
 def test_an_example_runs_and_recommends_something(path, tmp_path):
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),

@@ -186,6 +186,7 @@ def test_a_run_in_which_everything_fails_goes_on():
         opt.recommend()
 
 
+@pytest.mark.slow
 def test_proposals_turn_away_from_where_everything_fails():
     opt = rahbo.Optimizer({"x": (0.0, 11.0)}, repeats=2, seed=0, n_initial=6)
     rng = np.random.default_rng(0)
@@ -215,6 +216,7 @@ def corner_fails(opt, rounds):
     return asked
 
 
+@pytest.mark.slow
 def test_few_later_asks_fail_where_the_best_fifth_of_the_space_does():
     later = []
     for seed in range(4):
@@ -287,6 +289,7 @@ def test_the_same_seed_gives_the_same_run(strategy):
     assert [t.params for t in a.trials] != [t.params for t in other.trials]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", [{}, rahbo.paper_preset(repeats=3)])
 @pytest.mark.parametrize("half", [3, 9, 17])
 def test_a_run_rebuilt_half_way_continues_bit_for_bit(preset, half):
@@ -304,6 +307,7 @@ def test_a_run_rebuilt_half_way_continues_bit_for_bit(preset, half):
     assert whole.recommend() == rebuilt.recommend()
 
 
+@pytest.mark.slow
 def test_looking_does_not_change_the_run():
     quiet, curious = run(12), rahbo.Optimizer(SQUARE, seed=0, repeats=3)
     for _ in range(12):
@@ -391,6 +395,7 @@ def test_trials_with_gaps_are_refused():
 # -- invariances ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rahbo_without_risk_aversion_is_gpucb():
     for seed in range(3):
         a = run(16, seed=seed, strategy=Rahbo(), risk=rahbo.MeanVariance(0.0))
@@ -406,6 +411,7 @@ def ask_once(data, alpha=1.0, space=SQUARE, **settings):
     return opt, opt.ask()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exponent", [-40, -3, 1, 10, 40])
 @pytest.mark.parametrize("n", [6, 25])
 def test_scaling_outputs_by_a_power_of_two_gives_the_same_proposal(exponent, n):
@@ -424,6 +430,7 @@ def assert_equivalent(opt, x, y):
     assert abs(a - b) <= 1e-8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "shift"), [(3.7, 0.0), (1.0, 100.0), (1e6, -1e7), (1e-5, 2.0)])
 @pytest.mark.parametrize("seed", range(5))
 def test_other_scales_and_shifts_give_an_equivalent_proposal(scale, shift, seed):
@@ -463,6 +470,7 @@ def test_minimising_is_maximising_the_negative():
 # -- confirming ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_recommended_point_is_suggested_until_it_has_been_measured_five_times():
     opt = rahbo.Optimizer(SQUARE, seed=0, data=data_of(12, k=1))
     rng = np.random.default_rng(0)
@@ -688,6 +696,7 @@ def test_a_point_that_the_constraint_forbids_is_not_recommended():
         only.recommend()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("min_noise_var", [None, 1.0])
 @pytest.mark.parametrize("risk", [rahbo.MeanVariance(1.0), rahbo.MeanStd(1.0)])
 def test_every_interval_holds_its_centre(min_noise_var, risk):
@@ -709,6 +718,7 @@ def test_yes_no_outcomes_have_noise_though_their_repeats_tie():
     assert opt.recommend().params["x"] > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_the_frontier_says_what_each_alpha_would_report(direction):
     opt = run(16, direction=direction)
@@ -756,6 +766,7 @@ def shown(opt):
     ]
 
 
+@pytest.mark.slow
 @given(st.lists(rows, min_size=3, max_size=5), st.sampled_from(["maximize", "minimize"]))
 @settings(max_examples=15)
 def test_params_come_back_exactly_as_they_were_told(table, direction):
@@ -854,6 +865,7 @@ def test_candidates_are_exhausted_only_without_revisits():
         free.tell(s, [float(s.params["a"]), 1.0 + s.params["a"]])
 
 
+@pytest.mark.slow
 def test_constraints_between_parameters_are_kept():
     def valid(params):
         return params["x"] + params["y"] <= 0.5
@@ -865,6 +877,7 @@ def test_constraints_between_parameters_are_kept():
     assert sum(opt.recommend().params.values()) > 0.35
 
 
+@pytest.mark.slow
 def test_mixed_spaces_run():
     space = {
         "lr": rahbo.Float(1e-4, 1e-1, log=True),
@@ -1059,6 +1072,7 @@ def exercise(opt, evaluate, rounds=4):
 PRESETS = [{}, rahbo.paper_preset(repeats=3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize(
     "evaluate",
@@ -1105,11 +1119,20 @@ def test_thirty_dimensions(preset):
     exercise(opt, lambda p: [p["x0"], p["x1"], p["x2"]], rounds=13)
 
 
+def check_recommended(opt):
+    """The recommended point has the largest pessimistic value of those evaluated."""
+    record, others = opt.recommend(), opt.predict([t.params for t in opt.trials])
+    assert record.pessimistic == pytest.approx(max(other.pessimistic for other in others))
+    assert record.params in [trial.params for trial in opt.trials]
+
+
 def test_other_kernels_and_risk_measures_run():
     for risk in (rahbo.MeanStd(1.0), rahbo.Quantile(0.1), rahbo.ExpectedShortfall(0.1)):
         for noise in (DirectNoise(), KnownNoise(lambda p: 0.01 + p["x"])):
-            run(9, risk=risk, noise=noise)
-    run(9, kernel=Linear)
+            check_recommended(run(9, risk=risk, noise=noise))
+    known = run(9, noise=KnownNoise(lambda p: 0.01 + p["x"])).recommend()
+    assert known.noise_std == pytest.approx(np.sqrt(0.01 + known.params["x"]))
+    check_recommended(run(9, kernel=Linear))
 
 
 def test_unequal_counts():

@@ -364,6 +364,7 @@ TITLES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
 def test_any_table_has_a_page(make):
     opt = make()

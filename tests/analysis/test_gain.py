@@ -108,6 +108,7 @@ def test_at_one_half_the_bound_is_the_difference_of_the_means_or_none(more):
     assert opt.recommend(level=0.5).gain.bound == pytest.approx(mean, abs=0.1 * std)
 
 
+@pytest.mark.slow
 def test_with_gaussian_tails_both_numbers_are_known(monkeypatch):
     # This test depends on how draws get their tails: so many degrees of freedom are Gaussian ones.
     monkeypatch.setattr(posterior, "DOF", 1e6)
@@ -221,6 +222,7 @@ def test_failures_that_come_anywhere_rule_nothing_out():
 # -- properties ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_a_gain_is_never_negative_and_shrinks_as_data_accumulate(direction):
     def f(x, y):

@@ -110,6 +110,7 @@ def test_centres_are_those_of_the_posterior(rng):
     np.testing.assert_allclose(found.risk[:, 1], f - 0.5 * v)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [None, DirectNoise(), KnownNoise(4.0)], ids=str)
 @pytest.mark.parametrize("min_noise_var", [None, 9.0, 400.0])
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 5.0])

@@ -301,6 +301,7 @@ def test_predictions_are_the_intervals_in_user_units(preset, risk, formula, rng)
         assert record.pessimistic <= record.risk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 @pytest.mark.parametrize(
     "strategy", [TopTwo(), RahboUS(2), GPUCB()], ids=lambda s: type(s).__name__

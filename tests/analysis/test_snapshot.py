@@ -50,6 +50,7 @@ def test_points_are_legal_where_valid_holds():
     assert not known.legal.all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_the_past_is_what_the_run_knew_then(direction):
     """Replayed with the hyperparameters of the time: as if the run had stopped there."""

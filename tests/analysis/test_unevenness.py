@@ -201,6 +201,7 @@ DRAWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", DRAWS)
 def test_even_noise_is_seldom_called_uneven(noise):
     # 0.05 expected; more than 17 of 150 have a probability below 0.001.

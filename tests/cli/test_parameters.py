@@ -1,14 +1,12 @@
 """`-p NAME=...`."""
 
-from contextlib import suppress
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rahbo.cli.parameters import described, named
 from rahbo.errors import SpaceError
-from rahbo.space import Categorical, Float, Int
+from rahbo.space import Categorical, Float, Int, Parameter
 
 
 @pytest.mark.parametrize(
@@ -70,5 +68,9 @@ def test_a_list_may_hold_any_text_and_numbers():
 
 @given(st.text(max_size=30))
 def test_any_text_is_read_or_refused(text):
-    with suppress(SpaceError):
-        named(text)
+    try:
+        name, parameter = named(text)
+    except SpaceError:
+        return
+    assert text.startswith(f"{name}=")
+    assert isinstance(parameter, Parameter)

@@ -105,6 +105,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc"), reason="looks at processes")
 def test_a_time_out_kills_the_children_too(tmp_path):
     pid = tmp_path / "pid"

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from extras import imported
 from page_runs import run
 from rahbo.cli import main
 from rahbo.cli.report import digest_of, name_of
@@ -45,7 +46,7 @@ def test_a_table_and_another_measure(tmp_path):
 
 
 def test_a_study_of_optuna(tmp_path):
-    optuna = pytest.importorskip("optuna")
+    optuna = imported("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     storage, output = f"sqlite:///{tmp_path}/study.db", tmp_path / "out.html"
     study = optuna.create_study(storage=storage, study_name="s")

@@ -85,6 +85,7 @@ def test_without_matplotlib_there_are_no_figures_but_the_rest(tmp_path, monkeypa
     assert sorted(p.name for p in (tmp_path / "tiny-quick").iterdir()) == ["records", "summary.md"]
 
 
+@pytest.mark.slow
 def test_the_forest_runs_on_its_table(smooth_forest, tmp_path):
     done = invoke("forest", "--quick", "--seeds", 1, "--jobs", 1, "--out", tmp_path)
     assert done.exit_code == 0, done.output

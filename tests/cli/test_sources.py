@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import rahbo
+from extras import imported
 from rahbo.cli import main
 from rahbo.cli import sources as module
 from rahbo.cli.sources import Asked, optimizer_from
@@ -55,7 +56,7 @@ def journal(folder):
 
 @pytest.fixture(scope="module")
 def study(folder):
-    optuna = pytest.importorskip("optuna")
+    optuna = imported("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     path = folder / "study.db"
     storage = optuna.storages.RDBStorage(f"sqlite:///{path}")

@@ -3,16 +3,15 @@
 import sqlite3
 from contextlib import suppress
 
+import optuna
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-optuna = pytest.importorskip("optuna")
-
-import rahbo  # noqa: E402
-from rahbo.cli import studies  # noqa: E402
-from rahbo.cli.studies import optimizer_in  # noqa: E402
-from rahbo.errors import RahboError, SettingsError  # noqa: E402
+import rahbo
+from rahbo.cli import studies
+from rahbo.cli.studies import optimizer_in
+from rahbo.errors import RahboError, SettingsError
 
 HOSTILE = ["'; DROP TABLE studies; --", "a\nb\x1b[2J", "../é" * 50]
 

@@ -82,8 +82,10 @@ def test_commands_that_do_not_fit_are_refused(command, said):
 
 
 def test_the_seed_may_be_used_or_not():
-    Template.of(["p", "{x}", "{c}"]).check(SPACE)
-    Template.of(["p", "{x}", "{c}", "{seed}"]).check(SPACE)
+    for command, seed in ((["p", "{x}", "{c}"], []), (["p", "{x}", "{c}", "{seed}"], ["7"])):
+        template = Template.of(command)
+        template.check(SPACE)
+        assert template.filled({"x": 0.5, "c": "a", "seed": 7}) == ["p", "0.5", "a", *seed]
 
 
 @pytest.mark.parametrize("choices", [["-rf", "a"], ["a", "--"], ["", "-x"]])
@@ -103,4 +105,6 @@ def test_an_empty_choice_hides_no_dash_behind_it():
 
 
 def test_a_negative_number_may_begin_an_argument():
-    Template.of(["p", "{x}"]).check({"x": Float(-1.0, 1.0)})
+    template = Template.of(["p", "{x}"])
+    template.check({"x": Float(-1.0, 1.0)})
+    assert template.filled({"x": -0.5}) == ["p", "-0.5"]

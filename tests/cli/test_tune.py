@@ -324,6 +324,7 @@ def test_a_stop_ends_the_run(tmp_path):
 NOISY = "import random, sys; print(-(float(sys.argv[1]) - 0.4) ** 2 + random.gauss(0, 0.1))"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "n"), [([], 5), (["--confirm", "3"], 3), (["--confirm", "0"], 0)]
 )
@@ -373,6 +374,7 @@ def wait_for(condition, seconds=60.0):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc"), reason="looks at processes")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_kills_the_programs_and_recommends(number, code, tmp_path):

@@ -108,6 +108,7 @@ def assert_sound(page, url):
     assert all(r.startswith((url, "data:")) for r in page.requests)
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_a_run_of_a_thousand_evaluations_at_ten_values_a_second(browser, tmp_path, rng):
     path = tmp_path / "run.jsonl"
@@ -171,6 +172,7 @@ def test_a_hostile_journal_is_text(browser, tmp_path, width):
         page.close()
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_the_page_goes_on_whatever_becomes_of_the_journal(browser, tmp_path):
     path = tmp_path / "run.jsonl"

@@ -113,6 +113,7 @@ def _revisiting(monkeypatch):
     monkeypatch.setattr(strategies, "maximise", propose)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rahbo", "gpucb", "rahbo-us"])
 @pytest.mark.usefixtures("_revisiting")
 def test_values_of_a_table_are_told_once_and_a_revisit_counts_as_a_round(smooth_forest, method):
@@ -200,6 +201,7 @@ def start(folder, jobs):
     return subprocess.Popen(command, stdout=subprocess.PIPE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("jobs", "after"), [(1, 1), (1, 3), (2, 1)])
 def test_killed_and_started_again_it_ends_the_same(tmp_path, uninterrupted, jobs, after):
     process = start(tmp_path, jobs)

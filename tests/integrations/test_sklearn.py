@@ -62,6 +62,7 @@ def known_search(space=None, **settings):
 # -- beside RandomizedSearchCV ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "space"),
     [
@@ -87,6 +88,7 @@ def routing():
     return pytest.importorskip("sklearn.tests.test_metaestimators_metadata_routing")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "check",
     [
@@ -157,8 +159,13 @@ def test_the_same_seed_searches_the_same() -> None:
     first, again, other = (known_search(random_state=s).fit(HARDNESS) for s in (1, 1, 2))
     assert first.cv_results_["params"] == again.cv_results_["params"]
     assert first.cv_results_["params"] != other.cv_results_["params"]
+    # A generator is drawn from: the same state gives the same search, and the next draw another.
     state = np.random.RandomState(0)
-    known_search(random_state=state, n_iter=2).fit(HARDNESS)
+    drawn, following, repeated = (
+        known_search(random_state=s, n_iter=2).fit(HARDNESS).cv_results_["params"]
+        for s in (state, state, np.random.RandomState(0))
+    )
+    assert drawn == repeated != following
 
 
 def test_no_candidate_is_tried_twice_and_a_finite_space_may_end() -> None:

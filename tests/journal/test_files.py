@@ -66,6 +66,9 @@ def test_names_are_absolute_and_of_files(tmp_path, monkeypatch):
         full_name(None)
 
 
-def test_folders_that_cannot_be_flushed_do_no_harm(name):
+def test_folders_are_flushed_where_they_can_be(name, tmp_path, monkeypatch):
+    flushed = []
+    monkeypatch.setattr(os, "fsync", lambda fd: flushed.append(os.fstat(fd).st_ino))
     flush_folder(name)
     flush_folder("/no/such/folder/file")
+    assert flushed == [tmp_path.stat().st_ino]

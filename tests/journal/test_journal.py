@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from hypothesis import example, given, settings
 
 import rahbo
 from rahbo.errors import JournalError, SettingsError, SpaceError
-from rahbo.journal import read
+from rahbo.journal import events, read
 from rahbo.model import KnownNoise
 from rahbo.policy import RandomSearch, initial_design
 
@@ -187,6 +186,7 @@ def test_parameters_keep_their_types(path):
 # -- going on --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_journal_cut_at_any_byte_is_brought_to_the_same_end(path, unflushed, monkeypatch):
     # A pure function, asked for the same two thousand times.
     monkeypatch.setattr(
@@ -210,6 +210,7 @@ def test_a_journal_cut_at_any_byte_is_brought_to_the_same_end(path, unflushed, m
         opt.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
 def test_a_hundred_runs_killed_at_random_and_resumed_are_the_same_runs():
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
@@ -250,6 +251,7 @@ def objective_of(calls):
     return objective
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [1, 9, 13])
 def test_the_same_call_again_brings_an_interrupted_run_to_its_end(path, at):
     calls = []
@@ -280,6 +282,7 @@ CONFIRMED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", CONFIRMED)
 def test_a_confirmation_cut_at_any_line_is_brought_to_the_same_end(path, budget):
     budget = {**budget, "n_initial": 4, "seed": 3, "strategy": RandomSearch()}
@@ -638,6 +641,7 @@ def damage(draw):
     return apply
 
 
+@pytest.mark.slow
 @given(damage())
 @settings(max_examples=200)
 def test_any_damage_is_a_journal_error_or_another_legal_journal(recorded, hurt):
@@ -810,6 +814,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs SIGKILL and fork")
 @pytest.mark.parametrize("kind", ["alone", "fork"])
 def test_a_writer_in_another_process_is_respected_until_it_dies(path, kind):
@@ -846,14 +851,60 @@ def test_copies_have_the_trials_and_leave_the_file_alone(path):
 # -- size ------------------------------------------------------------------------------------------
 
 
-def test_a_long_journal_is_read_in_time_that_grows_with_its_length(path):
+def calls_to_read(path):
+    """How many calls of functions, Python's and C's, it takes to read a journal."""
+    calls = 0
+
+    def count(frame, event, argument):
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        read(path)
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+def test_the_work_of_reading_a_journal_grows_with_its_length(path):
     begin(path, repeats=1_000_000).ask()
     line = b'{"event":"tell","id":0,"values":{"%d":0.12345678901234567}}\n'
-    with open(path, "ab") as file:
-        for i in range(100_000):
-            file.write(line % i)
-    started = time.process_time()
-    trials = read(path)[1]
-    # Copying what is known at each line would take minutes.
-    assert time.process_time() - started < 10
-    assert len(trials[0].values) == 100_000
+    calls = []
+    for k in range(3):
+        with open(path, "ab") as file:
+            file.writelines(line % i for i in range(2000 * k, 2000 * (k + 1)))
+        calls.append(calls_to_read(path))
+    first, second, third = calls
+    assert third - second == pytest.approx(second - first, rel=0.01)
+    assert len(read(path)[1][0].values) == 6000
+
+
+def test_reading_a_journal_copies_no_values(path, monkeypatch):
+    # A copy of what is known at each line would make the work grow with the square of the length.
+    class Values(dict):
+        walks = 0
+
+        def __iter__(self):
+            Values.walks += 1
+            return super().__iter__()
+
+        def keys(self):
+            Values.walks += 1
+            return super().keys()
+
+    make = events.opened
+
+    def opened(*arguments):
+        fields = make(*arguments)
+        return fields | {"values": Values(fields["values"])}
+
+    opt = begin(path)
+    s = opt.ask()
+    for i in range(20):
+        opt.tell(s, float(i), repeat=i)
+    monkeypatch.setattr(events, "opened", opened)
+    (trial,) = read(path)[1]
+    assert isinstance(trial.values, Values)
+    assert (Values.walks, len(trial.values)) == (0, 20)

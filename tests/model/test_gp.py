@@ -285,6 +285,7 @@ def best_of_scipy(evidence, *, starts=20, seed=0):
     return max(-r.fun for r in results)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "n", "d", "learned_noise"),
     [

@@ -6,6 +6,7 @@ from rahbo.pages import history, history_of
 from rahbo.policy import GPUCB, TopTwo
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 @pytest.mark.parametrize("strategy", [TopTwo(), GPUCB()])
 def test_it_ends_with_what_is_believed_now(direction, strategy):

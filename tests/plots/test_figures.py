@@ -79,7 +79,10 @@ def test_one_point_is_enough_and_none_is_not():
 
 def test_names_are_taken_as_they_are(tmp_path):
     space = {"$\\frac{": (0.0, 1.0), "<b>$x^$": ["$", "_", "a" * 50]}
-    plots.overview(told(space)).savefig(tmp_path / "names.png")
+    figure = plots.overview(told(space))
+    # A dollar sign begins a formula unless it is escaped.
+    assert ("\\$\\frac{", "<b>\\$x^\\$") in shown(figure)
+    figure.savefig(tmp_path / "names.png")
 
 
 def test_the_folder_offers_what_it_lists():

@@ -79,6 +79,7 @@ def test_pending_trials_narrow_what_is_believed_at_their_points():
     assert (after.mean.predict(X)[1] <= before.mean.predict(X)[1]).all()
 
 
+@pytest.mark.slow
 def test_a_contest_is_between_the_points_that_may_be_recommended():
     opt = told(8, valid=lambda p: p["x"] < 0.8)
     opt.tell({"x": 0.9, "y": 0.5}, 100.0)

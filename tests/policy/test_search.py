@@ -167,6 +167,7 @@ def test_the_random_spaces_are_of_every_kind():
     assert sum(k == {Float, Int, Categorical} for k in kinds) >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("i", range(50))
 def test_the_proposal_comes_within_a_hundredth_of_the_exhaustive_maximum(i):
     spec, opt = random_case(i)

@@ -59,6 +59,7 @@ def assert_maximises(x, bound):
 PRESETS = {"default": {}, "paper": rahbo.paper_preset()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 5.0])
 @pytest.mark.parametrize("seed", range(4))
@@ -97,6 +98,7 @@ def correlation(opt, x, z):
     return float(kernel(x[None], z[None])[0, 0] / kernel.variance)
 
 
+@pytest.mark.slow
 def test_top_two_is_rahbo_where_that_is_not_beside_the_leader():
     elsewhere = 0
     for seed in range(8):

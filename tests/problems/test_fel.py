@@ -105,6 +105,7 @@ def test_four_correctors_in_a_box_around_the_setting(problem):
     np.testing.assert_allclose((low + high) / 2, [setting[n] for n in RECORD["tuned"]], atol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", [EUXFEL, FEL, fel(3.0)], ids=lambda p: p.name)
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_optimum_agrees_with_an_independent_search(problem, alpha):
@@ -156,6 +157,7 @@ def test_measured_noise_hardly_moves_the_optimum():
     assert f.min() > f.max() - 1e-4
 
 
+@pytest.mark.slow
 def test_invented_noise_moves_the_optimum_with_alpha():
     distance, f, v = moves(FEL)
     assert (np.diff(distance) > 0.05).all()
@@ -189,6 +191,7 @@ def test_measured_noise_has_the_measured_size():
     assert math.sqrt(EUXFEL.noise_var(peak[None])[0]) == pytest.approx(0.029, abs=0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", [EUXFEL, FEL], ids=lambda p: p.name)
 def test_samples_have_the_stated_mean_and_variance(problem):
     rng, n = np.random.default_rng(11), 3000

@@ -51,6 +51,7 @@ def test_ridge_is_the_stated_formula():
     assert ridge10().f(x[None])[0] == pytest.approx(expected, rel=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_hartmann_optimum_agrees_with_another_search(alpha):
     problem, risk = hartmann6(), MeanVariance(alpha)
@@ -61,11 +62,13 @@ def test_hartmann_optimum_agrees_with_another_search(alpha):
     assert problem.optimum(risk).value == pytest.approx(-found.fun, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_risk_moves_the_hartmann_optimum_to_the_other_peak():
     np.testing.assert_allclose(row_of(hartmann6(), MeanVariance(0.0)), LOUD, atol=1e-3)
     np.testing.assert_allclose(row_of(hartmann6(), MeanVariance(1.0)), QUIET, atol=5e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("risk", RISKS, ids=repr)
 def test_ridge_optimum_agrees_with_a_dense_search_of_the_two_offsets_that_count(risk):
     # Every u but u1 and u3 is best at 0 whatever the others are, if x stays in the cube.
@@ -82,6 +85,7 @@ def test_ridge_optimum_agrees_with_a_dense_search_of_the_two_offsets_that_count(
     assert best.value == pytest.approx(dense.max(), abs=2e-6)
 
 
+@pytest.mark.slow
 def test_risk_moves_the_ridge_optimum_and_noise_falls():
     neutral, careful = (row_of(ridge10(), MeanVariance(a))[None] for a in (0.0, 1.0))
     np.testing.assert_allclose(neutral[0], MIDDLE, atol=1e-4)

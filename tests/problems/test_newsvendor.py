@@ -36,6 +36,7 @@ def by_integration(x, variability):
     return mean, var
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variability", [0.01, 0.2, 0.5, 0.9, 2.0])
 def test_mean_and_noise_are_the_integrals_over_the_demand(variability):
     X = np.array([1.0, 0.0, 1.0, 0.0]) + np.random.default_rng(1).random((8, 4)) * (2, 4, 2, 4)
@@ -46,6 +47,7 @@ def test_mean_and_noise_are_the_integrals_over_the_demand(variability):
     np.testing.assert_allclose(problem.noise_var(X), expected[:, 1], rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_what_is_drawn_has_that_mean_and_variance_and_is_cut_off_at_selling_out():
     problem = newsvendor()
     y = np.array(problem.samples(POINT, (np.random.default_rng(s) for s in range(20_000))))
@@ -69,6 +71,7 @@ def test_nothing_in_stock_earns_and_risks_nothing():
     assert newsvendor().f(X)[0] == newsvendor().noise_var(X)[0] == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_optimum_agrees_with_another_search(alpha):
     problem, risk = newsvendor(), MeanVariance(alpha)

@@ -62,6 +62,7 @@ def test_sine_optimum_agrees_with_dense_search(scale, risk):
     assert best.value == pytest.approx(dense.max(), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 @pytest.mark.parametrize("risk", RISKS, ids=repr)
 def test_branin_optimum_agrees_with_dense_search(scale, risk):
@@ -115,6 +116,7 @@ def test_regret_of_the_noisy_maximum_is_its_extra_noise():
     assert regret == pytest.approx(2.0 * (noisy - quiet), abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("problem", "params"),
     [

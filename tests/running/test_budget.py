@@ -32,6 +32,7 @@ def test_a_tenth_is_kept_where_repeats_are_adaptive(evaluations, kept):
     assert Budget(evaluations=evaluations).kept(told(8)) == kept
 
 
+@pytest.mark.slow
 def test_of_rounds_a_tenth_of_what_they_took_is_kept():
     assert Budget(rounds=30).kept(told(10)) == 0
     assert Budget(rounds=30).kept(told(30)) == 5

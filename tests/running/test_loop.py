@@ -226,6 +226,7 @@ def test_numbers_of_all_kinds_are_taken(outcome):
 # -- interrupts ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [4, 9, 16])
 def test_an_interrupted_run_reports_and_can_be_brought_to_the_same_end(at):
     whole = rahbo.maximize(noisy, SPACE, rounds=4, **SMALL)
@@ -317,6 +318,7 @@ def sources(result):
     return [t.source for t in result.trials]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [rahbo.maximize, rahbo.minimize])
 def test_the_last_part_of_a_budget_measures_the_leading_points_again(run):
     result = run(noisy, SPACE, evaluations=40, **NOISY)
@@ -328,6 +330,7 @@ def test_the_last_part_of_a_budget_measures_the_leading_points_again(run):
     assert result.recommendation.n_evaluations >= 3
 
 
+@pytest.mark.slow
 def test_a_run_without_confirmation_is_the_same_until_then():
     whole = rahbo.maximize(noisy, SPACE, evaluations=40, confirm=0, **NOISY)
     part = rahbo.maximize(noisy, SPACE, evaluations=40, **NOISY)
@@ -336,6 +339,7 @@ def test_a_run_without_confirmation_is_the_same_until_then():
     assert recorded(part)[:n] == recorded(whole)[:n]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "n"),
     [
@@ -373,6 +377,7 @@ def test_the_paper_preset_is_not_confirmed():
     assert sources(result) == ["design"] * 4 + ["strategy"] * 30
 
 
+@pytest.mark.slow
 def test_a_rare_failure_of_the_leader_gives_its_place_to_another():
     """Settings above 0.5 go wrong one time in five, and are better until they do."""
 
@@ -404,6 +409,7 @@ def test_failures_spend_what_is_kept_for_confirmation():
     assert [len(t.failures) for t in result.trials[-5:]] == [1] * 5
 
 
+@pytest.mark.slow
 def test_a_stop_confirms_what_it_would_recommend_first():
     stop = rahbo.Gap(1e6)
     result = rahbo.maximize(noisy, SPACE, evaluations=60, stop=stop, **NOISY)

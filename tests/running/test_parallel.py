@@ -17,12 +17,16 @@ import pytest
 
 import objectives
 import rahbo
+from extras import imported
 from objectives import noisy
 from rahbo.errors import ExecutorError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.policy import RandomSearch
 from rahbo.running.run import MAX_FAILURES
 from rahbo.trials import LARGEST_VALUE
+
+if "forkserver" not in multiprocessing.get_all_start_methods():
+    pytest.skip("needs the start method forkserver", allow_module_level=True)
 
 SPACE = {"x": (0.0, 2.0)}
 SMALL = {"n_initial": 3, "repeats": 3, "seed": 7}
@@ -41,7 +45,7 @@ def processes(n=2, **options):
 
 @pytest.fixture(scope="module")
 def client():
-    distributed = pytest.importorskip("distributed")
+    distributed = imported("distributed")
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
@@ -53,7 +57,7 @@ def client():
 
 @pytest.fixture
 def loky():
-    return pytest.importorskip("loky")
+    return imported("loky")
 
 
 def kill_a_worker_at(calls, pids=None):
@@ -96,6 +100,7 @@ def assert_each_told_once(result, evaluations, repeats, seed):
 # -- told once -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_processes_killed_twice_lose_nothing_and_count_nothing_twice():
     callback, killed = kill_a_worker_at((10, 25))
     with processes() as executor:
@@ -462,6 +467,7 @@ def test_a_task_that_someone_cancels_is_submitted_again():
 # -- confirmation ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parallel", [1, 3, 8])
 def test_the_leading_points_are_measured_again_several_at_a_time(parallel):
     settings = {"n_initial": 4, "seed": 7, "strategy": RandomSearch()}
@@ -539,6 +545,7 @@ def test_workers_that_cannot_start_are_an_error_and_no_endless_loop():
 # -- time-outs -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_process_that_hangs_is_killed_and_the_rest_goes_on():
     began = time.monotonic()
     with processes() as executor:
@@ -563,6 +570,7 @@ def test_a_loky_worker_that_hangs_is_killed(loky):
     assert {bool(t.failures) for t in result.trials} == {False, True}
 
 
+@pytest.mark.slow
 def test_a_thread_past_its_time_keeps_its_worker_until_it_returns():
     def objective(x):
         time.sleep(0.5 if x > 1.0 else 0.0)
@@ -706,6 +714,7 @@ def read_until(program, beginning):
     pytest.fail(program.stderr.read())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "send"),
     [
@@ -725,6 +734,7 @@ def test_an_interrupt_ends_the_run_with_a_recommendation(tmp_path, make, send):
     assert "x=" in out
 
 
+@pytest.mark.slow
 def test_a_second_interrupt_ends_the_program(tmp_path):
     with start(tmp_path, THREADS, twice=True) as program:
         os.kill(program.pid, signal.SIGINT)

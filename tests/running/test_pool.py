@@ -7,8 +7,12 @@ from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, Th
 import pytest
 
 import objectives
+from extras import imported
 from rahbo.errors import ExecutorError, SettingsError
 from rahbo.running import Pool
+
+if "forkserver" not in multiprocessing.get_all_start_methods():
+    pytest.skip("needs the start method forkserver", allow_module_level=True)
 
 FORKSERVER = multiprocessing.get_context("forkserver")
 
@@ -91,7 +95,7 @@ def test_a_killed_pool_is_made_again_as_it_was():
 
 
 def test_a_reusable_pool_of_loky_is_made_again():
-    loky = pytest.importorskip("loky")
+    loky = imported("loky")
     given = loky.get_reusable_executor(max_workers=1, env={"BENCH": "3"})
     pool = Pool(given)
     assert pool.kill()

@@ -168,6 +168,7 @@ RUNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("objective", "space", "stop"), RUNS.values(), ids=RUNS)
 @pytest.mark.parametrize("run", [rahbo.maximize, rahbo.minimize])
 def test_a_run_ends_the_first_time_it_may(objective, space, stop, run):
@@ -191,6 +192,7 @@ def test_a_run_ends_the_first_time_it_may(objective, space, stop, run):
     assert [t.params for t in result.trials] == [t.params for t in up.trials]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("objective", "space", "stop"), RUNS.values(), ids=RUNS)
 def test_a_resumed_run_ends_at_the_same_place(objective, space, stop):
     whole = rahbo.maximize(objective, space, evaluations=120, stop=stop, **SMALL)
@@ -249,6 +251,7 @@ def test_a_list_that_is_exhausted_says_so():
     assert result.stopped_by == "exhausted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [Gap(0.1), PBest(0.9, within=0.1)])
 def test_a_region_that_fails_does_not_keep_a_run_going(stop):
     def rising(x):

@@ -13,6 +13,8 @@ import pytest
 from rahbo.model import GP, RBF, lemma1_beta
 
 RUNS, ROUNDS, DELTA, NORM = 200, 25, 0.1, 8.0
+pytestmark = pytest.mark.slow
+
 KERNEL = RBF([0.1])
 GRID = np.linspace(0.0, 1.0, 60)[:, None]
 NOISE_VAR = 0.25 + GRID[:, 0]

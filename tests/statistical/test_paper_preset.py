@@ -4,10 +4,13 @@
 """
 
 import numpy as np
+import pytest
 
 import rahbo
 from rahbo.policy import GPUCB, Rahbo, RahboUS
 from rahbo.problems import branin, sine
+
+pytestmark = pytest.mark.slow
 
 RISK = rahbo.MeanVariance(1.0)
 

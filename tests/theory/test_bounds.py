@@ -129,6 +129,7 @@ def test_bounds_before_any_data_are_theorem_1_with_greedy_gains():
     assert bound.corrected == pytest.approx(20 * (sum_f + 2.0 * sum_noise))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.0, 2.0])
 def test_sample_complexity_is_the_smallest(alpha):
     assumptions, epsilon = replace(EASY, alpha=alpha), 2.0

@@ -7,10 +7,11 @@ import optuna
 import pytest
 
 import rahbo
+from extras import imported
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.integrations.optuna import publish
 
-dashboard = pytest.importorskip("optuna_dashboard")
+dashboard = imported("optuna_dashboard")
 
 HOSTILE = "<img src=x onerror=alert(1)>```"
 

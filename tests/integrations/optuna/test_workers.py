@@ -58,6 +58,7 @@ if name == "last":
 """
 
 
+@pytest.mark.slow
 def test_repeats_complete_though_a_worker_is_killed() -> None:
     folder = postgres.binaries()
     if folder is None:

@@ -77,6 +77,7 @@ class Tags(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
 
 
+@pytest.mark.slow
 def test_a_long_run_is_one_small_file_that_names_no_other(long_page):
     text = long_page.read_text("utf-8")
     assert len(text.encode("utf-8")) < MOST_BYTES
@@ -229,6 +230,7 @@ def test_lists_and_single_inputs_are_drawn_too(browser, tmp_path):
         page.close()
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_plots_fit_on_paper(browser, tmp_path):
     file = tmp_path / "run.html"

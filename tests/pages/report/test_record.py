@@ -25,6 +25,7 @@ def report(optimizer, **options):
     return record_of(optimizer, source="run", made="now", **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 @pytest.mark.parametrize(
     "risk", [MeanVariance(0.0), MeanVariance(3.0), MeanStd(1.0), Quantile(), ExpectedShortfall()]
@@ -38,6 +39,7 @@ def test_the_slider_begins_at_the_recommendation(direction, risk):
     assert found.frontier.evaluated[chosen].params == optimizer.recommend().params
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", [RahboUS(), GPUCB()], ids=["RAHBO-US", "GP-UCB"])
 @pytest.mark.parametrize("risk", [MeanVariance(3.0), MeanStd(1.0)])
 def test_the_slider_begins_at_the_recommendation_of_every_strategy(strategy, risk):
@@ -87,6 +89,7 @@ def test_points_are_in_user_units_with_their_failures():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_of_very_many_points_the_best_and_all_that_may_be_chosen_stay(monkeypatch, direction):
     optimizer = run(40, 2, direction=direction)

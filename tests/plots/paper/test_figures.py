@@ -26,6 +26,7 @@ NAMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_an_experiment_is_drawn_and_saved(name, experiments, finished, tmp_path):
     drawn = save_figures(name, experiments[name], finished, tmp_path / "figures")
