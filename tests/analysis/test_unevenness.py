@@ -165,6 +165,16 @@ def test_noise_in_the_middle_is_found_by_the_squares(rng):
     assert p_value(table(rng, X, -16.0 * (X[:, 0] - 0.5) ** 2, np.full(40, 5))) <= 0.01
 
 
+def test_squares_count_by_their_weight(rng, monkeypatch):
+    """Without weight nothing but a slope is found."""
+    X = np.linspace(0.0, 1.0, 41)[:, None]
+    slope = table(rng, X, 4.0 * X[:, 0], np.full(41, 5))
+    hump = table(rng, X, -16.0 * (X[:, 0] - 0.5) ** 2, np.full(41, 5))
+    monkeypatch.setattr("rahbo.analysis.unevenness.SQUARE_WEIGHT", 1e-300)
+    assert p_value(slope) <= 0.01
+    assert p_value(hump) > 0.1
+
+
 def test_inputs_with_one_or_two_values(rng):
     X = np.column_stack([np.full(20, 0.3), np.arange(20) % 2, rng.random(20)])
     observations = table(rng, X, 4.0 * X[:, 1], np.full(20, 4))

@@ -119,6 +119,15 @@ def test_min_noise_var_is_in_user_units():
     assert model_of(ModelSettings(), data).min_noise_var == pytest.approx(1e-8)
 
 
+def test_max_noise_var_is_in_user_units_and_never_below_the_least():
+    data = observed(scale=10.0)
+    model = model_of(ModelSettings(max_noise_var=6.0), data)
+    assert model.max_noise_var * model.units.scale**2 == pytest.approx(6.0)
+    assert model_of(ModelSettings(), data).max_noise_var == math.inf
+    tiny = model_of(ModelSettings(max_noise_var=1e-30), data)
+    assert tiny.max_noise_var == tiny.min_noise_var > 0.0
+
+
 @pytest.mark.parametrize("noise", NOISES)
 def test_pending_points_narrow_both_bands_and_keep_both_means(noise):
     data = observed()

@@ -13,6 +13,7 @@ from rahbo.model import (
     RBF,
     DirectNoise,
     Hyperparameters,
+    Hyperprior,
     LogNoise,
     Matern52,
     SampleVariances,
@@ -159,6 +160,19 @@ def test_direct_noise_works_in_any_unit(rng):
     in_model = settings.condition(model, given(Matern52([0.3], 1.0))).latent(X_new)
     for a, b in zip(in_user, in_model, strict=True):
         np.testing.assert_allclose(a, 4.0 * b, rtol=1e-9)
+    learned = [settings.learn(data).kernel for data in (user, model)]
+    np.testing.assert_allclose(learned[0].lengthscales, learned[1].lengthscales, rtol=1e-4)
+    assert learned[0].variance == pytest.approx(16.0 * learned[1].variance, rel=1e-4)
+
+
+def test_the_prior_of_the_log_noise_is_written_out():
+    prior = LogNoise().hyperprior(2, typical=0.5)
+    weak = Hyperprior.weak(2)
+    assert math.exp(prior.log_lengthscale) == pytest.approx(3.0 * math.exp(weak.log_lengthscale))
+    assert prior.shortest == pytest.approx(0.5 * math.exp(prior.log_lengthscale))
+    assert prior.log_lengthscale_std == 1.0
+    # A tenth of the variance of the outputs, give or take a factor e^2.
+    assert (prior.mean, prior.mean_var) == pytest.approx((math.log(0.1 * 0.5), 4.0))
 
 
 @pytest.mark.parametrize("model", [LogNoise(), DirectNoise(), DirectNoise(max_noise_var=2.0)])

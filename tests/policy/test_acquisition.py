@@ -20,6 +20,7 @@ from rahbo.model import (
 )
 from rahbo.policy import (
     NoiseUncertainty,
+    central,
     optimistic,
     optimistic_at_mean_noise,
     pessimistic,
@@ -86,6 +87,15 @@ def models():
 
 
 X_NEW = np.random.default_rng(1).uniform(0.05, 0.95, (6, 2))
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_the_centre_is_the_risk_at_both_centres(models, noise):
+    model = models[noise]
+    expected = model.units.risk_to_model(MeanVariance(1.3)).value(
+        model.mean.predict(X_NEW)[0], model.noise.variance(X_NEW)
+    )
+    np.testing.assert_allclose(central(model, MeanVariance(1.3)).value(X_NEW), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
