@@ -121,7 +121,7 @@ MAX_FUNCTION_LINES = 60
 class Import:
     """One imported module; `eager` if it is loaded when the importing module is.
 
-    `names` are those taken from it, and `via` is what stands after the word `from`.
+    `name` is what is taken from it, and `via` is what stands after the word `from`.
     """
 
     target: str

@@ -4,7 +4,7 @@ from rahbo.model.confidence import Confidence, ConstantBeta, Lemma1Beta, as_conf
 from rahbo.model.fitting import Fits, Fitting, Refit, fits_before, shared_fits
 from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
 from rahbo.model.hyperprior import Hyperprior
-from rahbo.model.joint import Belief, Learned, MeanNoiseModel, ModelSettings
+from rahbo.model.joint import MeanNoiseModel, ModelSettings
 from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52
 from rahbo.model.learning import condition, learn
 from rahbo.model.noise import (
@@ -14,15 +14,13 @@ from rahbo.model.noise import (
     LogPosterior,
     sample_variance_var,
 )
-from rahbo.model.plausible import Alternative, alternatives
+from rahbo.model.plausible import alternatives
 from rahbo.model.units import Outputs, Raw, Standardized, Units, output_scale
 from rahbo.model.variance import CubeNoise, KnownNoise, NoiseModel, NoisePosterior, SampleVariances
 
 __all__ = [
     "GP",
     "RBF",
-    "Alternative",
-    "Belief",
     "Confidence",
     "ConstantBeta",
     "CubeNoise",
@@ -35,7 +33,6 @@ __all__ = [
     "Hyperprior",
     "Kernel",
     "KnownNoise",
-    "Learned",
     "Lemma1Beta",
     "Linear",
     "LogNoise",

@@ -2,7 +2,7 @@
 
 from rahbo.numerics.arrays import Array, Index, Mask
 from rahbo.numerics.checks import is_finite, is_number, is_whole
-from rahbo.numerics.quasinewton import Minimum, quasi_newton
+from rahbo.numerics.quasinewton import quasi_newton
 from rahbo.numerics.streams import FixedStream, Stream, evaluation_seed, fixed_generator, generator
 from rahbo.numerics.threads import one_blas_thread
 
@@ -11,7 +11,6 @@ __all__ = [
     "FixedStream",
     "Index",
     "Mask",
-    "Minimum",
     "Stream",
     "evaluation_seed",
     "fixed_generator",

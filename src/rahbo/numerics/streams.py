@@ -1,7 +1,7 @@
 """Random numbers: one named stream for each purpose, so that no two purposes share draws.
 
 NumPy pads a short seed with zeros: ``[seed, 2]`` and ``[seed, 2, 0]`` are the same stream. So every
-stream has its own number, and no other module builds a seed sequence.
+stream has its own number, and no other module of the core builds a seed sequence.
 """
 
 from __future__ import annotations

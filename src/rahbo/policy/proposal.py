@@ -75,7 +75,7 @@ class Proposal:
         source: Why it is proposed.
         repeats: How many evaluations are wanted there.
         own_bound: The strategy's lower bound at the point when it was chosen (Corollary 1.1), in
-            user units; None for points the strategy did not choose.
+            user units and the sense of maximisation; None for points the strategy did not choose.
     """
 
     x: Array
