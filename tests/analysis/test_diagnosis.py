@@ -421,7 +421,7 @@ def test_the_printed_page():
     assert "noise std of 2 instead of 0.5. The gain in risk value is 2.75 (90 % interval " in text
     assert "interval [1.5, 4])." in text
     assert "About 7. At the 3 leading points," in text
-    assert "too narrow: 60% of 30 points [40%, 77%]" in text
+    assert "too narrow: 60% of 30 points (95 % interval [40%, 77%])" in text
     even = replace(found, unevenness=replace(found.unevenness, answer="no", p_value=0.4))
     assert "No answer" in even.inputs_verdict
     from_residuals = replace(found, unevenness=replace(found.unevenness, source="residuals"))
