@@ -385,8 +385,8 @@ class Optimizer:
         """Return a diagnosis of the noise and the model.
 
         It says whether the noise is uneven and over which inputs, whether risk changes the
-        decision, how many repeats pay, and whether the model is calibrated. All it needs is
-        values, such as a table of past results in ``data``, repeated or not.
+        decision, how many repeats are worth their cost, and whether the model is calibrated. It
+        needs only values, such as a table of past results in ``data``, repeated or not.
         """
         with one_blas_thread():
             return self._in_user_sign(diagnose(self.snapshot()))

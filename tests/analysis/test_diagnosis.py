@@ -359,7 +359,7 @@ TITLES = [
     "Is the noise uneven?",
     "Over which inputs?",
     "Does risk change the decision?",
-    "How many repeats pay?",
+    "How many repeats are worth their cost?",
     "Is the model calibrated?",
 ]
 
@@ -419,9 +419,10 @@ def test_the_printed_page():
     assert "Yes (p = 0.001 from the repeats of 30 points)" in text
     assert "noise std ranges from 0.5 to 2 " in text
     assert "depth 85%, lr 20%. Significant on its own: depth." in text
-    assert "noise std of 2 instead of 0.5. Gain by the risk measure: 2.75 [1.5, 4]." in text
-    assert "About 7. At the 3 leading points" in text
-    assert "too narrow: 60% of 30 points [40%, 77%]" in text
+    assert "noise std of 2 instead of 0.5. The gain in risk value is 2.75 (90 % interval " in text
+    assert "interval [1.5, 4])." in text
+    assert "About 7. At the 3 leading points," in text
+    assert "too narrow: 60% of 30 points (95 % interval [40%, 77%])" in text
     even = replace(found, unevenness=replace(found.unevenness, answer="no", p_value=0.4))
     assert "No answer" in even.inputs_verdict
     from_residuals = replace(found, unevenness=replace(found.unevenness, source="residuals"))

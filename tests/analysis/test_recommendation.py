@@ -92,7 +92,7 @@ def test_the_printed_record():
     assert printed[7].split() == ["P(best)", "0.62", "among", "the", "listed", "settings"]
     assert printed[8] == (
         "With 95 % probability no other setting is better by more than 0.021. "
-        "The expected gain is 0.0042."
+        "The expected gain from a better setting is 0.0042."
     )
     assert printed[9] == "Measure this setting 2 more times before you rely on it."
     assert printed[10] == (

@@ -38,11 +38,11 @@ def test_reports_are_shown_and_nothing_steers_the_terminal(optimizer, terminal):
             "90 % interval",
             "pessimistic",
             "measured",
-            "The expected gain is",
+            "The expected gain from a better setting is",
             "Measure this setting 3 more times before you rely on it.",
         ),
         "frontier": ("alpha", "noise std", "inf", "This run reports by alpha = 1."),
-        "diagnose": ("Is the noise uneven?", "How many repeats pay?"),
+        "diagnose": ("Is the noise uneven?", "How many repeats are worth their cost?"),
     }
     for name, words in wanted.items():
         text = shown(getattr(optimizer, name)(), optimizer, terminal)

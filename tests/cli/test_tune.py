@@ -253,7 +253,7 @@ GOOD = ["--maximize", "--evaluations", "4", "-p", "x=0.0:1.0", "--", sys.executa
         (["--setup", "-1", *GOOD], "setup"),
         (["--value-regex", "(", *GOOD], "regular expression"),
         (["--value-regex", "a", "--value-json", "b", *GOOD], "Only one of --"),
-        (["--stop-p-best", "2", *GOOD], "probability"),
+        (["--stop-p-best", "2", *GOOD], "level between 0 and 1"),
         (["--stop-gap", "0", *GOOD], "positive"),
         (["--within", "1", *GOOD], "--within needs --stop-p-best"),
         (["--journal", "none/run.jsonl", *GOOD], "cannot be written"),

@@ -42,7 +42,7 @@ def test_what_may_still_be_gained_is_said_with_what_to_do():
     found = replace(run().recommend(), gain=Gain(0.0042, 0.0213, 0.9), p_best=None, confirm=0)
     assert words.certainty(found) == (
         "With 90 % probability no other setting is better by more than 0.021. "
-        "The expected gain is 0.0042."
+        "The expected gain from a better setting is 0.0042."
     )
     listed = words.certainty(replace(found, p_best=0.625, confirm=2))
     assert listed.startswith(words.certainty(found))

@@ -1,9 +1,9 @@
 """What a table of results says about its noise, its risk and the model.
 
 `diagnose` answers five questions, each with a verdict in plain words and the numbers behind it:
-is the noise uneven, over which inputs, does risk change the decision, how many repeats pay, and is
-the model calibrated. Records are in the user's units. `negated` turns a record of the maximised
-quantity into one of the minimised quantity.
+is the noise uneven, over which inputs, does risk change the decision, how many repeats are
+worth their cost, and is the model calibrated. Records are in the user's units. `negated` turns a
+record of the maximised quantity into one of the minimised quantity.
 """
 
 from __future__ import annotations
@@ -87,17 +87,17 @@ class RiskDecision:
                 "No: the evaluated point with the best mean is also the best by the risk measure."
             )
         low, high = self.gain_interval
-        gain = f"{self.gain:.3g} [{low:.3g}, {high:.3g}]"
+        gain = f"The gain in risk value is {self.gain:.3g} (90 % interval [{low:.3g}, {high:.3g}])."
         averse, neutral = self.risk_averse.noise_std, self.risk_neutral.noise_std
         differs = (
             "the mean alone would pick a different point, with a noise std of "
             f"{neutral:.3g} instead of {averse:.3g}"
         )
         if self.answer == "yes":
-            return f"Yes: {differs}. Gain by the risk measure: {gain}."
+            return f"Yes: {differs}. {gain}"
         return (
-            f"Cannot tell yet: {differs}, but the gain by the risk measure, {gain}, is positive "
-            f"with a probability of only {self.probability:.2f}."
+            f"Cannot tell yet: {differs}. {gain} It is positive with a probability of only "
+            f"{self.probability:.2f}."
         )
 
     def negated(self) -> RiskDecision:
@@ -138,9 +138,10 @@ class RepeatsThatPay:
         more = " or more" if self.noise_ratio >= MAX_REPEATS else ""
         where = f"{self.n_leading} leading points" if self.n_leading > 1 else "leading point"
         return (
-            f"About {self.n_repeats}{more}. At the {where} the noise variance of one value is "
-            f"{self.noise_ratio:.2g} times the variance of the mean given all other points. After "
-            "that many repeats, the next one is worth less than a quarter of the first."
+            f"About {self.n_repeats}{more}. At the {where}, the noise variance of one value is "
+            f"{self.noise_ratio:.2g} times the variance that the mean would have without the "
+            "values of that point. After that many repeats, one more is worth less than a quarter "
+            "of the first."
         )
 
 
@@ -170,8 +171,9 @@ class Calibration:
             return "Cannot tell: there is only one point."
         low, high = self.inside_interval
         found = (
-            f"{self.inside:.0%} of {self.n_points} points [{low:.0%}, {high:.0%}] lie in the 90 % "
-            f"band predicted from the others, and the RMS standardised residual is {self.rms:.2f}"
+            f"{self.inside:.0%} of {self.n_points} points (95 % interval [{low:.0%}, {high:.0%}]) "
+            "lie in the 90 % band that the model predicts from the other points. The RMS "
+            f"standardised residual is {self.rms:.2f}, ideally 1"
         )
         words = {
             "calibrated": f"Yes, as far as the data show: {found}.",
@@ -193,7 +195,7 @@ class Diagnosis:
         unevenness: Is the noise uneven?
         inputs: Over which inputs does it vary? In the order of the space.
         decision: Does risk change the decision?
-        repeats: How many repeats pay?
+        repeats: How many repeats are worth their cost?
         calibration: Is the model calibrated?
     """
 
@@ -222,7 +224,7 @@ class Diagnosis:
             ("Is the noise uneven?", self.unevenness.verdict),
             ("Over which inputs?", self.inputs_verdict),
             ("Does risk change the decision?", self.decision.verdict),
-            ("How many repeats pay?", self.repeats.verdict),
+            ("How many repeats are worth their cost?", self.repeats.verdict),
             ("Is the model calibrated?", self.calibration.verdict),
         )
 

@@ -72,7 +72,7 @@ class Gain:
         more = f" by more than {self.bound:.2g}" if self.bound > 0.0 else ""
         return (
             f"With {100 * self.level:g} % probability no other setting is better{more}. "
-            f"The expected gain is {self.expected:.2g}."
+            f"The expected gain from a better setting is {self.expected:.2g}."
         )
 
 

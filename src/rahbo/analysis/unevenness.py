@@ -90,7 +90,7 @@ class Unevenness:
         low, high = self.noise_std_range
         if self.answer == "yes":
             mean = (
-                " Without repeats, a mean that is rougher in some places looks the same."
+                " Without repeats, a mean that varies faster in places looks like uneven noise."
                 if self.source == "residuals"
                 else ""
             )
@@ -99,12 +99,18 @@ class Unevenness:
                 f"{high:.3g} over the points (10th to 90th percentile), a variance ratio of "
                 f"{self.variance_ratio:.3g}.{mean}"
             )
-        seen = f"a variance ratio of {self.detectable_ratio:.2g} would usually be found"
+        seen = (
+            "With these data, the test usually finds noise variances that differ by a factor of "
+            f"{self.detectable_ratio:.2g} or more."
+        )
         if self.detectable_ratio > LARGEST_TOLD_RATIO:
-            seen = f"a variance ratio below {LARGEST_TOLD_RATIO:g} would usually be missed"
+            seen = (
+                "With these data, the test usually misses noise variances that differ by a factor "
+                f"below {LARGEST_TOLD_RATIO:g}."
+            )
         if self.answer == "no":
-            return f"No sign of it ({tested}; {seen}). The noise std is about {high:.3g}."
-        return f"Cannot tell yet ({tested}; {seen}). Repeat more points."
+            return f"No sign of it ({tested}). {seen} The noise std is about {high:.3g}."
+        return f"Cannot tell yet ({tested}). {seen} Measure more points several times."
 
 
 @dataclass(frozen=True, eq=False)

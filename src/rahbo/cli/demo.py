@@ -215,11 +215,11 @@ def _checked_out(ctx: click.Context, param: click.Parameter, out: Path) -> Path:
     default="rahbo-demo.png", show_default=True, help="File to save the picture to.",
 )  # fmt: skip
 def command(seed: int, rounds: int, out: Path) -> None:
-    """Compare RAHBO with GP-UCB on a function with two equal maxima, one of them noisy.
+    """Compare RAHBO with GP-UCB on a function with two maxima.
 
     Both maximise sin(2 pi x) on [0, 2] with 10 repeats per point and the settings of the paper.
     The maxima at 0.25 and 1.25 have the same mean. The noise variance is 0.1 at the first and 1.1
-    at the second. RAHBO maximises mean - noise variance, GP-UCB maximises the mean.
+    at the second. RAHBO maximises mean - noise variance. GP-UCB maximises the mean.
     """
     console, problem = Console(highlight=False, markup=False), sine()
     console.print(

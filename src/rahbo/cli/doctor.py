@@ -15,10 +15,11 @@ from rahbo.cli.tables import console, show
 @goal_options
 @click.pass_context
 def command(ctx: click.Context, /, source: str, as_json: bool, **options: object) -> None:
-    """Say whether the noise is uneven, whether risk matters and how many repeats pay off.
+    """Say whether the noise is uneven and whether risk matters.
 
-    Nothing is evaluated. SOURCE is a journal, a CSV file or an Optuna storage, as for rahbo
-    recommend.
+    The output also says which inputs the noise depends on, how many repeats are worth their cost,
+    and whether the model is calibrated. Nothing is evaluated. SOURCE is a journal, a CSV file or
+    an Optuna storage, as for rahbo recommend.
     """
     optimizer = optimizer_from(source, Asked.by(ctx))
     found = optimizer.diagnose()

@@ -15,7 +15,7 @@ from rahbo.cli.tables import console, show
 @goal_options
 @click.pass_context
 def command(ctx: click.Context, /, source: str, as_json: bool, **options: object) -> None:
-    """Show which point each alpha would report, given the evaluations in SOURCE.
+    """Show which point each alpha would choose, from SOURCE.
 
     Nothing is evaluated, so you can choose alpha after looking at the result. SOURCE is a journal,
     a CSV file or an Optuna storage, as for rahbo recommend.

@@ -37,13 +37,21 @@ _MEASURE = (
         help="Penalise the mean by K noise standard deviations.",
     ),
     click.option(
-        "--quantile", type=float, metavar="L", help="Use the value that a share L is worse than."
+        "--quantile",
+        type=float,
+        metavar="L",
+        help="Use the quantile: a share L of the values is worse.",
     ),
     click.option(
-        "--shortfall", type=float, metavar="L", help="Use the mean of the worst share L of values."
+        "--shortfall",
+        type=float,
+        metavar="L",
+        help="Use the mean of the worst values, a share L of all.",
     ),
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as one JSON document."
+)
 
 
 def measure_options(command: Command) -> Command:

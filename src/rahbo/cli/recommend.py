@@ -15,12 +15,15 @@ from rahbo.cli.tables import console, show
 @goal_options
 @click.pass_context
 def command(ctx: click.Context, /, source: str, as_json: bool, **options: object) -> None:
-    """Recommend a point from the evaluations in SOURCE, and say how certain that is.
+    """Recommend a point from the evaluations in SOURCE.
 
-    SOURCE is a rahbo journal, a CSV file of past results, or an Optuna storage:
-    sqlite:///study.db, another URL, or a journal file. In a CSV file, columns are parameters and
-    a value, rows are evaluations, rows with equal parameters are repeats, and an empty value is a
-    failure.
+    The output also says how certain the recommendation is.
+
+    SOURCE is a rahbo journal, a CSV file of past results, or an Optuna storage. An Optuna storage
+    is sqlite:///study.db, another URL, or an Optuna journal file.
+
+    Each row of a CSV file is one evaluation. One column is the value, and the other columns are
+    parameters. Rows with equal parameters are repeats. An empty value is a failure.
     """
     found, optimizer = recommendation_from(source, Asked.by(ctx))
     if as_json:

@@ -25,10 +25,11 @@ from rahbo.pages import record_of, report_page
 )  # fmt: skip
 @click.pass_context
 def command(ctx: click.Context, /, source: str, output: Path, **options: object) -> None:
-    """Write an HTML report on SOURCE: which point to use, how certain that is, and why.
+    """Write an HTML report on the evaluations in SOURCE.
 
-    The report is a single file and needs no network. SOURCE is a journal, a CSV file or an Optuna
-    storage, as for rahbo recommend. Nothing is evaluated.
+    The report says which point to use, how certain that is, and why. It is a single file
+    and needs no network. SOURCE is a journal, a CSV file or an Optuna storage, as for rahbo
+    recommend. Nothing is evaluated.
     """
     asked = Asked.by(ctx)
     optimizer = optimizer_from(source, asked)

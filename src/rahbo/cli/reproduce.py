@@ -160,7 +160,7 @@ def _checked_name(ctx: click.Context, param: click.Parameter, name: str) -> str:
     show_default=True, help="Folder for records, summaries and figures.",
 )  # fmt: skip
 def command(name: str, seeds: int | None, jobs: int, quick: bool, out: Path) -> None:
-    """Run an experiment of the paper, and draw its figures from the new runs.
+    """Run an experiment of the paper and draw its figures.
 
     Results go to the folder NAME in --out (NAME-quick with --quick): one JSON line per round in
     records, the tables in summary.md, and figures as PNG and PDF. If you stop the command and

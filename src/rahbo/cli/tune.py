@@ -31,6 +31,7 @@ from rahbo.running import Budget, Pool, Result, Run, Stop, in_parallel
 from rahbo.space import Parameter
 
 EXAMPLE = """\b
+Example:
 rahbo tune --maximize --evaluations 200 --jobs 4 --journal run.jsonl \\
     -p lr=1e-4:1e-1:log -p depth=1:15:int -p criterion=gini,entropy \\
     -- python train.py --lr {lr} --depth {depth} --criterion {criterion} --seed {seed}
@@ -226,16 +227,18 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
 )  # fmt: skip
 @click.option(
     "-p", "--parameter", "parameters", metavar="NAME=...", multiple=True,
-    help="A parameter: LOW:HIGH:float, :int, :log or :int:log, or choices: a,b,c",
+    help="One parameter. A range is LOW:HIGH:float, LOW:HIGH:int, LOW:HIGH:log or "
+    "LOW:HIGH:int:log. Choices are a,b,c. Give -p once for each parameter.",
 )  # fmt: skip
 @goal_options
 @click.option(
     "--evaluations", type=click.IntRange(min=1), metavar="N",
-    help="Total runs of the program, including failures and runs before an interruption.",
+    help="Total runs of the program. Failures count, and so do runs before an interruption.",
 )  # fmt: skip
 @click.option(
     "--confirm", type=click.IntRange(min=0), metavar="N",
-    help="Use the last N runs to measure the leading points again.  [default: about a tenth]",
+    help="Use the last N runs to measure the leading points again.  "
+    "[default: about a tenth of all runs]",
 )  # fmt: skip
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
@@ -243,7 +246,7 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
 )  # fmt: skip
 @click.option(
     "--journal", metavar="FILE",
-    help="Keep the run in this file; the same command then resumes it.",
+    help="Record the run in this file. Give the same command again to resume the run.",
 )  # fmt: skip
 @click.option(
     "--repeats", default="adaptive", show_default=True, metavar="N|adaptive",
@@ -251,7 +254,7 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
 )  # fmt: skip
 @click.option(
     "--setup", type=float, metavar="C",
-    help="Extra cost of a new point, counted in runs; needs adaptive repeats.",
+    help="Extra cost of moving to a new point, counted in runs. Needs adaptive repeats.",
 )  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Random seed.")
 @click.option(
@@ -259,37 +262,41 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
 )
 @click.option(
     "--value-regex", metavar="REGEX",
-    help="Read the value from the last match, its first group.  [default: the last number]",
+    help="Read the value from the last match of this pattern. If the pattern has groups, the first "
+    "group is the value.  [default: the last number in the output]",
 )  # fmt: skip
 @click.option(
     "--value-json", metavar="KEY",
-    help="Read the value from this key of the JSON output, or of its last line: loss, test.loss",
+    help="Read the value from this key, such as loss or test.loss. It is looked up in the output "
+    "if that is JSON, else in the last line that is JSON.",
 )  # fmt: skip
 @click.option(
     "--stop-p-best", type=float, metavar="P",
-    help="Stop when no other setting is better, with this probability.",
+    help="Stop when, with probability P, no other setting is better.",
 )  # fmt: skip
 @click.option(
     "--within", type=float, metavar="D",
-    help="For --stop-p-best, ignore differences of at most D.",
+    help="With --stop-p-best: ignore differences of at most D.",
 )  # fmt: skip
 @click.option(
     "--stop-gap",
     type=float,
     metavar="D",
-    help="Stop when no setting is better by more than D (90 % probability).",
+    help="Stop when, with 90 % probability, no setting is better by more than D.",
 )
 @click.pass_context
 def command(
     ctx: click.Context, /, jobs: int, journal: str | None, timeout: float | None, as_json: bool,
     **options: object,
 ) -> None:  # fmt: skip
-    """Tune any program that takes parameters as arguments and prints a value.
+    """Tune a program that takes arguments and prints a value.
 
-    In the arguments, {NAME} stands for a parameter and {seed} for a whole number that differs for
-    each run. Write {{ and }} for literal braces. No shell is involved. A FILE.toml may hold any of
-    the options by their long names, the table [parameters] and command = [...]. Options on the
-    command line win.
+    In the arguments, {NAME} stands for the value of a parameter. {seed} stands for a whole number
+    that differs for each run. Write {{ and }} for literal braces. The program is started directly,
+    not by a shell.
+
+    FILE.toml can hold everything instead: options by their long names, parameters in the table
+    [parameters], and the program as command = [...]. Options on the command line override the file.
     """
     if timeout is not None and not 0.0 < timeout <= TIMEOUT_MAX:
         raise SettingsError(

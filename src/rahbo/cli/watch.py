@@ -28,9 +28,9 @@ from rahbo.pages import LOOPBACK, Live, Server
 def command(
     ctx: click.Context, /, journal: str, host: str, port: int, opens: bool, **options: object
 ) -> None:
-    """Serve a web page that shows the run in JOURNAL while it goes on.
+    """Show the run in JOURNAL on a web page while it goes on.
 
-    JOURNAL need not exist yet, and may be replaced or truncated meanwhile. It is only read.
+    JOURNAL need not exist yet. It may be replaced or truncated meanwhile. It is only read.
     Ctrl-C stops the page and does not affect the run.
     """
     if "://" in journal:

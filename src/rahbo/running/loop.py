@@ -59,7 +59,7 @@ class Result:
         spent = f"{self.n_evaluations} evaluations at {self.optimizer.observations.n} points"
         spent += f", {failed} failed" if failed else ""
         ended = "" if self.stopped_by == "budget" else f"; ended by {self.stopped_by}"
-        return f"{self.recommendation}\nout of {spent}; seed {self.optimizer.settings.seed}{ended}"
+        return f"{self.recommendation}\nfrom {spent}; seed {self.optimizer.settings.seed}{ended}"
 
 
 @spells_out(OPTIMIZER_PARAMETERS)
