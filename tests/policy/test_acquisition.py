@@ -20,12 +20,12 @@ from rahbo.model import (
 )
 from rahbo.policy import (
     NoiseUncertainty,
-    central,
     optimistic,
     optimistic_at_mean_noise,
     pessimistic,
     pessimistic_at_mean_noise,
 )
+from rahbo.policy.acquisition import central
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
 from rahbo.space import Space
 from rahbo.trials import Observations
