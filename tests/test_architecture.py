@@ -78,6 +78,8 @@ INNER_ORDER = {
         "rules",
         "recommendation",
         "frontier",
+        "calibration",
+        "sensitivity",
         "unevenness",
         "diagnosis",
     ),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import pickle
 
 import numpy as np
 import pytest
@@ -57,11 +58,51 @@ def test_loops_show_what_they_pass_on(function):
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("kernl", r" Did you mean kernel=\?$"), ("temperature", r"Optimizer\.$")]
+    ("function", "name", "hint"),
+    [
+        (rahbo.Optimizer, "kernl", " Did you mean kernel=?"),
+        (rahbo.Optimizer, "jurnal", " Did you mean journal=?"),
+        (rahbo.maximize, "paralel", " Did you mean parallel=?"),
+        (rahbo.minimize, "evaluation", " Did you mean evaluations=?"),
+        (rahbo.Optimizer, "temperature", ""),
+    ],
 )
-def test_an_unknown_setting_is_named(name, hint):
-    with pytest.raises(TypeError, match=f"^{name}= is not a setting of .*{hint}"):
-        rahbo.Optimizer(LINE, **{name: 1})
+def test_an_unknown_keyword_is_named(function, name, hint):
+    given = {"space": LINE, name: 1}
+    if function is not rahbo.Optimizer:
+        given |= {"objective": lambda x: x, "rounds": 2}
+    with pytest.raises(TypeError) as error:
+        function(**given)
+    assert str(error.value) == f"{function.__name__}() does not take {name}=.{hint}"
+    with pytest.raises(TypeError, match="kernl= is not a setting"):
+        Settings.of(LINE, {"kernl": 1})
+
+
+def test_settings_are_pickled_by_what_was_given():
+    """A noise model bound to the space is a function that cannot be pickled."""
+    settings = made(noise=KnownNoise(0.04), seed=3)
+    again = pickle.loads(pickle.dumps(settings))
+    assert again.models_the_same_as(settings)
+    assert again.seed == 3
+
+
+def test_what_models_the_same_learns_the_same():
+    first = made(LINE, seed=1)
+    assert first.models_the_same_as(made(LINE, seed=2, beta=1.0))
+    for other in ({"beta": 2.0}, {"direction": "minimize"}, {"refit": Refit(2.0)}):
+        assert not first.models_the_same_as(made(LINE, **other))
+    table = {"noise": KnownNoise([0.1, 0.2])}
+    rows = rahbo.Candidates([{"x": 0.0}, {"x": 1.0}])
+    again = {"noise": KnownNoise([0.1, 0.2])}
+    assert made(rows, **table).models_the_same_as(made(rows, **again))
+    ab, ba = {"a": (0.0, 1.0), "b": (0.0, 1.0)}, {"b": (0.0, 1.0), "a": (0.0, 1.0)}
+    assert not made(ab).models_the_same_as(made(ba))
+
+
+@pytest.mark.parametrize("name", ["repeats", "beta", "beta_noise"])
+def test_settings_changed_by_hand_are_checked_too(name):
+    with pytest.raises(SettingsError, match=f"^{name} must be"):
+        dataclasses.replace(made(), **{name: 2.0})
 
 
 # -- the paper's preset --------------------------------------------------------------------------

@@ -43,7 +43,7 @@ from rahbo.policy import (
     with_pending,
 )
 from rahbo.risk import RiskMeasure
-from rahbo.settings import Keywords, Settings, setting_parameters, spells_out
+from rahbo.settings import Keywords, Settings, check_keywords, setting_parameters, spells_out
 from rahbo.space import Candidates, Space
 from rahbo.trials import (
     Observations,
@@ -121,6 +121,7 @@ class Optimizer:
         journal: FileName | None = None,
         **settings: Unpack[Keywords],
     ) -> None:
+        check_keywords(Optimizer, settings)
         self.settings = Settings.of(space, settings)
         begun = list(trials) or past_trials(data, self.settings.space.encode)
         self._trials = checked_trials(begun, self.settings.space.names, self.settings.space.d)
@@ -319,7 +320,7 @@ class Optimizer:
     def _model(self) -> MeanNoiseModel:
         if self._current is None:
             trials = self._trials.values()
-            _, self._current, self._fits = self.settings.fitting.believe(trials, self._fits)
+            self._current, self._fits = self.settings.fitting.believe(trials, self._fits)
         return self._current
 
     def reuse_fits(self, other: Optimizer) -> None:
@@ -365,7 +366,7 @@ class Optimizer:
         check_rule(rule, risk)
         check_level(level)
         with one_blas_thread():
-            return self._in_user_sign(recommend(self.snapshot(risk=risk), rule, level))
+            return self.in_user_sign(recommend(self.snapshot(risk=risk), rule, level))
 
     def frontier(self, *, level: float = LEVEL) -> Frontier:
         """Return mean against noise of the evaluated points, and what each alpha would report.
@@ -379,7 +380,7 @@ class Optimizer:
         """
         check_level(level)
         with one_blas_thread():
-            return self._in_user_sign(frontier_of(self.snapshot(), level))
+            return self.in_user_sign(frontier_of(self.snapshot(), level))
 
     def diagnose(self) -> Diagnosis:
         """Return a diagnosis of the noise and the model.
@@ -389,7 +390,7 @@ class Optimizer:
         needs only values, such as a table of past results in ``data``, repeated or not.
         """
         with one_blas_thread():
-            return self._in_user_sign(diagnose(self.snapshot()))
+            return self.in_user_sign(diagnose(self.snapshot()))
 
     @overload
     def predict(self, params: Params, *, level: float = LEVEL) -> Prediction: ...
@@ -408,9 +409,9 @@ class Optimizer:
         with one_blas_thread():
             known = self.snapshot()
             found = predict(known.bound, known.risk, X, several, level)
-        records = [self._in_user_sign(record) for record in found]
+        records = [self.in_user_sign(record) for record in found]
         return records[0] if isinstance(params, Mapping) else records
 
-    def _in_user_sign(self, record: R) -> R:
+    def in_user_sign(self, record: R) -> R:
         """Return a record of the maximised quantity in the sign of the user's values."""
         return record if self.settings.sign > 0 else record.negated()

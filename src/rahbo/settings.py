@@ -106,10 +106,8 @@ class Settings:
             space: As for `Optimizer`.
             given: The settings that were passed, by their names in `Keywords`.
         """
-        for name in given.keys() - Keywords.__annotations__.keys():
-            near = difflib.get_close_matches(name, Keywords.__annotations__, 1)
-            hint = f" Did you mean {near[0]}=?" if near else ""
-            raise TypeError(f"{name}= is not a setting of Optimizer.{hint}")
+        for name in sorted(given.keys() - Keywords.__annotations__.keys()):
+            raise TypeError(f"{name}= is not a setting of Optimizer.")
         where = Space.of(space, given.get("valid"))
         known = {name: value for name, value in given.items() if name != "valid"}
         known["n_initial"] = _checked_n_initial(given.get("n_initial"), where)
@@ -122,6 +120,9 @@ class Settings:
         return cls(space=where, **known)
 
     def __post_init__(self) -> None:
+        _require_instance("repeats", self.repeats, Repeats, "Adaptive()")
+        _require_instance("beta", self.beta, Confidence, "ConstantBeta(1.0)")
+        _require_instance("beta_noise", self.beta_noise, Confidence, "ConstantBeta(1.0)")
         _require_instance("risk", self.risk, RiskMeasure, "MeanVariance(alpha=1.0)")
         _require_instance("strategy", self.strategy, Strategy, "Rahbo()")
         _require_instance("noise", self.noise, NoiseModel, "LogNoise()")
@@ -138,6 +139,10 @@ class Settings:
         object.__setattr__(self, "lam", float(self.lam))
         # This binds the noise model to the space, which raises an error if they do not fit.
         _ = self.model
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What follows from the fields is made again, as some of it cannot be pickled.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def sign(self) -> float:
@@ -175,7 +180,8 @@ class Settings:
         mine, its = (
             replace(s.fitting, model=replace(s.model, noise=s.noise)) for s in (self, other)
         )
-        return self.space == other.space and mine == its
+        same_space = self.space == other.space and self.space.columns == other.space.columns
+        return same_space and mine == its
 
     @cached_property
     def policy(self) -> PolicySettings:
@@ -200,6 +206,15 @@ def setting_parameters() -> list[inspect.Parameter]:
         )
         for name, annotation in Keywords.__annotations__.items()
     ]
+
+
+def check_keywords(function: Callable[..., Any], given: Iterable[str]) -> None:
+    """Refuse keywords that the signature of a function does not show, and name a similar one."""
+    known = inspect.signature(function).parameters
+    for name in sorted(set(given) - known.keys()):
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f" Did you mean {near[0]}=?" if near else ""
+        raise TypeError(f"{function.__name__}() does not take {name}=.{hint}")
 
 
 def spells_out(parameters: Iterable[inspect.Parameter]) -> Callable[[F], F]:

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 
 import rahbo
+from past_tables import SPACE, left_out, optimizer
 from rahbo.analysis import (
     Calibration,
     Diagnosis,
@@ -16,32 +16,14 @@ from rahbo.analysis import (
     Prediction,
     RepeatsThatPay,
     RiskDecision,
-    Snapshot,
     Unevenness,
     diagnose,
     posterior,
 )
-from rahbo.analysis.diagnosis import noise_shares, risk_gain
+from rahbo.analysis.diagnosis import risk_gain
 from rahbo.errors import NotReadyError
-from rahbo.model import GP, KnownNoise, LogNoise
-from rahbo.model.variance import KnownPosterior
+from rahbo.model import KnownNoise, LogNoise
 from rahbo.space import Space
-
-SPACE = {"x": (0.0, 2.0), "y": (-1.0, 1.0)}
-
-
-def optimizer(n, count, seed=0, *, mean=None, noise_std=None, space=SPACE, **settings):
-    """A table of past results, ``count`` values a point or a function of the rng."""
-    rng = np.random.default_rng(seed)
-    mean = mean or (lambda p: 100.0 + 5.0 * math.sin(3.0 * p["x"]) + p["y"])
-    noise_std = noise_std or (lambda p: 1.0)
-    decode = Space.of(space).decode
-    rows = []
-    for _ in range(n):
-        params = decode(rng.random(Space.of(space).d))
-        k = count(rng) if callable(count) else count
-        rows.append((params, list(mean(params) + noise_std(params) * rng.standard_normal(k))))
-    return rahbo.Optimizer(space, seed=0, data=rows, **settings)
 
 
 def page(opt):
@@ -53,87 +35,7 @@ def run():
     return optimizer(25, lambda rng: int(rng.integers(2, 6)), noise_std=lambda p: 0.3 + p["x"])
 
 
-def left_out(model, observations, i):
-    """The mean GP without point i, at the same hyperparameters and noise."""
-    gp = model.mean
-    A = gp.chol @ gp.chol.T
-    noise_var = (A - gp.kernel(gp.X, gp.X)).diagonal() / gp.lam
-    y = (observations.mean - model.units.shift) / model.units.scale
-    keep = np.arange(observations.n) != i
-    rest = GP.condition(
-        gp.kernel, gp.X[keep], y[keep], noise_var[keep], lam=gp.lam, prior_mean=gp.prior_mean
-    )
-    mu, sigma = rest.predict(gp.X[[i]])
-    return y[i] - mu[0], sigma[0] ** 2, noise_var[i]
-
-
-# -- calibration ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("settings", [{}, rahbo.paper_preset(alpha=0.1)], ids=["default", "paper"])
-def test_calibration_is_that_of_points_left_out(settings):
-    opt = optimizer(24, 4, noise_std=lambda p: 0.3 + p["x"], **settings)
-    model, observations = opt.model, opt.observations
-    z = []
-    for i in range(observations.n):
-        r, var, noise_var = left_out(model, observations, i)
-        z.append(r / math.sqrt(var + noise_var))
-    found = page(opt).calibration
-    hits = int(np.sum(np.abs(z) <= 1.6448536269514722))
-    assert found.n_points == 24
-    assert found.inside == hits / 24
-    assert found.rms == pytest.approx(np.sqrt(np.mean(np.square(z))), rel=1e-5)
-    expected = binomtest(hits, 24).proportion_ci(0.95, method="exact")
-    assert found.inside_interval == pytest.approx((expected.low, expected.high))
-
-
-def with_noise_bound(opt, factor):
-    """The model with all the noise of the mean GP multiplied."""
-    model, observations = opt.model, opt.observations
-    gp = model.mean
-    noise_var = (gp.chol @ gp.chol.T - gp.kernel(gp.X, gp.X)).diagonal() / gp.lam
-    y = (observations.mean - model.units.shift) / model.units.scale
-    gp = GP.condition(gp.kernel, gp.X, y, factor * noise_var, prior_mean=gp.prior_mean)
-    return replace(model, mean=gp)
-
-
-@pytest.mark.parametrize(
-    ("factor", "answer"), [(0.02, "too narrow"), (1.0, "calibrated"), (20.0, "too wide")]
-)
-def test_bands_that_are_too_narrow_or_too_wide_are_told(factor, answer):
-    opt = optimizer(60, 5, mean=lambda p: p["x"], noise_std=lambda p: 2.0, noise=KnownNoise(4.0))
-    model = with_noise_bound(opt, factor)
-    found = diagnose(Snapshot.of(opt.settings.policy, opt.trials, model)).calibration
-    assert found.answer == answer
-    assert (found.rms > 2.0) == (answer == "too narrow")
-
-
-def test_few_points_do_not_calibrate():
-    found = page(optimizer(10, 3)).calibration
-    assert found.answer == "cannot tell"
-    assert found.verdict.startswith("Cannot tell yet")
-
-
 # -- over which inputs ---------------------------------------------------------------------------
-
-
-def test_shares_of_an_additive_noise_are_its_variances(run):
-    model = replace(run.model, noise=KnownPosterior(lambda X: 3.0 * X[:, 0] + X[:, 1]))
-    shares = noise_shares(model, run.settings.space, [np.array([0]), np.array([1])])
-    assert shares == pytest.approx([0.9, 0.1], abs=0.12)
-
-
-def test_a_product_counts_for_both_inputs(run):
-    model = replace(
-        run.model, noise=KnownPosterior(lambda X: (X[:, 0] - 0.5) * (X[:, 1] - 0.5) + 1.0)
-    )
-    shares = noise_shares(model, run.settings.space, [np.array([0]), np.array([1])])
-    assert shares == pytest.approx([1.0, 1.0], abs=0.25)
-
-
-def test_constant_noise_has_no_shares(run):
-    model = replace(run.model, noise=KnownPosterior(lambda X: np.full(len(X), 0.7)))
-    assert noise_shares(model, run.settings.space, [np.array([0]), np.array([1])]) == [0.0, 0.0]
 
 
 def test_the_noisy_input_is_named():

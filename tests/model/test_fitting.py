@@ -28,18 +28,18 @@ def run(n_told=9, growth=1.5, direction="maximize"):
 
 def test_stages_start_where_the_strategy_first_proposed():
     opt = run()
-    _, _, fits = opt.settings.fitting.believe(opt.trials, {})
+    _, fits = opt.settings.fitting.believe(opt.trials, {})
     assert list(fits) == [(4, 4), (4, 6), (4, 9)]
     assert [fit.last for fit in fits.values()] == [3, 5, 8]
     # Without proposals all that is told makes the first fit.
     told = [(t.params, list(t.values.values())) for t in valued(opt.trials)]
     past = rahbo.Optimizer({"x": (0.0, 1.0)}, data=told, seed=0)
-    assert list(past.settings.fitting.believe(past.trials, {})[2]) == [(9, 9)]
+    assert list(past.settings.fitting.believe(past.trials, {})[1]) == [(9, 9)]
 
 
 def test_each_stage_is_learned_from_its_rounds_and_the_stage_before():
     opt = run(direction="minimize")
-    observations, model, fits = opt.settings.fitting.believe(opt.trials, {})
+    model, fits = opt.settings.fitting.believe(opt.trials, {})
     previous = None
     for (_, stage), fit in fits.items():
         rounds = [[-y for y in t.values.values()] for t in opt.trials[:stage]]
@@ -53,33 +53,33 @@ def test_each_stage_is_learned_from_its_rounds_and_the_stage_before():
             previous.units.scale,
         )
     assert model.learned is fits[4, 9].learned
-    assert observations.values == pytest.approx(-np.concatenate(
+    assert model.observations.values == pytest.approx(-np.concatenate(
         [list(t.values.values()) for t in valued(opt.trials)]
     ))  # fmt: skip
 
 
 def test_known_fits_are_used_and_change_nothing(monkeypatch):
     opt = run()
-    _, model, fits = opt.settings.fitting.believe(opt.trials, {})
+    model, fits = opt.settings.fitting.believe(opt.trials, {})
 
     def refuse(*args):
         raise AssertionError("learned again")
 
     monkeypatch.setattr(fitting, "learn", refuse)
-    _, again, kept = opt.settings.fitting.believe(opt.trials, fits)
+    again, kept = opt.settings.fitting.believe(opt.trials, fits)
     assert again.learned is model.learned
     assert kept == fits
 
 
 def test_a_changed_trial_drops_the_fits_that_saw_it():
     opt = run()
-    _, _, fits = opt.settings.fitting.believe(opt.trials, {})
+    _, fits = opt.settings.fitting.believe(opt.trials, {})
     assert list(fits_before(fits, 5)) == [(4, 4)]
     assert fits_before(fits, 0) == {}
     assert fits_before(fits, 9) == fits
     changed = [replace(t, values={0: 2.0, 1: 2.5}) if t.id == 5 else t for t in opt.trials]
-    _, model, _ = opt.settings.fitting.believe(changed, fits_before(fits, 5))
-    _, fresh, _ = opt.settings.fitting.believe(changed, {})
+    model, _ = opt.settings.fitting.believe(changed, fits_before(fits, 5))
+    fresh, _ = opt.settings.fitting.believe(changed, {})
     assert model.learned.mean.kernel.lengthscales == fresh.learned.mean.kernel.lengthscales
     assert np.array_equal(model.mean.chol, fresh.mean.chol)
 
@@ -87,18 +87,18 @@ def test_a_changed_trial_drops_the_fits_that_saw_it():
 def test_what_was_believed_after_so_many_trials_is_not_learned_again(monkeypatch):
     opt = run()
     ends = [2, 4, 5, 8, 10]
-    now = {end: opt.settings.fitting.believe(opt.trials[:end], {})[:2] for end in ends}
-    _, _, fits = opt.settings.fitting.believe(opt.trials, {})
+    now = {end: opt.settings.fitting.believe(opt.trials[:end], {})[0] for end in ends}
+    _, fits = opt.settings.fitting.believe(opt.trials, {})
     monkeypatch.setattr(fitting, "learn", lambda *_: pytest.fail("learned again"))
     after = dict(
         zip(ends, opt.settings.fitting.believed_after(opt.trials, fits, ends), strict=True)
     )
-    for end, (observations, model) in after.items():
-        then, believed = now[end]
-        assert np.array_equal(observations.values, then.values)
+    for end, model in after.items():
+        believed = now[end]
+        assert np.array_equal(model.observations.values, believed.observations.values)
         assert np.array_equal(model.mean.chol, believed.mean.chol) == (end >= 4)
     # Before the first fit there is none to take but that.
-    assert after[2][1].learned is after[4][1].learned is fits[4, 4].learned
+    assert after[2].learned is after[4].learned is fits[4, 4].learned
 
 
 def test_nothing_told_is_nothing_believed():
@@ -110,7 +110,7 @@ def test_nothing_told_is_nothing_believed():
 
 def test_fits_are_shared_as_far_as_trials_are_the_same():
     opt, other = run(), run(7)
-    _, _, fits = opt.settings.fitting.believe(opt.trials, {})
+    _, fits = opt.settings.fitting.believe(opt.trials, {})
     assert shared_fits(fits, opt.trials, opt.trials) == fits
     # The other run has seven of the nine rounds.
     assert list(shared_fits(fits, opt.trials, other.trials)) == [(4, 4), (4, 6)]

@@ -8,22 +8,6 @@ import rahbo
 from rahbo.errors import NotReadyError, SpaceError
 from rahbo.model import KnownNoise
 from rahbo.plots import Sensitivity, draw_sensitivity, sensitivity
-from rahbo.plots.influence import effect_shares
-
-
-def test_shares_of_a_function_that_is_known():
-    """f = x + 2 y + 4 c (x - 1/2)(y - 1/2) on the unit square: variances by hand."""
-    rng = np.random.default_rng(0)
-    U, other = rng.random((2, 200_000, 2))
-
-    def h(U):
-        return U[:, 0] + 2.0 * U[:, 1] + 4.0 * (U[:, 0] - 0.5) * (U[:, 1] - 0.5)
-
-    swapped = [np.column_stack([other[:, 0], U[:, 1]]), np.column_stack([U[:, 0], other[:, 1]])]
-    alone, total = effect_shares(np.array([h(U), h(other), *map(h, swapped)]))
-    parts = np.array([1.0 / 12.0, 4.0 / 12.0, 16.0 / 144.0])
-    np.testing.assert_allclose(alone, parts[:2] / parts.sum(), atol=0.01)
-    np.testing.assert_allclose(total, (parts[:2] + parts[2]) / parts.sum(), atol=0.01)
 
 
 @pytest.mark.parametrize("run", ["flat", "mixed"])

@@ -1,7 +1,7 @@
 """What to tell the user: a recommendation, the frontier and a diagnosis, with their certainty."""
 
+from rahbo.analysis.calibration import BAND, COVERAGE_LEVEL, Calibration, LeftOut, left_out_of
 from rahbo.analysis.diagnosis import (
-    Calibration,
     Diagnosis,
     InputNoise,
     RepeatsThatPay,
@@ -21,10 +21,13 @@ from rahbo.analysis.recommendation import (
     short,
 )
 from rahbo.analysis.rules import SCORES, Rule, best_scored, check_rule, choices, choose
+from rahbo.analysis.sensitivity import Sensitivity, sensitivity_of
 from rahbo.analysis.snapshot import Snapshot, snapshots_after
 from rahbo.analysis.unevenness import Unevenness, repeat_scatter, uneven_test
 
 __all__ = [
+    "BAND",
+    "COVERAGE_LEVEL",
     "LEVEL",
     "SCORES",
     "Calibration",
@@ -34,12 +37,14 @@ __all__ = [
     "Gain",
     "InputNoise",
     "Interval",
+    "LeftOut",
     "Prediction",
     "Recommendation",
     "RepeatsThatPay",
     "RiskDecision",
     "Rule",
     "RunnerUp",
+    "Sensitivity",
     "Snapshot",
     "Unevenness",
     "among",
@@ -52,10 +57,12 @@ __all__ = [
     "diagnose",
     "envelope",
     "frontier_of",
+    "left_out_of",
     "predict",
     "prospects",
     "recommend",
     "repeat_scatter",
+    "sensitivity_of",
     "short",
     "snapshots_after",
     "uneven_test",

@@ -10,32 +10,24 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
-from scipy.special import betaincinv, ndtr
 
+from rahbo.analysis.calibration import Calibration, calibration_of
 from rahbo.analysis.posterior import LEVEL, central_interval, risk_draws
 from rahbo.analysis.recommendation import Interval, Prediction, predict
 from rahbo.analysis.rules import choose
+from rahbo.analysis.sensitivity import columns_of, sensitivity_of
 from rahbo.analysis.snapshot import Snapshot
 from rahbo.analysis.unevenness import LEVELS, Answer, Unevenness, unevenness
 from rahbo.model import MeanNoiseModel
-from rahbo.numerics import Array, FixedStream, Index, fixed_generator
+from rahbo.numerics import Array, FixedStream, fixed_generator
 from rahbo.policy import optimistic, pessimistic
 from rahbo.risk import MeanVariance, RiskMeasure
-from rahbo.space import Space
 
-CalibrationAnswer = Literal["calibrated", "too narrow", "too wide", "cannot tell"]
-
-# Points at which the noise model is evaluated.
-SAMPLES = 1024
 MAX_REPEATS = 100
 SURE = 0.95
-# The nominal band, the level of the interval of its coverage, and the fewest points for a verdict.
-BAND, COVERAGE_LEVEL, MIN_RESIDUALS = 0.9, 0.95, 20
 WIDTH = 88
 
 
@@ -146,48 +138,6 @@ class RepeatsThatPay:
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """Whether the model's bands of the mean cover what they promise, leaving each point out.
-
-    Attributes:
-        answer: Depends on whether the interval of ``inside`` contains 0.9.
-        inside: Share of the sample means inside the nominal 90 % band predicted from the others.
-        inside_interval: 95 % interval of ``inside`` (Clopper and Pearson's, which takes the points
-            as independent).
-        rms: Root mean square of the standardised residuals; 1 if calibrated.
-        n_points: Number of points, each left out in turn.
-    """
-
-    answer: CalibrationAnswer
-    inside: float
-    inside_interval: Interval
-    rms: float
-    n_points: int
-
-    @property
-    def verdict(self) -> str:
-        """The answer in words."""
-        if self.n_points == 1:
-            return "Cannot tell: there is only one point."
-        low, high = self.inside_interval
-        found = (
-            f"{self.inside:.0%} of {self.n_points} points (95 % interval [{low:.0%}, {high:.0%}]) "
-            "lie in the 90 % band that the model predicts from the other points. The RMS "
-            f"standardised residual is {self.rms:.2f}, ideally 1"
-        )
-        words = {
-            "calibrated": f"Yes, as far as the data show: {found}.",
-            "too narrow": f"No, its bands are too narrow: {found}. Trust its intervals less.",
-            "too wide": (
-                f"Its bands are wider than necessary: {found}. They use the upper bound on the "
-                "noise, to be safe."
-            ),
-            "cannot tell": f"Cannot tell yet: {found}.",
-        }
-        return words[self.answer]
-
-
-@dataclass(frozen=True)
 class Diagnosis:
     """The answers to five questions about a table of results, in user units.
 
@@ -249,46 +199,16 @@ def diagnose(known: Snapshot) -> Diagnosis:
     known = replace(known, bound=pessimistic(known.model, known.risk))
     observations, model, space = known.observations, known.model, known.space
     differ = observations.n > 1 and bool(np.ptp(observations.values) > 0.0)
-    inputs = _columns(space)
-    uneven, tested = unevenness(observations, model, list(inputs.values()))
-    shares = noise_shares(model, space, list(inputs.values()))
+    effects = sensitivity_of(model, space)
+    uneven, tested = unevenness(observations, model, list(columns_of(space).values()))
+    shares = effects.noise_total.tolist()
     return Diagnosis(
         uneven,
-        tuple(InputNoise(*row) for row in zip(inputs, shares, tested, strict=True)),
+        tuple(InputNoise(*row) for row in zip(effects.names, shares, tested, strict=True)),
         _decision(known, differ),
         _repeats(known, differ),
-        _calibration(model, differ),
+        calibration_of(model, differ),
     )
-
-
-def _columns(space: Space) -> dict[str, Index]:
-    """Return the columns of each parameter: one for a number, several for a choice among many."""
-    return {
-        name: np.array(
-            [j for j, c in enumerate(space.columns) if c == name or c.startswith(f"{name}=")]
-        )
-        for name in space.names
-    }
-
-
-def noise_shares(model: MeanNoiseModel, space: Space, inputs: Sequence[Index]) -> list[float]:
-    """Return the total effect of each input, given by its columns, on the latent noise g.
-
-    share_j = E[(g(x) - g(x with input j drawn anew))^2] / (2 Var[g])
-    """
-    rng = fixed_generator(FixedStream.NOISE_SHARES)
-    X, fresh = (space.from_uniform(rng.random((SAMPLES, space.n_uniform))) for _ in range(2))
-    changed = np.repeat(X[None], len(inputs), axis=0)
-    for block, columns in zip(changed, inputs, strict=True):
-        block[:, columns] = fresh[:, columns]
-    g = model.noise.centre(np.vstack([X, *changed]))
-    before, after = g[:SAMPLES], g[SAMPLES:].reshape(len(inputs), SAMPLES)
-    total = float(np.var(before))
-    if total <= 1e-12 * float(np.mean(before**2)):
-        return [0.0] * len(inputs)
-    # A share is at most 1. Its estimate from samples may not be.
-    shares = np.mean((after - before) ** 2, axis=1) / (2.0 * total)
-    return [float(share) for share in np.minimum(shares, 1.0)]
 
 
 def _decision(known: Snapshot, differ: bool) -> RiskDecision:
@@ -334,22 +254,3 @@ def _repeats(known: Snapshot, differ: bool) -> RepeatsThatPay:
         noise_std=float(model.units.std_to_user(np.sqrt(np.median(noise_var)))),
         n_leading=int(np.sum(leading)),
     )
-
-
-def _calibration(model: MeanNoiseModel, differ: bool) -> Calibration:
-    """Judge the model by the standardised leave-one-out residuals of the sample means."""
-    r, var = model.mean.leave_one_out()
-    z = np.abs(r) / np.sqrt(var)
-    n, hits = len(z), int(np.sum(2.0 * ndtr(z) - 1.0 <= BAND))
-    tail = (1.0 - COVERAGE_LEVEL) / 2.0
-    low = float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0
-    high = float(betaincinv(hits + 1, n - hits, 1.0 - tail)) if hits < n else 1.0
-    answer: CalibrationAnswer = "calibrated" if n >= MIN_RESIDUALS else "cannot tell"
-    if not differ:
-        answer = "cannot tell"
-    elif high < BAND:
-        answer = "too narrow"
-    elif low > BAND:
-        answer = "too wide"
-    rms = float(np.sqrt(np.mean(z**2)))
-    return Calibration(answer, hits / n, Interval(low, high), rms, n)

@@ -61,9 +61,10 @@ def scores(rule: Rule, known: Snapshot) -> Array:
     }
     eligible = np.where(known.legal, of_rule[rule], np.nan)
     if np.all(np.isnan(eligible)):
+        chosen = " and was chosen by the strategy" if rule == "own_round" else ""
         raise NotReadyError(
-            f"rule={rule!r} has no point to choose from: it needs one that was told, satisfies "
-            "valid=" + (", and was chosen by the strategy." if rule == "own_round" else ".")
+            f"No point can be reported by rule={rule!r}. It needs one that was told and satisfies "
+            f"valid={chosen}."
         )
     return eligible
 

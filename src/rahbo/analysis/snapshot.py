@@ -111,5 +111,5 @@ def snapshots_after(
     """
     ends = list(ends)
     past = fitting.believed_after(trials, fits, ends)
-    for end, (_, model) in zip(ends, past, strict=True):
+    for end, model in zip(ends, past, strict=True):
         yield Snapshot.of(settings, trials[:end], model, risk)

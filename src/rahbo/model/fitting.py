@@ -15,7 +15,7 @@ from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
 from rahbo.model.learning import condition, learn
 from rahbo.numerics import is_number
-from rahbo.trials import Observations, Trial, observations_of, valued
+from rahbo.trials import Trial, observations_of, valued
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,8 @@ class Fitting:
     refit: Refit
     sign: float
 
-    def believe(
-        self, trials: Iterable[Trial], fits: Fits
-    ) -> tuple[Observations, MeanNoiseModel, Fits]:
-        """Return the data, in the sense of maximisation, both posteriors and all fits so far.
+    def believe(self, trials: Iterable[Trial], fits: Fits) -> tuple[MeanNoiseModel, Fits]:
+        """Return both posteriors and all fits so far.
 
         The result depends on the trials alone. Passing ``fits`` of the same trials saves time.
         """
@@ -90,12 +88,12 @@ class Fitting:
             raise NotReadyError("Nothing has been told yet. Call ask() and tell() first.")
         fits, learned = self._learn(rounds, _first_fit(trials), fits)
         observations = observations_of(rounds, self.sign)
-        return observations, condition(self.model, observations, learned), fits
+        return condition(self.model, observations, learned), fits
 
     def believed_after(
         self, trials: Sequence[Trial], fits: Fits, ends: Iterable[int]
-    ) -> Iterator[tuple[Observations, MeanNoiseModel]]:
-        """Yield the data and both posteriors as they were after the first ``end`` trials.
+    ) -> Iterator[MeanNoiseModel]:
+        """Yield both posteriors as they were after the first ``end`` trials.
 
         Nothing is learned again. The hyperparameters are those that the run had at the time, or
         those of its first fit if that came later.
@@ -111,7 +109,7 @@ class Fitting:
             rounds = valued(trials[:end])
             stage = max((s for s in stages if s <= len(rounds)), default=stages[0])
             observations = observations_of(rounds, self.sign)
-            yield observations, condition(self.model, observations, fits[first, stage].learned)
+            yield condition(self.model, observations, fits[first, stage].learned)
 
     def _learn(self, rounds: list[Trial], first: int, fits: Fits) -> tuple[Fits, Learned]:
         """Learn at every stage of the schedule, each time starting from the stage before."""

@@ -45,9 +45,13 @@ class Units:
         """Return values of the model as outcomes."""
         return self.shift + self.scale * f
 
+    def signed(self, outcome: Number) -> Number:
+        """Return outcomes in the user's sign."""
+        return self.sign * outcome
+
     def to_user(self, f: Number) -> Number:
         """Return values of the model in the user's units and sign."""
-        return self.sign * self.to_outcome(f)
+        return self.signed(self.to_outcome(f))
 
     def var_to_model(self, var: Array) -> Array:
         """Return variances of outcomes in the model's units."""

@@ -154,6 +154,11 @@ class KnownNoise(NoiseModel):
 
     noise_var: Callable[[dict[str, object]], float] | float | Sequence[float]
 
+    def __post_init__(self) -> None:
+        if isinstance(self.noise_var, np.ndarray):
+            # Arrays do not compare as a whole.
+            object.__setattr__(self, "noise_var", self.noise_var.tolist())
+
     def bind(self, space: Space) -> NoiseModel:
         """Return the model on the unit cube."""
         if callable(self.noise_var):
@@ -164,7 +169,7 @@ class KnownNoise(NoiseModel):
             return CubeNoise(lambda X: np.full(len(X), constant))
         finite = np.isfinite(space.size)
         rows = replace(space, valid=None).enumerate() if finite else np.empty((0, space.d))
-        if not isinstance(self.noise_var, Sequence | np.ndarray):
+        if not isinstance(self.noise_var, Sequence):
             raise SettingsError(
                 "KnownNoise needs a function of the parameters, a number, or one variance for each "
                 f"candidate, got {self.noise_var!r}."

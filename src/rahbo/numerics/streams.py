@@ -10,7 +10,8 @@ from enum import IntEnum
 
 import numpy as np
 
-FIXED_SEED = 2111
+# The mark keeps the fixed streams apart from those of a run whose seed is FIXED_SEED.
+FIXED_SEED, FIXED_MARK = 2111, 1
 
 
 class Stream(IntEnum):
@@ -33,12 +34,10 @@ class FixedStream(IntEnum):
 
     PERMUTATIONS = 0
     """Permutations in the test for uneven noise."""
-    NOISE_SHARES = 1
-    """Points at which each input's share of the noise variation is computed."""
+    SENSITIVITY = 1
+    """Points at which the shares of the inputs in mean and noise are computed."""
     RISK_GAIN = 2
     """Joint posterior draws that show whether risk changes the decision."""
-    INFLUENCE = 3
-    """Points at which the influence of the inputs is computed."""
 
 
 def generator(seed: int, stream: Stream, index: int = 0) -> np.random.Generator:
@@ -48,7 +47,7 @@ def generator(seed: int, stream: Stream, index: int = 0) -> np.random.Generator:
 
 def fixed_generator(stream: FixedStream) -> np.random.Generator:
     """Return a new generator that is the same in every run."""
-    return np.random.default_rng([FIXED_SEED, int(stream)])
+    return np.random.default_rng([FIXED_SEED, int(stream), 0, FIXED_MARK])
 
 
 def evaluation_seed(run_seed: int, suggestion_id: int, repeat: int) -> int:

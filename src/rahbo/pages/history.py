@@ -78,7 +78,8 @@ def _best(optimizer: Optimizer, spent: list[int]) -> tuple[list[int], list[float
         for i, known in zip(shown, past, strict=True):
             if known.legal.any():
                 at.append(spent[i])
-                best.append(float(optimizer.settings.sign * np.max(known.pessimistic[known.legal])))
+                best_then = float(np.max(known.pessimistic[known.legal]))
+                best.append(known.model.units.signed(best_then))
     return at, best
 
 

@@ -6,7 +6,8 @@ records from an `Optimizer`, and ``draw_...`` and ``figure_of_...`` draw them. A
 matplotlib: ``pip install "rahbo[plot]"``.
 """
 
-from rahbo.plots.calibration import LeftOut, draw_coverage, draw_left_out, left_out
+from rahbo.analysis import LeftOut, Sensitivity
+from rahbo.plots.calibration import draw_coverage, draw_left_out, left_out
 from rahbo.plots.figures import overview
 from rahbo.plots.fits import (
     Fit1D,
@@ -19,7 +20,7 @@ from rahbo.plots.fits import (
     fit_slice,
     slices,
 )
-from rahbo.plots.influence import Sensitivity, draw_sensitivity, sensitivity
+from rahbo.plots.influence import draw_sensitivity, sensitivity
 from rahbo.plots.points import (
     Effort,
     Ranking,

@@ -6,42 +6,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from matplotlib.axes import Axes
-from scipy.special import bdtr, ndtr, ndtri
+from scipy.special import bdtr, ndtri
 
+from rahbo.analysis import BAND, COVERAGE_LEVEL, LeftOut, left_out_of
 from rahbo.errors import NotReadyError
-from rahbo.numerics import Array
 from rahbo.optimizer import Optimizer
 from rahbo.plots.style import BELIEF, DATA, INK
-
-BAND, COVERAGE_LEVEL = 0.9, 0.95
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOut:
-    """The sample mean of each point, and its prediction from the other points, each ``(n,)``.
-
-    Attributes:
-        measured: The sample means.
-        predicted: The predictions from the other points.
-        std: The standard deviation of the difference, including the noise of the sample mean.
-    """
-
-    measured: Array
-    predicted: Array
-    std: Array
-
-    @property
-    def levels(self) -> Array:
-        """The level of the smallest central band that contains each sample mean, ``(n,)``."""
-        return np.asarray(2.0 * ndtr(np.abs(self.measured - self.predicted) / self.std) - 1.0)
-
-    def inside(self, level: float) -> float:
-        """Return the share of points inside their band of a nominal level."""
-        return float(np.mean(self.levels <= level))
 
 
 def left_out(optimizer: Optimizer) -> LeftOut:
@@ -50,17 +22,9 @@ def left_out(optimizer: Optimizer) -> LeftOut:
     Raises:
         NotReadyError: Fewer than two points have been told.
     """
-    model, observations = optimizer.model, optimizer.observations
-    if observations.n < 2:
-        raise NotReadyError(
-            f"left_out() needs at least two evaluated points, got {observations.n}. Evaluate "
-            "another one."
-        )
-    residual, var = model.mean.leave_one_out()
-    units = model.units
-    predicted = units.to_user(units.to_model(observations.mean) - residual)
-    measured = observations.sign * observations.mean
-    return LeftOut(measured, predicted, units.std_to_user(np.sqrt(var)))
+    if optimizer.observations.n < 2:
+        raise NotReadyError("left_out() needs at least two evaluated points. Evaluate another one.")
+    return left_out_of(optimizer.model)
 
 
 def draw_left_out(record: LeftOut, ax: Axes) -> Axes:

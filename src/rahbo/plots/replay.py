@@ -82,7 +82,7 @@ def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
         for known in optimizer.snapshots_after(ends):
             x = known.observations.X[choose("pessimistic", known)]
             (there,) = predict(known.bound, known.risk, x[None], [space.decode(x)], LEVEL)
-            found.append(there if sign > 0 else there.negated())
+            found.append(optimizer.in_user_sign(there))
     spent = np.cumsum([len(t.values) + len(t.failures) for t in trials])
     first = next((i for i, t in enumerate(trials) if t.source == "strategy"), None)
     return Progress(

@@ -17,7 +17,7 @@ from rahbo.running.parallel import in_parallel
 from rahbo.running.pool import Pool
 from rahbo.running.run import Callback, End, Objective, Run, attempt
 from rahbo.running.stopping import Stop
-from rahbo.settings import Direction, spells_out
+from rahbo.settings import Direction, check_keywords, spells_out
 from rahbo.space import Candidates, Space
 from rahbo.trials import Trial
 
@@ -194,6 +194,7 @@ def _run(
             f"{direction}() needs no direction=, got {settings['direction']!r}. "
             "Call maximize() or minimize()."
         )
+    check_keywords(maximize if direction == "maximize" else minimize, settings)
     plan.check(direction)
     pool = None if plan.executor is None else Pool(plan.executor, plan.parallel)
     settings["direction"] = direction

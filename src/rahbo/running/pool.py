@@ -119,7 +119,9 @@ class Pool:
     @property
     def is_broken(self) -> bool:
         """Whether the executor knows that its workers died."""
-        return bool(getattr(self.executor, "_broken", False))
+        # loky keeps it among its flags.
+        flags = getattr(self.executor, "_flags", None)
+        return bool(getattr(self.executor, "_broken", False) or getattr(flags, "broken", False))
 
     def renew(self) -> None:
         """Replace an executor whose workers died."""

@@ -171,7 +171,9 @@ def _centres(
     with one_blas_thread():
         f, v = centre(optimizer.model, X)
     legal = settings.space.is_valid(X)
-    mean, noise = (np.where(legal, a, np.nan) for a in (settings.sign * f, np.sqrt(v)))
+    mean, noise = (
+        np.where(legal, a, np.nan) for a in (optimizer.model.units.signed(f), np.sqrt(v))
+    )
     return _shown(mean), _shown(noise)
 
 

@@ -244,7 +244,7 @@ def _kept(frontier: Frontier, found: Recommendation, settings: Settings) -> list
 def _points(
     optimizer: Optimizer, frontier: Frontier, found: Recommendation, kept: list[int]
 ) -> Points:
-    space, data, sign = optimizer.settings.space, optimizer.observations, optimizer.settings.sign
+    space, data = optimizer.settings.space, optimizer.observations
     allowed = np.flatnonzero(space.is_valid(data.X))
     legal = allowed[kept]
     failed: Counter[bytes] = Counter()
@@ -261,7 +261,7 @@ def _points(
         noise_upper=[_few(p.noise_std_interval.upper) for p in believed],
         count=[int(c) for c in data.count[legal]],
         failures=[failed[x.tobytes()] for x in data.X[legal]],
-        sample_mean=[_few(sign * float(m)) for m in data.mean[legal]],
+        sample_mean=[_few(float(m)) for m in optimizer.model.units.signed(data.mean[legal])],
         sample_std=[None if math.isnan(v) else _few(math.sqrt(v)) for v in data.sample_var[legal]],
         pessimistic=[_few(p.pessimistic) for p in believed],
         recommended=_index(found.params, [p.params for p in believed]),
