@@ -150,7 +150,7 @@ def table(outcomes: list[MethodOutcome]) -> Table:
 
 
 @contextmanager
-def progress(console: Console, rounds: int) -> Iterator[Say]:
+def rounds_progress(console: Console, rounds: int) -> Iterator[Say]:
     """Show live bars on a terminal, or an occasional plain line anywhere else."""
     total = N_INITIAL + rounds
 
@@ -180,7 +180,7 @@ def _state(optimizer: rahbo.Optimizer) -> str:
     )
 
 
-def draw(results: dict[str, Result], problem: Problem, out: Path) -> str:
+def save_picture(results: dict[str, Result], problem: Problem, out: Path) -> str:
     """Save a picture of the fits, and return a line that says where it is."""
     if find_spec("matplotlib") is None:
         return 'The picture needs matplotlib. Install it: pip install "rahbo[demo]"'
@@ -228,7 +228,7 @@ def command(seed: int, rounds: int, out: Path) -> None:
         "Maximising sin(2 pi x) on [0, 2], measured with noise. The maxima at 0.25 and 1.25 are "
         "equal, but the noise variance is 0.1 and 1.1. Each point is measured 10 times."
     )
-    with progress(console, rounds) as say:
+    with rounds_progress(console, rounds) as say:
         results = {
             name: run(problem, strategy, rounds, seed, say, name)
             for name, strategy in METHODS.items()
@@ -237,4 +237,4 @@ def command(seed: int, rounds: int, out: Path) -> None:
     console.print(table(outcomes))
     careless, careful = outcomes
     console.print(verdict(careless, careful, rounds))
-    console.print(draw(results, problem, out), soft_wrap=True)
+    console.print(save_picture(results, problem, out), soft_wrap=True)
