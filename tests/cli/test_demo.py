@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import rahbo
 from rahbo.cli import demo, main
-from rahbo.cli.demo import Outcome, Place, outcome, verdict
+from rahbo.cli.demo import ChosenPoint, MethodOutcome, outcome, verdict
 from rahbo.problems import sine
 
 
@@ -84,8 +84,8 @@ def test_the_outcome_is_the_truth_about_the_run(result):
 
 
 def made_up(name, cumulative_regret, luckiest_value=2.0):
-    place = Place(name, 0.25, 1.0, 0.1, 0.0)
-    return Outcome(name, place, place, luckiest_value, cumulative_regret, 3)
+    point = ChosenPoint(name, 0.25, 1.0, 0.1, 0.0)
+    return MethodOutcome(name, point, point, luckiest_value, cumulative_regret, 3)
 
 
 @pytest.mark.parametrize(

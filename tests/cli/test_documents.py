@@ -8,7 +8,7 @@ import numpy as np
 
 import rahbo
 from rahbo.analysis import Interval
-from rahbo.cli.documents import about, document, plain
+from rahbo.cli.documents import about, document, json_value
 
 
 def not_json(literal):
@@ -53,10 +53,10 @@ def test_values_become_plain():
     class Odd:
         a: object
 
-    assert plain(Odd((np.float64("nan"), math.inf, np.int64(3), None, True))) == {
+    assert json_value(Odd((np.float64("nan"), math.inf, np.int64(3), None, True))) == {
         "a": [None, None, 3, None, True]
     }
-    assert plain({"i": Interval(0.0, math.inf), 1: {2}}) == {
+    assert json_value({"i": Interval(0.0, math.inf), 1: {2}}) == {
         "i": {"lower": 0.0, "upper": None},
         "1": "{2}",
     }

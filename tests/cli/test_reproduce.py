@@ -108,7 +108,7 @@ def test_without_its_table_the_forest_says_how_to_make_it(tmp_path, monkeypatch)
 def test_on_a_terminal_there_is_a_bar_with_the_time_left():
     console = Console(file=StringIO(), force_terminal=True, width=100)
     cases = TINY.cases()
-    with reproduce.progress(console, "tiny", cases) as say:
+    with reproduce.cases_progress(console, "tiny", cases) as say:
         for case in cases:
             say(case)
     shown = console.file.getvalue()
@@ -121,7 +121,7 @@ def test_plain_lines_come_now_and_then_with_the_time_left(monkeypatch):
     monkeypatch.setattr(reproduce.time, "monotonic", lambda: next(clock))
     console = Console(file=StringIO(), width=100)
     cases = TINY.runs_of("sine", "rahbo", 1.0, 2)
-    with reproduce.progress(console, "tiny", cases) as say:
+    with reproduce.cases_progress(console, "tiny", cases) as say:
         for case in cases:
             say(case)
     assert console.file.getvalue().splitlines() == [

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 import rahbo
-from rahbo.cli.tables import console, listed, show, visible
+from rahbo.cli.tables import console, one_line, print_report, visible
 
 EVIL = "[red]x[/red] :smile: \x1b[2J\rb"
 
@@ -26,7 +26,7 @@ def shown(report, optimizer, terminal):
         file=out, force_terminal=terminal, width=120, highlight=False, markup=False, emoji=False,
         color_system=None,
     )  # fmt: skip
-    show(report, optimizer, printer)
+    print_report(report, optimizer, printer)
     return out.getvalue()
 
 
@@ -58,7 +58,7 @@ def test_reports_are_shown_and_nothing_steers_the_terminal(optimizer, terminal):
 
 def test_what_is_not_printable_is_written_out():
     assert visible("a\u202eb\ud800\tc\nd") == "a\\u202eb\\ud800\\tc\nd"
-    assert listed({"lr": 0.123456789, "c": "x\x07"}) == "lr=0.123457, c=x\\x07"
+    assert one_line({"lr": 0.123456789, "c": "x\x07"}) == "lr=0.123457, c=x\\x07"
 
 
 def test_a_console_takes_text_as_it_is(capsys):

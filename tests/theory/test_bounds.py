@@ -9,8 +9,8 @@ import pytest
 from rahbo.errors import SettingsError
 from rahbo.model import GP, RBF, Lemma1Beta, Matern52, sample_variance_var
 from rahbo.theory import (
-    Band,
     Both,
+    ConfidenceBand,
     Theorem1,
     beta_bound,
     corollary_rounds,
@@ -70,7 +70,7 @@ def test_variance_of_the_sample_variance_agrees_with_simulation(name, sample, va
 
 
 def test_proposition_1_by_hand():
-    band = Band(Both(3.0, 4.0), gain=5.0, noise_var=0.5, prior_var=2.0)
+    band = ConfidenceBand(Both(3.0, 4.0), gain=5.0, noise_var=0.5, prior_var=2.0)
     bound = proposition1_bound(band, rounds=7, n_repeats=2, delta=0.05)
     assert bound.corrected == pytest.approx(2 * 2 * 3 * sqrt(2 * 7 * 5 * 2 / log(5)))
     assert bound.printed == pytest.approx(2 * 2 * 4 * sqrt(2 * 7 * 5 / log(3)))
@@ -79,8 +79,8 @@ def test_proposition_1_by_hand():
 
 
 def test_theorem_1_by_hand():
-    mean = Band(Both(3.0, 3.0), gain=5.0, noise_var=0.5)
-    noise = Band(Both(6.0, 6.0), gain=1.5, noise_var=0.25)
+    mean = ConfidenceBand(Both(3.0, 3.0), gain=5.0, noise_var=0.5)
+    noise = ConfidenceBand(Both(6.0, 6.0), gain=1.5, noise_var=0.25)
     bound = theorem1_bound(mean, noise, rounds=7, n_repeats=4, alpha=1.5, delta=0.05)
     printed = 3 * 4 * sqrt(2 * 7 * 5 / log(3)) + 1.5 * 6 * 4 * sqrt(2 * 7 * 1.5 / log(5))
     assert bound.printed == pytest.approx(printed)
@@ -99,7 +99,7 @@ def test_step_4_bounds_posterior_deviations(prior_var, noise_var, rng):
     # sigma^2 <= (c / lam) / ln(1 + c / (lam v)) ln(1 + sigma^2 / v) for sigma^2 <= c / lam.
     var = rng.uniform(0.0, prior_var, size=1000)
     gain = 0.5 * np.log1p(var / noise_var).sum()
-    rate = Band(Both(1.0, 1.0), float(gain), noise_var, prior_var).rate
+    rate = ConfidenceBand(Both(1.0, 1.0), float(gain), noise_var, prior_var).rate
     assert np.sqrt(var).sum() <= sqrt(2 * 1000 * rate.corrected)
 
 

@@ -29,7 +29,7 @@ Say = Callable[[str, rahbo.Optimizer], None]
 
 
 @dataclass(frozen=True)
-class Place:
+class ChosenPoint:
     """A point that a method might choose, and the truth about it.
 
     Attributes:
@@ -48,7 +48,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MethodOutcome:
     """The result of one method.
 
     Attributes:
@@ -61,8 +61,8 @@ class Outcome:
     """
 
     name: str
-    reported: Place
-    luckiest: Place
+    reported: ChosenPoint
+    luckiest: ChosenPoint
     luckiest_value: float
     cumulative_regret: float
     noisy_rounds: int
@@ -87,28 +87,30 @@ def run(
     return result
 
 
-def outcome(name: str, problem: Problem, result: Result) -> Outcome:
+def outcome(name: str, problem: Problem, result: Result) -> MethodOutcome:
     """Compare a run with the truth."""
     value, lucky = max((v, t.id) for t in result.trials for v in t.values.values())
     chosen = [t.params for t in result.trials if t.source == "strategy"]
     noise_var = problem.noise_var(np.array([[params["x"]] for params in chosen]))
-    return Outcome(
+    return MethodOutcome(
         name,
-        reported=_place(f"{name} reports", problem, result.recommendation.params["x"]),
-        luckiest=_place(f"{name}'s luckiest trial", problem, result.trials[lucky].params["x"]),
+        reported=_chosen_point(f"{name} reports", problem, result.recommendation.params["x"]),
+        luckiest=_chosen_point(
+            f"{name}'s luckiest trial", problem, result.trials[lucky].params["x"]
+        ),
         luckiest_value=value,
         cumulative_regret=sum(problem.regret(params, RISK) for params in chosen),
         noisy_rounds=int(np.sum(noise_var > NOISY_VAR)),
     )
 
 
-def _place(label: str, problem: Problem, x: float) -> Place:
+def _chosen_point(label: str, problem: Problem, x: float) -> ChosenPoint:
     X = np.array([[x]])
     regret = problem.regret({"x": x}, RISK)
-    return Place(label, x, float(problem.f(X)[0]), float(problem.noise_var(X)[0]), regret)
+    return ChosenPoint(label, x, float(problem.f(X)[0]), float(problem.noise_var(X)[0]), regret)
 
 
-def verdict(careless: Outcome, careful: Outcome, rounds: int) -> str:
+def verdict(careless: MethodOutcome, careful: MethodOutcome, rounds: int) -> str:
     """Return two lines that compare the methods, whichever is ahead."""
     a, b = careful, careless
     ahead, behind = sorted((a, b), key=lambda o: o.cumulative_regret)
@@ -134,21 +136,21 @@ def verdict(careless: Outcome, careful: Outcome, rounds: int) -> str:
     return f"{first}\n{second}"
 
 
-def table(outcomes: list[Outcome]) -> Table:
+def table(outcomes: list[MethodOutcome]) -> Table:
     """Return a table of the points each method chose, and the truth there."""
     grid = Table(caption=f"MV = mean - {ALPHA:g} * noise variance; regret = largest MV - MV here")
     grid.add_column("point")
     for heading in ("x", "true\nmean", "true noise\nvariance", "MV\nregret", "cumulative\nregret"):
         grid.add_column(heading, justify="right")
     for o in outcomes:
-        for place, total in ((o.reported, f"{o.cumulative_regret:.2f}"), (o.luckiest, "")):
-            numbers = (place.x, place.mean, place.noise_var, place.regret)
-            grid.add_row(place.label, *(f"{number:.3f}" for number in numbers), total)
+        for point, total in ((o.reported, f"{o.cumulative_regret:.2f}"), (o.luckiest, "")):
+            numbers = (point.x, point.mean, point.noise_var, point.regret)
+            grid.add_row(point.label, *(f"{number:.3f}" for number in numbers), total)
     return grid
 
 
 @contextmanager
-def progress(console: Console, rounds: int) -> Iterator[Say]:
+def rounds_progress(console: Console, rounds: int) -> Iterator[Say]:
     """Show live bars on a terminal, or an occasional plain line anywhere else."""
     total = N_INITIAL + rounds
 
@@ -178,7 +180,7 @@ def _state(optimizer: rahbo.Optimizer) -> str:
     )
 
 
-def draw(results: dict[str, Result], problem: Problem, out: Path) -> str:
+def save_picture(results: dict[str, Result], problem: Problem, out: Path) -> str:
     """Save a picture of the fits, and return a line that says where it is."""
     if find_spec("matplotlib") is None:
         return 'The picture needs matplotlib. Install it: pip install "rahbo[demo]"'
@@ -226,7 +228,7 @@ def command(seed: int, rounds: int, out: Path) -> None:
         "Maximising sin(2 pi x) on [0, 2], measured with noise. The maxima at 0.25 and 1.25 are "
         "equal, but the noise variance is 0.1 and 1.1. Each point is measured 10 times."
     )
-    with progress(console, rounds) as say:
+    with rounds_progress(console, rounds) as say:
         results = {
             name: run(problem, strategy, rounds, seed, say, name)
             for name, strategy in METHODS.items()
@@ -235,4 +237,4 @@ def command(seed: int, rounds: int, out: Path) -> None:
     console.print(table(outcomes))
     careless, careful = outcomes
     console.print(verdict(careless, careful, rounds))
-    console.print(draw(results, problem, out), soft_wrap=True)
+    console.print(save_picture(results, problem, out), soft_wrap=True)

@@ -25,10 +25,10 @@ def document(**parts: object) -> str:
       "value": 1.5
     }
     """
-    return json.dumps(plain(parts), indent=2, allow_nan=False)
+    return json.dumps(json_value(parts), indent=2, allow_nan=False)
 
 
-def plain(record: object) -> Any:
+def json_value(record: object) -> Any:
     """Return a record as dicts, lists, strings and numbers; non-finite numbers become None."""
     if isinstance(record, np.generic):
         record = record.item()
@@ -37,13 +37,13 @@ def plain(record: object) -> Any:
     if record is None or isinstance(record, str | int):
         return record
     if isinstance(record, Interval):
-        return {name: plain(end) for name, end in record._asdict().items()}
+        return {name: json_value(end) for name, end in record._asdict().items()}
     if isinstance(record, Mapping):
-        return {str(name): plain(value) for name, value in record.items()}
+        return {str(name): json_value(value) for name, value in record.items()}
     if isinstance(record, list | tuple):
-        return [plain(value) for value in record]
+        return [json_value(value) for value in record]
     if is_dataclass(record):
-        found = {field.name: plain(getattr(record, field.name)) for field in fields(record)}
+        found = {field.name: json_value(getattr(record, field.name)) for field in fields(record)}
         said = {name: getattr(record, name) for name in VERDICTS if hasattr(record, name)}
         return {**found, **said}
     return repr(record)
@@ -54,7 +54,10 @@ def about(optimizer: Optimizer) -> dict[str, object]:
     risk = optimizer.settings.risk
     return {
         "direction": optimizer.settings.direction,
-        "risk": {"measure": type(risk).__name__, **(plain(risk) if is_dataclass(risk) else {})},
+        "risk": {
+            "measure": type(risk).__name__,
+            **(json_value(risk) if is_dataclass(risk) else {}),
+        },
         "seed": optimizer.settings.seed,
         "n_points": optimizer.observations.n,
         "n_evaluations": optimizer.n_evaluations,

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from rahbo.cli.program import Done
-from rahbo.cli.tables import listed, visible
+from rahbo.cli.tables import one_line, visible
 from rahbo.errors import NotReadyError
 from rahbo.optimizer import Optimizer
 
@@ -78,7 +78,7 @@ def watch(
                 with suppress(NotReadyError):
                     now = optimizer.recommend()
                     stage = "confirming" if confirming() else "so far"
-                    live.update(task, state=f"{stage} {listed(now.params)}: {now.mean:.5g}")
+                    live.update(task, state=f"{stage} {one_line(now.params)}: {now.mean:.5g}")
                 looked = time.monotonic()
 
         yield Watch(bar, state)
@@ -86,8 +86,8 @@ def watch(
 
 def _described(done: Done) -> str:
     if done.value is not None:
-        return f"{listed(done.params)}: {done.value:.6g}"
+        return f"{one_line(done.params)}: {done.value:.6g}"
     lines = done.failure.splitlines() or [""]
     # The message of a traceback is its last line.
     why = lines[0] if len(lines) == 1 else f"{lines[0].split(': ')[0]}: {lines[-1]}"
-    return f"{listed(done.params)}: failed, {visible(why[:REASON])}"
+    return f"{one_line(done.params)}: failed, {visible(why[:REASON])}"

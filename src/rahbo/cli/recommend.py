@@ -7,7 +7,7 @@ import click
 from rahbo.cli.documents import about, document
 from rahbo.cli.options import goal_options
 from rahbo.cli.sources import Asked, recommendation_from, source_options
-from rahbo.cli.tables import console, show
+from rahbo.cli.tables import console, print_report
 
 
 @click.command()
@@ -29,4 +29,4 @@ def command(ctx: click.Context, /, source: str, as_json: bool, **options: object
     if as_json:
         click.echo(document(recommendation=found, about=about(optimizer)))
     else:
-        show(found, optimizer, console())
+        print_report(found, optimizer, console())

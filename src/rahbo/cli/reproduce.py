@@ -53,12 +53,12 @@ def run(name: str, experiments: Sequence[Experiment], jobs: int, store: Store,
             f"{store.folder} and are kept. Delete them to run them again.", soft_wrap=True,
         )  # fmt: skip
     if missing:
-        with progress(console, name, missing) as say:
+        with cases_progress(console, name, missing) as say:
             run_cases(missing, store, jobs=jobs, progress=say)
 
 
 @contextmanager
-def progress(console: Console, name: str, cases: Sequence[Case]) -> Iterator[Say]:
+def cases_progress(console: Console, name: str, cases: Sequence[Case]) -> Iterator[Say]:
     """Show a live bar on a terminal, or an occasional plain line anywhere else."""
     # A run with more rounds takes longer, so rounds predict the time left better than runs.
     total, done = sum(case.n_rounds for case in cases), 0
@@ -110,16 +110,16 @@ def tables(rows: Sequence[Row]) -> list[Table]:
     return list(pieces.values())
 
 
-def draw(name: str, experiments: Sequence[Experiment], store: Store, folder: Path) -> str:
+def draw_figures(name: str, experiments: Sequence[Experiment], store: Store, folder: Path) -> str:
     """Save the figures of an experiment and return Markdown that shows them.
 
     Without matplotlib, return an empty string.
     """
     if find_spec("matplotlib") is None:
         return ""
-    from rahbo.plots.paper import markdown, save_figures
+    from rahbo.plots.paper import figures_markdown, save_figures
 
-    return markdown(save_figures(name, experiments, store, folder))
+    return figures_markdown(save_figures(name, experiments, store, folder))
 
 
 def reproduce(name: str, experiments: Sequence[Experiment], jobs: int, folder: Path,
@@ -130,7 +130,7 @@ def reproduce(name: str, experiments: Sequence[Experiment], jobs: int, folder: P
     rows = summary.rows(experiments, store)
     for table in tables(rows):
         console.print(table)
-    shown = draw(name, experiments, store, folder)
+    shown = draw_figures(name, experiments, store, folder)
     page = summary.markdown(name, rows, summary.stamps(experiments, store), shown)
     (folder / "summary.md").write_text(page, encoding="utf-8")
     console.print(f"{name}: records, summary.md and figures are in {folder}.", soft_wrap=True)

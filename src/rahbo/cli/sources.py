@@ -19,7 +19,7 @@ from rahbo.errors import DataError, SettingsError
 from rahbo.journal import Code, read
 from rahbo.optimizer import Optimizer
 from rahbo.risk import MeanVariance, RiskMeasure
-from rahbo.settings import Direction
+from rahbo.settings import Direction, Keywords
 from rahbo.space import Parameter
 
 LARGEST_FILE = 500_000_000
@@ -101,8 +101,8 @@ def recommendation_from(source: str, asked: Asked) -> tuple[Recommendation, Opti
     """Return the recommendation for a source; for a study, with parameters as it stores them."""
     optimizer = optimizer_from(source, asked)
     if _is_study(source):
-        settings = {"risk": optimizer.settings.risk}
-        return recommendation_in(source, asked.study, **settings), optimizer
+        risk = optimizer.settings.risk
+        return recommendation_in(source, asked.study, risk=risk), optimizer
     # If the user names a risk measure, it decides, whatever the strategy of the run.
     return optimizer.recommend(risk=asked.risk), optimizer
 
@@ -149,7 +149,7 @@ def _of_journal(source: str, asked: Asked) -> Optimizer:
 
 def _of_study(source: str, asked: Asked) -> Optimizer:
     asked.refuse(source, "an Optuna storage", "value", "ignore", "space")
-    settings = {} if asked.risk is None else {"risk": asked.risk}
+    settings: Keywords = {} if asked.risk is None else {"risk": asked.risk}
     optimizer = optimizer_in(source, asked.study, **settings)
     _check_direction(asked, optimizer.settings.direction)
     return optimizer

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from rahbo.analysis import Recommendation
 from rahbo.errors import RahboError, SettingsError
 from rahbo.optimizer import Optimizer
+from rahbo.settings import Keywords
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-def optimizer_in(source: str, name: str | None, **settings: Any) -> Optimizer:
+def optimizer_in(source: str, name: str | None, **settings: Unpack[Keywords]) -> Optimizer:
     """Return an `Optimizer` that was told the trials of a study.
 
     Args:
@@ -35,7 +36,9 @@ def optimizer_in(source: str, name: str | None, **settings: Any) -> Optimizer:
     return _answer(source, name, ask)
 
 
-def recommendation_in(source: str, name: str | None, **settings: Any) -> Recommendation:
+def recommendation_in(
+    source: str, name: str | None, **settings: Unpack[Keywords]
+) -> Recommendation:
     """Return the recommendation of a study, with parameters as stored, conditional ones too."""
 
     def ask(study: Study) -> Recommendation:

@@ -23,7 +23,7 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
-def show(report: Report, optimizer: Optimizer, out: Console) -> None:
+def print_report(report: Report, optimizer: Optimizer, out: Console) -> None:
     """Print a report and the data it is based on."""
     basis = _about(optimizer)
     if out.is_terminal:
@@ -32,7 +32,7 @@ def show(report: Report, optimizer: Optimizer, out: Console) -> None:
         out.print(visible(f"{report}\n\n{basis}"), soft_wrap=True)
 
 
-def listed(params: Mapping[str, Any]) -> str:
+def one_line(params: Mapping[str, Any]) -> str:
     """Return parameters in one line."""
     return visible(", ".join(f"{name}={short(value)}" for name, value in params.items()))
 
@@ -97,7 +97,7 @@ def _recommendation(report: Recommendation) -> list[Table | Text]:
         others = _grid("Runners-up", "params", *heads)
         for other in report.runner_ups:
             numbers = (other.risk, other.score, other.gain.expected, other.gain.bound)
-            others.add_row(listed(other.params), *(f"{number:.4g}" for number in numbers))
+            others.add_row(one_line(other.params), *(f"{number:.4g}" for number in numbers))
         said.append(others)
     return said
 
@@ -111,7 +111,7 @@ def _frontier(report: Frontier) -> list[Table | Text]:
         p = choice.prediction
         table.add_row(
             f"{choice.alpha_from:.4g}", f"{choice.alpha_to:.4g}", f"{p.mean:.5g}",
-            f"{p.noise_std:.4g}", str(choice.n_evaluations), listed(p.params),
+            f"{p.noise_std:.4g}", str(choice.n_evaluations), one_line(p.params),
         )  # fmt: skip
     return [table, Text(report.own)] if report.own else [table]
 

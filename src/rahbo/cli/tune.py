@@ -20,7 +20,7 @@ from rahbo.cli.options import chosen_direction, chosen_risk, goal_options, one_o
 from rahbo.cli.parameters import named
 from rahbo.cli.program import Program, Workers
 from rahbo.cli.progress import watch
-from rahbo.cli.tables import console, show, visible
+from rahbo.cli.tables import console, print_report, visible
 from rahbo.cli.template import Template
 from rahbo.cli.values import Reader, json_reader, last_number, regex_reader
 from rahbo.errors import NotReadyError, ObjectiveError, SettingsError
@@ -318,7 +318,7 @@ def command(
             )
         )  # fmt: skip
     else:
-        show(found, optimizer, console())
+        print_report(found, optimizer, console())
     if result.stopped_by == "interrupt":
         again = " Run the same command again to resume." if journal else ""
         click.echo(f"Interrupted.{again}", err=True)

@@ -42,7 +42,7 @@ Numbers are means over n seeds ± 2 standard errors, at the end of the T rounds 
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class TrueBands:
     """True mean and noise variance of points, over seeds."""
 
     f: Band
@@ -80,8 +80,8 @@ class Row:
     simple: Mapping[Rule, Band]
     above: Band | None
     early: Band
-    tried: Place
-    reported: Mapping[Rule, Place]
+    tried: TrueBands
+    reported: Mapping[Rule, TrueBands]
 
 
 def rows(experiments: Iterable[Experiment], store: Store) -> list[Row]:
@@ -122,9 +122,11 @@ def _row(runs: Runs, alpha: float, method: str, against: Runs | None) -> Row:
         {rule: Band.over_seeds(runs.simple_regret(risk, rule)[:, -1]) for rule in RULES},
         None if above is None else Band.over_seeds(above),
         Band.over_seeds(early),
-        Place(*(Band.over_seeds(runs.tried(name).mean(axis=1)) for name in TRUTH)),
+        TrueBands(*(Band.over_seeds(runs.tried(name).mean(axis=1)) for name in TRUTH)),
         {
-            rule: Place(*(Band.over_seeds(runs.judged(name, risk, rule)[:, -1]) for name in TRUTH))
+            rule: TrueBands(
+                *(Band.over_seeds(runs.judged(name, risk, rule)[:, -1]) for name in TRUTH)
+            )
             for rule in RULES
         },
     )

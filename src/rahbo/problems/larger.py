@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from rahbo.numerics import Array
 from rahbo.problems.base import Problem
-from rahbo.problems.synthetic import check_scale, named
+from rahbo.problems.synthetic import check_scale, scaled_name
 from rahbo.space import Float
 
 __all__ = ["hartmann6", "ridge10"]
@@ -95,7 +95,7 @@ def hartmann6(scale: float = 1.0) -> Problem:
         0.88
     """
     check_scale("hartmann6", scale)
-    return _Hartmann(named("hartmann6", scale), _cube(6), float(scale))
+    return _Hartmann(scaled_name("hartmann6", scale), _cube(6), float(scale))
 
 
 def ridge10(scale: float = 1.0) -> Problem:
@@ -118,7 +118,7 @@ def ridge10(scale: float = 1.0) -> Problem:
         0.45
     """
     check_scale("ridge10", scale)
-    return _Ridge(named("ridge10", scale), _cube(10), float(scale))
+    return _Ridge(scaled_name("ridge10", scale), _cube(10), float(scale))
 
 
 def _cube(p: int) -> dict[str, Float]:

@@ -67,7 +67,7 @@ def sine(scale: float = 1.0) -> Problem:
         0.25
     """
     check_scale("sine", scale)
-    return _Sine(named("sine", scale), {"x": Float(0.0, 2.0)}, float(scale))
+    return _Sine(scaled_name("sine", scale), {"x": Float(0.0, 2.0)}, float(scale))
 
 
 def branin(scale: float = 1.0) -> Problem:
@@ -88,7 +88,7 @@ def branin(scale: float = 1.0) -> Problem:
     """
     check_scale("branin", scale)
     space = {"x1": Float(-5.0, 10.0), "x2": Float(0.0, 15.0)}
-    return _Branin(named("branin", scale), space, float(scale))
+    return _Branin(scaled_name("branin", scale), space, float(scale))
 
 
 def check_scale(name: str, scale: float) -> None:
@@ -100,6 +100,6 @@ def check_scale(name: str, scale: float) -> None:
         )
 
 
-def named(name: str, scale: float) -> str:
+def scaled_name(name: str, scale: float) -> str:
     """Return a problem's name, with its scale unless that is the paper's."""
     return name if scale == 1.0 else f"{name}(scale={scale:g})"

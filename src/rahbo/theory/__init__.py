@@ -5,8 +5,8 @@ regret of a finished run. `sample_complexity` returns, before any data, how many
 """
 
 from rahbo.theory.bounds import (
-    Band,
     Both,
+    ConfidenceBand,
     RegretBound,
     SampleComplexity,
     Theorem1,
@@ -26,8 +26,8 @@ from rahbo.theory.gain import (
 from rahbo.theory.runs import RunGains, regret_bound, run_gains
 
 __all__ = [
-    "Band",
     "Both",
+    "ConfidenceBand",
     "GreedyGain",
     "RegretBound",
     "RunGains",

@@ -41,7 +41,7 @@ def beta_bound(max_gain: float, norm: float, delta: float, lam: float = 1.0) -> 
 
 
 @dataclass(frozen=True)
-class Band:
+class ConfidenceBand:
     """The quantities of one GP after T rounds that a bound needs.
 
     Attributes:
@@ -90,8 +90,8 @@ class RegretBound:
     n_repeats: int
     probability: float
     alpha: float
-    mean: Band
-    noise: Band | None
+    mean: ConfidenceBand
+    noise: ConfidenceBand | None
 
     @property
     def per_evaluation(self) -> float:
@@ -100,7 +100,7 @@ class RegretBound:
 
 
 def proposition1_bound(
-    mean: Band, *, rounds: int, n_repeats: int = 1, alpha: float = 0.0, delta: float = 0.1
+    mean: ConfidenceBand, *, rounds: int, n_repeats: int = 1, alpha: float = 0.0, delta: float = 0.1
 ) -> RegretBound:
     """Return the bound with known noise variance, which does not depend on alpha.
 
@@ -115,7 +115,13 @@ def proposition1_bound(
 
 
 def theorem1_bound(
-    mean: Band, noise: Band, *, rounds: int, n_repeats: int, alpha: float, delta: float = 0.1
+    mean: ConfidenceBand,
+    noise: ConfidenceBand,
+    *,
+    rounds: int,
+    n_repeats: int,
+    alpha: float,
+    delta: float = 0.1,
 ) -> RegretBound:
     """Return the bound with unknown noise variance.
 
@@ -190,8 +196,8 @@ class Theorem1:
             beta = beta_bound(largest[t], self.norm_f, self.delta, self.lam)
             beta_noise = beta_bound(gamma_noise[t], self.norm_noise, self.delta, self.lam_noise)
             bound = theorem1_bound(
-                Band(beta, gamma_hat[t], self.max_noise_var / k, prior),
-                Band(beta_noise, gamma_noise[t], eta_var, prior_noise),
+                ConfidenceBand(beta, gamma_hat[t], self.max_noise_var / k, prior),
+                ConfidenceBand(beta_noise, gamma_noise[t], eta_var, prior_noise),
                 rounds=t + 1,
                 n_repeats=k,
                 alpha=self.alpha,

@@ -30,8 +30,8 @@ from rahbo.policy import Fixed, Rahbo
 from rahbo.risk import MeanVariance
 from rahbo.settings import Settings
 from rahbo.theory.bounds import (
-    Band,
     Both,
+    ConfidenceBand,
     RegretBound,
     check_assumptions,
     proposition1_bound,
@@ -174,15 +174,15 @@ class _Run:
         terms[use] = information_gain_terms(gp.kernel, self.X[use], eta_var, gp.lam)
         return terms
 
-    def mean_band(self, terms: Array, widest: Array, noise_var: float) -> Band:
+    def mean_band(self, terms: Array, widest: Array, noise_var: float) -> ConfidenceBand:
         """Return the band of f; ``widest (n,)`` are the terms under the noise used for beta."""
         gp, rule = self.model.mean, self.optimizer.settings.model.beta
         before = float(widest[: self.last].sum())
         beta = _widths(rule, before, before + float(widest[self.last]), gp.lam)
         gain = float(terms[self.chosen].sum())
-        return Band(beta, gain, noise_var, self._prior_var(gp.kernel, gp.lam))
+        return ConfidenceBand(beta, gain, noise_var, self._prior_var(gp.kernel, gp.lam))
 
-    def noise_band(self) -> Band:
+    def noise_band(self) -> ConfidenceBand:
         """Return the band of rho^2."""
         noise = self.model.noise
         if not isinstance(noise, DirectPosterior):
@@ -195,7 +195,7 @@ class _Run:
         gain = float(self.noise_terms(noise)[self.chosen].sum())
         eta_var = float(noise.eta_var(self.count[self.chosen]).max())
         beta = _widths(rule, before, after, gp.lam)
-        return Band(beta, gain, eta_var, self._prior_var(gp.kernel, gp.lam))
+        return ConfidenceBand(beta, gain, eta_var, self._prior_var(gp.kernel, gp.lam))
 
     def _merged_noise_gain(self, noise: DirectPosterior, n: int) -> float:
         """Return the gain behind beta_noise after ``n`` rounds.

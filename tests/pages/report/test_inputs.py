@@ -1,6 +1,6 @@
 from page_runs import SPACE
 from rahbo import Candidates
-from rahbo.pages.report.inputs import inputs_of, places, value_at
+from rahbo.pages.report.inputs import places, report_inputs, value_at
 from rahbo.space import Space
 
 ROWS = [{"t": 1.0, "kind": "a"}, {"t": 2.0, "kind": "b"}, {"t": 2.0, "kind": None}]
@@ -9,7 +9,7 @@ ROWS = [{"t": 1.0, "kind": "a"}, {"t": 2.0, "kind": "b"}, {"t": 2.0, "kind": Non
 def test_each_place_of_a_grid_is_a_legal_value():
     space = Space.of(SPACE)
     for n in (2, 5, 41):
-        for name, found in zip(space.names, inputs_of(space, n), strict=True):
+        for name, found in zip(space.names, report_inputs(space, n), strict=True):
             assert 2 <= len(found.grid) <= max(n, 3)
             for place in found.grid:
                 params = {"lr": 0.01, "depth": 3, "kind": "a", name: value_at(space, name, place)}
@@ -19,7 +19,7 @@ def test_each_place_of_a_grid_is_a_legal_value():
 def test_choices_stand_at_their_index_and_numbers_at_themselves():
     space = Space.of(SPACE)
     assert places(space, [{"lr": 0.01, "depth": 3, "kind": "c"}]) == [[0.01, 3, 2]]
-    lr, depth, kind = inputs_of(space, 3)
+    lr, depth, kind = report_inputs(space, 3)
     assert (lr.log, depth.log) == (True, False)
     assert kind.choices == ("a", "b", "c")
     assert depth.grid == (1, 7, 12)
@@ -27,7 +27,7 @@ def test_choices_stand_at_their_index_and_numbers_at_themselves():
 
 def test_candidates_have_axes_and_no_grid():
     space = Space.of(Candidates(ROWS))
-    t, kind = inputs_of(space, 5)
+    t, kind = report_inputs(space, 5)
     assert (t.choices, t.grid, kind.grid) == ((), (), ())
     assert kind.choices == ("a", "b", "None")
     assert places(space, ROWS) == [[1.0, 0], [2.0, 1], [2.0, 2]]
@@ -35,6 +35,6 @@ def test_candidates_have_axes_and_no_grid():
 
 def test_long_texts_are_cut():
     space = Space.of({"x" * 1000: ["y" * 1000, "z"]})
-    (found,) = inputs_of(space, 3)
+    (found,) = report_inputs(space, 3)
     assert len(found.name) == 200
     assert len(found.choices[0]) == 200

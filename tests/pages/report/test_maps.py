@@ -3,7 +3,7 @@ import pytest
 
 from page_runs import run
 from rahbo import Candidates
-from rahbo.pages.report.inputs import inputs_of
+from rahbo.pages.report.inputs import report_inputs
 from rahbo.pages.report.maps import COARSE, maps_through
 
 
@@ -33,7 +33,7 @@ def test_rows_of_a_map_are_of_its_second_input():
     )
     noise = np.array(found.noise).reshape(len(found.y), len(found.x))
     assert noise.shape == (3, COARSE)
-    lr = inputs_of(optimizer.settings.space, COARSE)[0].grid[5]
+    lr = report_inputs(optimizer.settings.space, COARSE)[0].grid[5]
     there = optimizer.predict({**at, "lr": lr, "kind": "b"})
     assert noise[1, 5] == pytest.approx(there.noise_std, rel=1e-3)
 

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from rahbo.plots.paper.alphas import (
-    Outcome,
+    AlphaOutcome,
     Points,
     draw_best,
     draw_reported,
@@ -103,7 +103,7 @@ def test_a_single_seed_has_no_bars():
 
 def test_the_line_through_the_best_point_has_the_slope_alpha():
     best = Points(np.array([0.9]), np.array([0.1]))
-    ax = draw_best(Outcome(2.0, best, {}, {}), Figure().subplots())
+    ax = draw_best(AlphaOutcome(2.0, best, {}, {}), Figure().subplots())
     line, star = ax.get_lines()
     assert star.get_xydata().tolist() == [[0.1, 0.9]]
     assert line.get_xy1() == (0.1, 0.9)

@@ -4,7 +4,7 @@ import pytest
 
 from rahbo.experiments import EXPERIMENTS
 from rahbo.plots.paper import figures as paper
-from rahbo.plots.paper.figures import FIGURES, figures, markdown, save_figures
+from rahbo.plots.paper.figures import FIGURES, figures, figures_markdown, save_figures
 
 NAMES = {
     "sine": [
@@ -33,7 +33,7 @@ def test_an_experiment_is_drawn_and_saved(name, experiments, finished, tmp_path)
     assert [f.name for f in drawn] == NAMES[name]
     files = sorted(p.name for p in (tmp_path / "figures").iterdir())
     assert files == sorted(f"{f}.{kind}" for f in NAMES[name] for kind in ("pdf", "png"))
-    page = markdown(drawn)
+    page = figures_markdown(drawn)
     for f in drawn:
         assert f"]({f.name}.png)\n\n{f.caption}" in page
         assert any(ax.get_xlabel() for ax in f.figure.axes)

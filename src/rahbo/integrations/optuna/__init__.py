@@ -5,7 +5,7 @@ answers for any study, whatever sampled it, and `optimizer_of` returns the `Opti
 answer. `publish` puts the answer into Optuna's dashboard, which only `publish` needs.
 """
 
-from typing import Any
+from typing import Unpack
 
 from optuna.study import Study
 
@@ -13,11 +13,12 @@ from rahbo.errors import SettingsError
 from rahbo.integrations.optuna.history import optimizer_of, recommend
 from rahbo.integrations.optuna.repeats import repeated
 from rahbo.integrations.optuna.sampler import RahboSampler
+from rahbo.settings import Keywords
 
 __all__ = ["RahboSampler", "optimizer_of", "publish", "recommend", "repeated"]
 
 
-def publish(study: Study, **settings: Any) -> None:
+def publish(study: Study, **settings: Unpack[Keywords]) -> None:
     """Add the risk view of a study to its page in Optuna's dashboard: two figures and a note.
 
     The figures and text of an earlier call are replaced, and the rest of the study's note is kept.

@@ -5,7 +5,7 @@ The dashboard stores figures in pieces of two thousand characters, so the figure
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import plotly.graph_objects as go
 from optuna.study import Study
@@ -15,6 +15,7 @@ from rahbo.analysis import Interval, Prediction, Recommendation
 from rahbo.integrations.optuna.history import optimizer_of
 from rahbo.optimizer import Optimizer
 from rahbo.pages import basis, certainty, history_of, listed, shown, visible
+from rahbo.settings import Keywords
 
 # The first and last line of our part of the note. Text before and after it is the user's.
 BEGIN, END = "## Risk-averse recommendation (rahbo)", "*End of what rahbo wrote.*"
@@ -23,7 +24,7 @@ BLUE, RED = "#0072b2", "#c24e00"
 MOST_POINTS, MOST_CHARACTERS = 500, 100
 
 
-def publish(study: Study, **settings: Any) -> None:
+def publish(study: Study, **settings: Unpack[Keywords]) -> None:
     """See `rahbo.integrations.optuna.publish`."""
     optimizer = optimizer_of(study, **settings)
     found = optimizer.recommend()

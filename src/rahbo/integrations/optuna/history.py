@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
@@ -20,6 +20,7 @@ from rahbo.errors import NotReadyError, SettingsError, SpaceError
 from rahbo.integrations.optuna.distributions import Kinds, merged, shared, space_of
 from rahbo.integrations.optuna.repeats import VALUES, is_measured, seed_of
 from rahbo.optimizer import Optimizer
+from rahbo.settings import Keywords
 from rahbo.space import Space
 from rahbo.trials import Trial
 
@@ -34,7 +35,7 @@ Internal = dict[str, float]
 
 
 def recommend(
-    study: Study, *, rule: Rule = "pessimistic", level: float = 0.9, **settings: Any
+    study: Study, *, rule: Rule = "pessimistic", level: float = 0.9, **settings: Unpack[Keywords]
 ) -> Recommendation:
     """Return the risk-averse recommendation for a study, whatever its sampler.
 
@@ -65,7 +66,7 @@ def recommend(
     return replace(found, params=history.stored(found.params), runner_ups=runner_ups)
 
 
-def optimizer_of(study: Study, **settings: Any) -> Optimizer:
+def optimizer_of(study: Study, **settings: Unpack[Keywords]) -> Optimizer:
     """Return an `Optimizer` that was told the finished trials of a study.
 
     Args:

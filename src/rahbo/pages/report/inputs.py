@@ -17,7 +17,7 @@ Place = float | int
 
 
 @dataclass(frozen=True)
-class Input:
+class ReportInput:
     """One parameter.
 
     Attributes:
@@ -33,22 +33,22 @@ class Input:
     grid: tuple[Place, ...]
 
 
-def inputs_of(space: Space, n: int) -> tuple[Input, ...]:
+def report_inputs(space: Space, n: int) -> tuple[ReportInput, ...]:
     """Return all parameters, each with at most ``n`` places, or all its choices."""
     if isinstance(space.spec, Candidates):
         levels = _levels(space.spec.rows)
         return tuple(
-            Input(cut(name), False, tuple(cut(str(v)) for v in found), ())
+            ReportInput(cut(name), False, tuple(cut(str(v)) for v in found), ())
             for name, found in levels.items()
         )
     inputs = []
     for name, kind in space.spec.items():
         if isinstance(kind, Categorical):
             choices = tuple(cut(str(choice)) for choice in kind.choices)
-            inputs.append(Input(cut(name), False, choices, tuple(range(len(choices)))))
+            inputs.append(ReportInput(cut(name), False, choices, tuple(range(len(choices)))))
             continue
         grid = sorted({kind.value([u]) for u in np.linspace(0.0, 1.0, n).tolist()})
-        inputs.append(Input(cut(name), kind.log, (), tuple(grid)))
+        inputs.append(ReportInput(cut(name), kind.log, (), tuple(grid)))
     return tuple(inputs)
 
 

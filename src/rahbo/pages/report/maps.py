@@ -12,7 +12,7 @@ import numpy as np
 from rahbo.analysis import Interval, centre
 from rahbo.numerics import Array, one_blas_thread
 from rahbo.optimizer import Optimizer
-from rahbo.pages.report.inputs import Input, inputs_of, places, value_at
+from rahbo.pages.report.inputs import ReportInput, places, report_inputs, value_at
 from rahbo.space import Candidates
 
 # Places along one input, places along each of two, the most inputs mapped, the most candidates.
@@ -77,7 +77,7 @@ class Map:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedMap:
     """Estimates at the points of a list of candidates.
 
     Attributes:
@@ -105,7 +105,7 @@ class Maps:
     inputs: tuple[int, ...]
     slices: tuple[Slice, ...]
     maps: tuple[Map, ...]
-    listed: Listed | None
+    listed: ListedMap | None
 
 
 def maps_through(optimizer: Optimizer, at: Mapping[str, Any], shares: Sequence[float]) -> Maps:
@@ -121,15 +121,15 @@ def maps_through(optimizer: Optimizer, at: Mapping[str, Any], shares: Sequence[f
     if isinstance(space.spec, Candidates):
         rows = space.spec.rows
         some = [rows[i] for i in np.unique(np.linspace(0, len(rows) - 1, LISTED).astype(int))]
-        listed = Listed([_few(row) for row in places(space, some)], *_centres(optimizer, some))
+        listed = ListedMap([_few(row) for row in places(space, some)], *_centres(optimizer, some))
         return Maps(tuple(first), (), (), listed)
-    fine, coarse = (dict(enumerate(inputs_of(space, n))) for n in (FINE, COARSE))
+    fine, coarse = (dict(enumerate(report_inputs(space, n))) for n in (FINE, COARSE))
     slices = tuple(_slice(optimizer, at, i, fine[i]) for i in first)
     maps = tuple(_map(optimizer, at, (i, j), coarse) for i, j in combinations(sorted(first), 2))
     return Maps(tuple(first), slices, maps, None)
 
 
-def _slice(optimizer: Optimizer, at: Mapping[str, Any], i: int, axis: Input) -> Slice:
+def _slice(optimizer: Optimizer, at: Mapping[str, Any], i: int, axis: ReportInput) -> Slice:
     space = optimizer.settings.space
     name = space.names[i]
     points = [{**at, name: value_at(space, name, place)} for place in axis.grid]
@@ -137,7 +137,10 @@ def _slice(optimizer: Optimizer, at: Mapping[str, Any], i: int, axis: Input) -> 
 
 
 def _map(
-    optimizer: Optimizer, at: Mapping[str, Any], pair: tuple[int, int], axes: Mapping[int, Input]
+    optimizer: Optimizer,
+    at: Mapping[str, Any],
+    pair: tuple[int, int],
+    axes: Mapping[int, ReportInput],
 ) -> Map:
     space = optimizer.settings.space
     across, up = (space.names[i] for i in pair)

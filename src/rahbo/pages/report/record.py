@@ -18,7 +18,7 @@ from rahbo.journal import PARAMETERS, encode_settings, show
 from rahbo.optimizer import Optimizer
 from rahbo.pages import words
 from rahbo.pages.history import History, history_of
-from rahbo.pages.report.inputs import Input, Place, cut, inputs_of, places
+from rahbo.pages.report.inputs import Place, ReportInput, cut, places, report_inputs
 from rahbo.pages.report.maps import Maps, maps_through
 from rahbo.risk import ExpectedShortfall, MeanStd, Quantile, RiskMeasure
 from rahbo.settings import Settings
@@ -66,7 +66,7 @@ class Trade:
 
 
 @dataclass(frozen=True)
-class Points:
+class ReportPoints:
     """The evaluated points, column by column, in user units.
 
     Attributes:
@@ -119,8 +119,8 @@ class Pictures:
     minimised: bool
     level: float
     trade: Trade
-    inputs: tuple[Input, ...]
-    points: Points
+    inputs: tuple[ReportInput, ...]
+    points: ReportPoints
     history: History
     maps: Maps
 
@@ -192,7 +192,7 @@ def record_of(
         minimised=settings.sign < 0,
         level=found.level,
         trade=trade_of(settings.risk, frontier, settings.sign < 0),
-        inputs=inputs_of(settings.space, 2),
+        inputs=report_inputs(settings.space, 2),
         points=_points(optimizer, frontier, found, kept),
         history=history_of(optimizer),
         maps=maps_through(optimizer, found.params, shares),
@@ -243,7 +243,7 @@ def _kept(frontier: Frontier, found: Recommendation, settings: Settings) -> list
 
 def _points(
     optimizer: Optimizer, frontier: Frontier, found: Recommendation, kept: list[int]
-) -> Points:
+) -> ReportPoints:
     space, data = optimizer.settings.space, optimizer.observations
     allowed = np.flatnonzero(space.is_valid(data.X))
     legal = allowed[kept]
@@ -251,7 +251,7 @@ def _points(
     for trial in optimizer.trials:
         failed[trial.x.tobytes()] += len(trial.failures)
     believed = frontier.evaluated
-    return Points(
+    return ReportPoints(
         places=[[_few(v) for v in row] for row in places(space, [p.params for p in believed])],
         mean=[_few(p.mean) for p in believed],
         mean_lower=[_few(p.mean_interval.lower) for p in believed],

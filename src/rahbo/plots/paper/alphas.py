@@ -39,7 +39,7 @@ class Points:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class AlphaOutcome:
     """The results of all methods for one risk coefficient.
 
     Attributes:
@@ -57,7 +57,7 @@ class Outcome:
 
 def outcomes(
     experiment: Experiment, store: Store, problem: str, repeats: int, rules: Sequence[Rule]
-) -> list[Outcome]:
+) -> list[AlphaOutcome]:
     """Return a record of the finished runs on a problem for each risk coefficient."""
     return [
         _outcome(experiment, store, problem, alpha, repeats, rules) for alpha in experiment.alphas
@@ -66,11 +66,11 @@ def outcomes(
 
 def _outcome(
     e: Experiment, store: Store, problem: str, alpha: float, repeats: int, rules: Sequence[Rule]
-) -> Outcome:
+) -> AlphaOutcome:
     runs = {m: Runs.load(store, e.runs_of(problem, m, alpha, repeats)) for m in e.methods}
     truth = problem_named(problem)
     best = truth.params_to_row(truth.optimum(MeanVariance(alpha)).params)[None]
-    return Outcome(
+    return AlphaOutcome(
         alpha,
         Points(truth.f(best), truth.noise_var(best)),
         {m: Points(r.tried("f").ravel(), r.tried("noise_var").ravel()) for m, r in runs.items()},
@@ -84,7 +84,7 @@ def _reported(runs: Runs, rule: Rule, alpha: float) -> Points:
     return Points(f, noise_var)
 
 
-def figure_of_tried(found: Sequence[Outcome]) -> Figure:
+def figure_of_tried(found: Sequence[AlphaOutcome]) -> Figure:
     """Draw the distributions of mean and noise variance at all points tried."""
     with styled():
         figure, axes = panels(2, len(found), sharex="row", sharey="row")
@@ -122,7 +122,7 @@ def draw_shares(by_method: Mapping[str, Array], bins: Array, ax: Axes) -> Axes:
     return ax
 
 
-def figure_of_reported(found: Sequence[Outcome]) -> Figure:
+def figure_of_reported(found: Sequence[AlphaOutcome]) -> Figure:
     """Draw mean against noise variance of the finally reported points, a row for each rule."""
     with styled():
         rules = list(found[0].reported)
@@ -163,7 +163,7 @@ def _spread(values: Array) -> float | None:
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
-def draw_best(outcome: Outcome, ax: Axes) -> Axes:
+def draw_best(outcome: AlphaOutcome, ax: Axes) -> Axes:
     """Draw the best point, and the line of equally good points, above which there is none.
 
     f = MV(x*) + alpha noise_var    (eq. 2)
@@ -199,7 +199,7 @@ def figure_of_regrets_by_alpha(
     return figure
 
 
-def _title_columns(axes: Sequence[Axes], found: Sequence[Outcome]) -> None:
+def _title_columns(axes: Sequence[Axes], found: Sequence[AlphaOutcome]) -> None:
     for ax, outcome in zip(axes, found, strict=True):
         ax.set_title(f"α = {outcome.alpha:g}")
 

@@ -82,7 +82,7 @@ def save_figures(
     return drawn
 
 
-def markdown(drawn: Sequence[PaperFigure]) -> str:
+def figures_markdown(drawn: Sequence[PaperFigure]) -> str:
     """Return Markdown that shows figures in the same folder, with their captions."""
     return "\n".join(f"![{f.name}]({f.name}.png)\n\n{f.caption}\n" for f in drawn)
 

@@ -84,18 +84,18 @@ class Best:
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class ForestResults:
     """Every setting of a problem, and the best of them by risk coefficient."""
 
     every: Points
     best: Mapping[float, Best]
 
 
-def results(problem: Problem, alphas: Sequence[float]) -> Results:
+def results(problem: Problem, alphas: Sequence[float]) -> ForestResults:
     """Evaluate a problem of whole numbers at every point."""
     axes = [_whole_numbers(kind) for kind in problem.space.values()]
     X = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-    return Results(_points(problem, X), {alpha: _best(problem, alpha) for alpha in alphas})
+    return ForestResults(_points(problem, X), {alpha: _best(problem, alpha) for alpha in alphas})
 
 
 def _best(problem: Problem, alpha: float) -> Best:
@@ -120,7 +120,7 @@ def _whole_numbers(kind: object) -> Array:
     return np.arange(kind.low, kind.high + 1, dtype=np.float64)
 
 
-def figure_of_results(record: Results) -> Figure:
+def figure_of_results(record: ForestResults) -> Figure:
     """Draw mean against fold variance of all settings, and an enlarged view of the best ones."""
     with styled():
         figure, ((left, right),) = panels(1, 2)
@@ -137,7 +137,7 @@ def figure_of_results(record: Results) -> Figure:
     return figure
 
 
-def draw_every_setting(record: Results, ax: Axes) -> Axes:
+def draw_every_setting(record: ForestResults, ax: Axes) -> Axes:
     """Draw the number of settings at each mean and variance."""
     every = record.every
     mesh = ax.hexbin(
@@ -148,7 +148,7 @@ def draw_every_setting(record: Results, ax: Axes) -> Axes:
     return ax
 
 
-def draw_best_settings(record: Results, ax: Axes) -> Axes:
+def draw_best_settings(record: ForestResults, ax: Axes) -> Axes:
     """Draw all settings small, the best ones large, and the neighbours of each in its colour.
 
     No setting lies above the line through the best one for its alpha (eq. 2):
@@ -176,7 +176,7 @@ def draw_best_settings(record: Results, ax: Axes) -> Axes:
     return _closer(record, ax)
 
 
-def _closer(record: Results, ax: Axes) -> Axes:
+def _closer(record: ForestResults, ax: Axes) -> Axes:
     """Limit the axes to the best settings and their neighbours, from zero variance on."""
     near = [points for best in record.best.values() for points in (best.there, best.around)]
     low, high = min(float(p.f.min()) for p in near), max(float(p.f.max()) for p in near)
