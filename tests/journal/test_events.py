@@ -10,7 +10,7 @@ from hypothesis import given
 
 from rahbo.errors import DataError, JournalError, SettingsError
 from rahbo.journal import foreign, opened
-from rahbo.journal.events import MOST_REPEATS, change_of, record_of, trials_of
+from rahbo.journal.events import MOST_REPEATS, change_of, trial_record, trials_of
 from rahbo.space import Space
 from rahbo.trials import Trial
 
@@ -42,7 +42,7 @@ def test_a_whole_trial_comes_back(values, failures, cancelled):
     failures = {i: why for i, why in failures.items() if i not in values}
     t = trial(values=values, failures=failures, cancelled=cancelled)
     assert fields(replayed(change_of(None, t))) == fields(t)
-    assert opened(as_json(record_of(t)), 0, SPACE)["values"] == values
+    assert opened(as_json(trial_record(t)), 0, SPACE)["values"] == values
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.sampled_from("vfc"), st.floats(-9, 9)), max_size=9))
@@ -79,7 +79,7 @@ def test_points_told_without_being_asked_for_say_so():
 
 def test_more_repeats_than_can_be_read_are_not_written():
     with pytest.raises(SettingsError, match="Ask for fewer"):
-        record_of(replace(trial(), n_requested=MOST_REPEATS + 1))
+        trial_record(replace(trial(), n_requested=MOST_REPEATS + 1))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_more_repeats_than_can_be_read_are_not_written():
 )
 def test_records_that_are_wrong_are_refused(change, problem):
     with pytest.raises(DataError, match=problem):
-        opened({**as_json(record_of(trial())), **change}, 0, SPACE)
+        opened({**as_json(trial_record(trial())), **change}, 0, SPACE)
 
 
 def test_a_repeat_has_one_value():

@@ -9,7 +9,7 @@ import rahbo
 from rahbo.errors import ExhaustedError, ObjectiveError
 from rahbo.numerics import evaluation_seed
 from rahbo.running import Budget, Run
-from rahbo.running.run import Outcome, attempt
+from rahbo.running.run import CallResult, attempt
 
 SPACE = {"x": (0.0, 2.0)}
 
@@ -24,12 +24,12 @@ def a_run(objective=lambda x: x, stop=None, callback=None, **budget):
 
 @pytest.mark.parametrize("returned", [2, 2.0, np.float32(2), np.array(2.0), Fraction(2)])
 def test_numbers_of_all_kinds_are_values(returned):
-    assert attempt(lambda x: returned, {"x": 1.0}) == Outcome(2.0)
+    assert attempt(lambda x: returned, {"x": 1.0}) == CallResult(2.0)
 
 
 @pytest.mark.parametrize("returned", [None, "2", [2.0], np.ones(1), True, np.True_, 2j])
 def test_what_is_no_number_is_named(returned):
-    assert attempt(lambda: returned, {}) == Outcome(no_number=repr(returned))
+    assert attempt(lambda: returned, {}) == CallResult(no_number=repr(returned))
 
 
 @pytest.mark.parametrize("returned", [float("nan"), -float("inf"), 1e61, 10**400])
@@ -45,7 +45,7 @@ def test_an_exception_is_a_failure_and_an_interrupt_is_not():
     def raising(what):
         raise what
 
-    assert attempt(raising, {"what": error}) == Outcome(failure=repr(error), error=error)
+    assert attempt(raising, {"what": error}) == CallResult(failure=repr(error), error=error)
     with pytest.raises(KeyboardInterrupt):
         attempt(raising, {"what": KeyboardInterrupt()})
 
@@ -64,8 +64,8 @@ def test_evaluations_under_way_are_paid():
     run = a_run(evaluations=3)
     suggestion = run.optimizer.ask()
     assert (run.left, run.is_spent(2), run.is_spent(3)) == (3, False, True)
-    run.record(suggestion, 0, Outcome(1.0))
-    run.record(suggestion, 1, Outcome(failure="no beam"))
+    run.record(suggestion, 0, CallResult(1.0))
+    run.record(suggestion, 1, CallResult(failure="no beam"))
     assert (run.left, run.is_spent(), run.is_spent(1)) == (1, False, True)
 
 
@@ -98,7 +98,7 @@ def test_an_end_needs_something_to_report():
     run = a_run(evaluations=4)
     with pytest.raises(ExhaustedError):
         run.ended_by(ExhaustedError("none left"))
-    run.record(run.optimizer.ask(), 0, Outcome(1.0))
+    run.record(run.optimizer.ask(), 0, CallResult(1.0))
     assert run.ended_by(ExhaustedError("none left")) == "exhausted"
     assert run.ended_by(KeyboardInterrupt()) == "interrupt"
 
@@ -107,7 +107,7 @@ def test_a_suggestion_cut_short_is_cancelled_before_the_callback():
     seen = []
     run = a_run(evaluations=1, callback=lambda optimizer: seen.append(optimizer.open))
     suggestion = run.optimizer.ask()
-    run.record(suggestion, 0, Outcome(1.0))
+    run.record(suggestion, 0, CallResult(1.0))
     run.evaluated(suggestion, complete=False)
     assert seen == [()]
 
@@ -115,5 +115,5 @@ def test_a_suggestion_cut_short_is_cancelled_before_the_callback():
 def test_no_number_is_an_error_that_carries_the_run():
     run = a_run(evaluations=4)
     with pytest.raises(ObjectiveError, match="got 'seven' at") as caught:
-        run.record(run.optimizer.ask(), 0, Outcome(no_number="'seven'"))
+        run.record(run.optimizer.ask(), 0, CallResult(no_number="'seven'"))
     assert caught.value.optimizer is run.optimizer

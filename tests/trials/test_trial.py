@@ -17,8 +17,8 @@ from rahbo.trials import (
     checked_repeat,
     checked_values,
     observations_of,
-    outcomes_of,
     own_bounds,
+    tallies_of,
     tried_once,
 )
 
@@ -168,13 +168,13 @@ def test_outcomes_are_counted_by_point():
         trial(2, identity=2, x=(0.3,)),
         trial(3, identity=3, x=(0.2,)).with_values([1.0]).with_failures([1], "trip"),
     ]
-    X, values, failures = outcomes_of(trials)
+    X, values, failures = tallies_of(trials)
     assert X.tolist() == [[0.2], [0.1]]
     assert (values.tolist(), failures.tolist()) == ([3, 0], [1, 2])
 
 
 def test_nothing_told_has_no_outcomes():
-    X, values, failures = outcomes_of([trial(2)])
+    X, values, failures = tallies_of([trial(2)])
     assert len(X) == len(values) == len(failures) == 0
 
 

@@ -1,7 +1,7 @@
 """The journal of a run: events written to disk as they happen, and read back."""
 
 from rahbo.journal.codec import PARAMETERS, Code, describe, encode_settings, show
-from rahbo.journal.events import apply, foreign, opened
+from rahbo.journal.events import apply_event, foreign, opened
 from rahbo.journal.files import FileName, full_name
 from rahbo.journal.journal import Journal, parse, read, settings_of, settings_to_resume
 
@@ -10,7 +10,7 @@ __all__ = [
     "Code",
     "FileName",
     "Journal",
-    "apply",
+    "apply_event",
     "describe",
     "encode_settings",
     "foreign",

@@ -26,7 +26,7 @@ ROUNDING = 1e-9
 def change_of(before: Trial | None, after: Trial) -> dict[str, Any] | None:
     """Return what changed in a trial, as an event; None if nothing did."""
     if before is None:
-        return {"event": "point" if after.source == "user" else "ask", **record_of(after)}
+        return {"event": "point" if after.source == "user" else "ask", **trial_record(after)}
     values = {i: v for i, v in after.values.items() if repr(before.values.get(i)) != repr(v)}
     if values:
         return {"event": "tell", "id": after.id, "values": _values(values)}
@@ -38,7 +38,7 @@ def change_of(before: Trial | None, after: Trial) -> dict[str, Any] | None:
     return None
 
 
-def record_of(trial: Trial) -> dict[str, Any]:
+def trial_record(trial: Trial) -> dict[str, Any]:
     """Return a whole trial as JSON."""
     if trial.n_requested > MOST_REPEATS:
         raise SettingsError(
@@ -76,7 +76,7 @@ def trials_of(events: list[Any], space: Space, name: str) -> list[Trial]:
     for number, event in enumerate(events, 1):
         try:
             if number > 1:
-                apply(event, found, space)
+                apply_event(event, found, space)
                 continue
             for record in event["trials"]:
                 found.append(opened(record, len(found), space))
@@ -85,7 +85,7 @@ def trials_of(events: list[Any], space: Space, name: str) -> list[Trial]:
     return [Trial(**fields) for fields in found]
 
 
-def apply(event: dict[str, Any], found: list[dict[str, Any]], space: Space) -> None:
+def apply_event(event: dict[str, Any], found: list[dict[str, Any]], space: Space) -> None:
     """Apply one event to the trials found so far."""
     kind = event["event"]
     if kind in ("ask", "point"):

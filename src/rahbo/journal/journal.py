@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from rahbo import __version__
 from rahbo.errors import JournalError
 from rahbo.journal.codec import Code, decode_settings, differences, encode_settings, same
-from rahbo.journal.events import change_of, foreign, opened, record_of, trials_of
+from rahbo.journal.events import change_of, foreign, opened, trial_record, trials_of
 from rahbo.journal.files import (
     FileName,
     append,
@@ -106,7 +106,7 @@ class Journal(dict[int, Trial]):
                 "format": FORMAT,
                 "rahbo": __version__,
                 "settings": encode_settings(settings),
-                "trials": [record_of(trial) for trial in trials.values()],
+                "trials": [trial_record(trial) for trial in trials.values()],
             }
         )
         given = json.loads(line)

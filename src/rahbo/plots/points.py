@@ -19,7 +19,7 @@ from rahbo.numerics import Array, Index, Mask
 from rahbo.optimizer import Optimizer
 from rahbo.plots.inputs import Params, shown_point
 from rahbo.plots.style import BELIEF, CHOSEN, DATA, INK, REPORT, fitting, interval_label
-from rahbo.trials import outcomes_of
+from rahbo.trials import tallies_of
 
 # A mean is drawn in place up to this multiple of the distance from the best within which nine
 # points of ten lie.
@@ -237,7 +237,7 @@ def effort(optimizer: Optimizer, *, at: Params | None = None) -> Effort:
         NotReadyError: Nothing has been told yet.
     """
     marked = optimizer.settings.space.encode(shown_point(optimizer, at)).tobytes()
-    X, values, failures = outcomes_of(optimizer.trials)
+    X, values, failures = tallies_of(optimizer.trials)
     rows = {x.tobytes(): i for i, x in enumerate(X)}
     if marked not in rows:
         raise SettingsError(f"at= must be a point that was evaluated, got {at!r}.")

@@ -24,8 +24,8 @@ from rahbo.trials import (
     Trial,
     attempts_at,
     observations_of,
-    outcomes_of,
     provided_points,
+    tallies_of,
     tried_once,
     valued,
 )
@@ -123,7 +123,7 @@ def propose(
         rng: Seeded by the run's seed and the number of asks.
     """
     observations = told.observations
-    success = Success.learn(*outcomes_of(trials))
+    success = Success.learn(*tallies_of(trials))
     domain = replace(domain, known=observations.best_first(), success=success)
     rounds = sum(t.source == "strategy" for t in trials)
     situation = Situation(

@@ -17,7 +17,7 @@ from rahbo.numerics import Array, Index, Mask, quasi_newton
 from rahbo.policy.acquisition import Acquisition, RiskBound
 from rahbo.policy.feasibility import Hoped, Success
 from rahbo.space import Candidates, Space
-from rahbo.trials import Observations, Trial, outcomes_of
+from rahbo.trials import Observations, Trial, tallies_of
 
 ENUMERATE = 4096  # finite spaces up to this size are searched exhaustively
 SAMPLES = 320  # uniform samples of a larger space
@@ -79,7 +79,7 @@ def whole_domain(space: Space, trials: Iterable[Trial], observations: Observatio
     Once an evaluation has failed, the domain knows the chance of success, because a setting that
     cannot be evaluated is not a rival.
     """
-    success = Success.learn(*outcomes_of(trials))
+    success = Success.learn(*tallies_of(trials))
     return Domain(space, observations.best_first(), frozenset(), success)
 
 

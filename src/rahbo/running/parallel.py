@@ -21,7 +21,7 @@ from typing import Any
 
 from rahbo.errors import ExecutorError, ExhaustedError
 from rahbo.running.pool import MAX_CRASHES, Pool
-from rahbo.running.run import End, Objective, Outcome, Run, attempt
+from rahbo.running.run import CallResult, End, Objective, Run, attempt
 from rahbo.trials import Suggestion
 
 # In seconds. On some systems an interrupt is handled only when a wait ends.
@@ -63,7 +63,7 @@ def _arrive(objective: Objective) -> None:
     """Do nothing; a worker that runs this has everything it needs."""
 
 
-def _attempt_there(objective: Objective, arguments: dict[str, Any], mark: Path) -> Outcome:
+def _attempt_there(objective: Objective, arguments: dict[str, Any], mark: Path) -> CallResult:
     """Call the objective in a worker, and return an outcome that can always be sent back.
 
     The file ``mark`` is created to show that the task has started, if its folder exists. Each task
@@ -75,7 +75,7 @@ def _attempt_there(objective: Objective, arguments: dict[str, Any], mark: Path) 
         outcome = attempt(objective, arguments)
     except SystemExit as error:
         # In a worker this ends only the evaluation.
-        outcome = Outcome(failure=repr(error), error=error)
+        outcome = CallResult(failure=repr(error), error=error)
     if outcome.error is None:
         return outcome
     lines = traceback.format_exception(outcome.error)
@@ -117,9 +117,9 @@ class _Tasks:
         self._marks = Path(tempfile.mkdtemp(prefix="rahbo-") if timeout else uuid.uuid4().hex)
         self._waiting: deque[_Task] = deque()
         # In the order of submission.
-        self._under_way: dict[Future[Outcome], _Task] = {}
+        self._under_way: dict[Future[CallResult], _Task] = {}
         # These were told as failures, but their workers are still busy.
-        self._overdue: set[Future[Outcome]] = set()
+        self._overdue: set[Future[CallResult]] = set()
         # The number of unfinished tasks of each suggestion, by its id.
         self._unsettled: dict[int, int] = {}
         self._last_event = monotonic()
@@ -227,7 +227,7 @@ class _Tasks:
             self._fail(late)
         return len(self._unsettled) < unsettled
 
-    def _wait(self) -> tuple[set[Future[Outcome]], list[Future[Outcome]]]:
+    def _wait(self) -> tuple[set[Future[CallResult]], list[Future[CallResult]]]:
         """Wait for futures that are done or past their deadline, and return both."""
         while True:
             futures = [*self._under_way, *self._overdue]
@@ -264,7 +264,7 @@ class _Tasks:
         # Remote starts cannot be seen. Workers take tasks in order, so the first ones are running.
         return tasks[: max(0, self._pool.workers - len(self._overdue))]
 
-    def _take(self, done: list[Future[Outcome]]) -> BrokenExecutor | None:
+    def _take(self, done: list[Future[CallResult]]) -> BrokenExecutor | None:
         """Record the outcomes of tasks, except those of a broken pool. Return its error, if any.
 
         Workers catch the objective's exceptions: a future's own exception comes from the transport.
@@ -281,7 +281,7 @@ class _Tasks:
             if isinstance(error, CancelledError):
                 self._retry([task], error)
             elif error is not None:
-                self._record(task, Outcome(failure=repr(error), error=error))
+                self._record(task, CallResult(failure=repr(error), error=error))
             else:
                 self._record(task, future.result())
         return broken
@@ -308,9 +308,9 @@ class _Tasks:
         for task in lost:
             if task.crashes >= MAX_CRASHES:
                 failure = f"lost with its worker {task.crashes} times: {error!r}"
-                self._record(task, Outcome(failure=failure, error=error))
+                self._record(task, CallResult(failure=failure, error=error))
 
-    def _fail(self, late: list[Future[Outcome]]) -> None:
+    def _fail(self, late: list[Future[CallResult]]) -> None:
         """Record that evaluations took too long, and kill their workers where possible."""
         killed = self._pool.kill()
         failed = [self._under_way.pop(future) for future in late]
@@ -324,9 +324,9 @@ class _Tasks:
         else:
             self._overdue.update(late)
         for task in failed:
-            self._record(task, Outcome(failure=f"timed out after {self._timeout:g} s"))
+            self._record(task, CallResult(failure=f"timed out after {self._timeout:g} s"))
 
-    def _record(self, task: _Task, outcome: Outcome) -> None:
+    def _record(self, task: _Task, outcome: CallResult) -> None:
         """Record the outcome of one task, and finish its suggestion if it was the last one."""
         suggestion = task.suggestion
         self._run.record(suggestion, task.repeat, outcome)

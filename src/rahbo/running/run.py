@@ -33,7 +33,7 @@ End = Literal["budget", "stop", "exhausted", "interrupt"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CallResult:
     """The outcome of one call of the objective.
 
     Attributes:
@@ -49,19 +49,23 @@ class Outcome:
     error: BaseException | None = None
 
 
-def attempt(objective: Objective, arguments: dict[str, Any]) -> Outcome:
+def attempt(objective: Objective, arguments: dict[str, Any]) -> CallResult:
     """Call the objective once and return the outcome."""
     try:
         returned: object = objective(**arguments)
     except Exception as error:
-        return Outcome(failure=repr(error), error=error)
+        return CallResult(failure=repr(error), error=error)
     if isinstance(returned, np.ndarray) and returned.ndim == 0:
         returned = returned.item()
     if isinstance(returned, bool | np.bool_) or not isinstance(returned, Real):
-        return Outcome(no_number=repr(returned))
+        return CallResult(no_number=repr(returned))
     # A whole number may be too large to become a float.
     value = math.inf if is_whole(returned) and not is_number(returned) else float(returned)
-    return Outcome(value) if abs(value) <= LARGEST_VALUE else Outcome(failure=f"returned {value!r}")
+    return (
+        CallResult(value)
+        if abs(value) <= LARGEST_VALUE
+        else CallResult(failure=f"returned {value!r}")
+    )
 
 
 class Run:
@@ -189,7 +193,7 @@ class Run:
         seed = evaluation_seed(self.optimizer.settings.seed, suggestion.id, repeat)
         return {**suggestion.params, "seed": seed}
 
-    def record(self, suggestion: Suggestion, repeat: int, outcome: Outcome) -> None:
+    def record(self, suggestion: Suggestion, repeat: int, outcome: CallResult) -> None:
         """Tell the optimizer an outcome.
 
         Too many failures in a row, or a result that is not a number, raise an error.

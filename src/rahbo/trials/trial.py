@@ -173,7 +173,7 @@ def observations_of(trials: Iterable[Trial], sign: float) -> Observations:
     return Observations.from_rounds([t.x for t in ordered], values, sign)
 
 
-def outcomes_of(trials: Iterable[Trial]) -> tuple[Array, Index, Index]:
+def tallies_of(trials: Iterable[Trial]) -> tuple[Array, Index, Index]:
     """Return the distinct points ``(n, d)`` and their numbers of values and failures, ``(n,)``."""
     told = [trial for trial in trials if trial.values or trial.failures]
     points = {trial.x.tobytes(): trial.x for trial in told}

@@ -11,7 +11,7 @@ import stat
 from typing import Any, NamedTuple
 
 from rahbo.errors import JournalError, RahboError
-from rahbo.journal import FileName, apply, foreign, full_name, opened, parse, settings_of
+from rahbo.journal import FileName, apply_event, foreign, full_name, opened, parse, settings_of
 from rahbo.settings import Settings
 from rahbo.trials import Trial
 
@@ -164,7 +164,7 @@ class Follower:
                     self._found.append(opened(record, len(self._found), self.settings.space))
             else:
                 records = [event]
-                apply(event, self._found, self.settings.space)
+                apply_event(event, self._found, self.settings.space)
         except Exception as error:
             raise foreign(self.name, self._lines, error) from error
         for record in records:
