@@ -231,9 +231,9 @@ def private_violations(module: str, tree: ast.Module, imports: list[Import]) -> 
     ]
     foreign = PRIVATE - _own_private(tree) - FOREIGN
     joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
-    parts = [part for node in joined for part in node.values]
+    parts = {id(part) for node in joined for part in node.values}
     for node in ast.walk(tree):
-        if node in parts:
+        if id(node) in parts:
             continue
         if isinstance(node, ast.Attribute) and node.attr in foreign:
             found.append(f"{module}:{node.lineno} must not use {ast.unparse(node)}")

@@ -227,6 +227,7 @@ def test_few_later_asks_fail_where_the_best_fifth_of_the_space_does():
     assert sum(bool(t.failures) for t in later) <= 0.1 * len(later)
 
 
+@pytest.mark.slow
 def test_a_resumed_run_with_failures_goes_on_bit_for_bit():
     whole = rahbo.Optimizer(SQUARE, repeats=2, seed=0)
     corner_fails(whole, 14)
@@ -280,6 +281,7 @@ def test_pending_points_narrow_the_bands_and_leave_the_mean():
 # -- determinism ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", [Rahbo(), RahboUS(3), GPUCB(), RandomSearch()])
 def test_the_same_seed_gives_the_same_run(strategy):
     a, b = (run(14, strategy=strategy) for _ in range(2))
@@ -951,6 +953,7 @@ BAD_VALUES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("values", "culprit"), BAD_VALUES)
 def test_bad_values_are_named_and_lose_nothing(values, culprit):
     opt = run(7)
@@ -1094,6 +1097,7 @@ def test_degenerate_outputs(preset, evaluate):
     exercise(rahbo.Optimizer(SQUARE, seed=0, **settings), evaluate, rounds=9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_single_point(preset):
     settings = {**preset, "n_initial": 1}
@@ -1126,6 +1130,7 @@ def check_recommended(opt):
     assert record.params in [trial.params for trial in opt.trials]
 
 
+@pytest.mark.slow
 def test_other_kernels_and_risk_measures_run():
     for risk in (rahbo.MeanStd(1.0), rahbo.Quantile(0.1), rahbo.ExpectedShortfall(0.1)):
         for noise in (DirectNoise(), KnownNoise(lambda p: 0.01 + p["x"])):
@@ -1152,6 +1157,7 @@ def test_blas_threads_are_given_back():
     assert [pool["num_threads"] for pool in threadpool_info()] == before
 
 
+@pytest.mark.slow
 def test_a_list_without_revisits_gives_each_row_its_repeats_and_no_more():
     rows = rahbo.Candidates([{"x": float(x)} for x in range(8)], revisit=False)
     for repeats, most in ((rahbo.Adaptive(), 10), (rahbo.Adaptive(max=4, setup=5.0), 4), (3, 3)):

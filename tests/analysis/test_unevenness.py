@@ -56,6 +56,7 @@ def test_mean_difference_is_that_over_all_pairs(rng):
     assert math.isnan(found[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 6])
 def test_scores_are_standardised_for_gaussian_outcomes(k):
     rng = np.random.default_rng(k)

@@ -868,6 +868,7 @@ def calls_to_read(path):
     return calls
 
 
+@pytest.mark.slow
 def test_the_work_of_reading_a_journal_grows_with_its_length(path):
     begin(path, repeats=1_000_000).ask()
     line = b'{"event":"tell","id":0,"values":{"%d":0.12345678901234567}}\n'

@@ -405,6 +405,7 @@ def hard(X, y, scale=1.0, noise_share=1e-8, *, learned_noise=False, kind=Matern5
     return Evidence(kind, X, y, np.full(n, noise_share * scale**2), weights, 1.0, prior)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("n", [1, 2, 12])
 @pytest.mark.parametrize("kind", KERNELS)

@@ -24,6 +24,7 @@ from rahbo.trials import Observations
 from tables import NOISES, dense, model_of, observed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outputs", [Standardized(), Raw()])
 @pytest.mark.parametrize(("low", "high"), [(None, None), (0.3, None), (None, 0.6), (0.2, 0.6)])
 @pytest.mark.parametrize("noise", NOISES)

@@ -276,6 +276,7 @@ def test_more_data_at_old_hyperparameters():
 # Hard cases
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outputs", [Standardized(), Raw()])
 @pytest.mark.parametrize("noise", ["log", "direct"])
 @pytest.mark.parametrize(

@@ -114,6 +114,7 @@ def curvature(f, theta, step=1e-3):
     return -np.array(H) / (4.0 * step**2)
 
 
+@pytest.mark.slow
 def test_learned_hyperparameters_count_by_their_best_value_and_their_curvature(rng):
     """Laplace's approximation at every level: the peak's height times its width."""
     data = table(rng, 12)

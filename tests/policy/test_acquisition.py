@@ -98,6 +98,7 @@ def test_the_centre_is_the_risk_at_both_centres(models, noise):
     np.testing.assert_allclose(central(model, MeanVariance(1.3)).value(X_NEW), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("risk", RISKS, ids=repr)
 @pytest.mark.parametrize("noise", NOISES)
@@ -110,6 +111,7 @@ def test_gradients(models, noise, risk, bound):
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6 * size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outputs", [Standardized(), Raw()])
 @pytest.mark.parametrize("risk", RISKS, ids=repr)
 @pytest.mark.parametrize("noise", NOISES)

@@ -33,6 +33,7 @@ def below(limit):
     return lambda params: sum(params.values()) < limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
 @pytest.mark.parametrize("seed", [0, 1, 99])
 def test_a_longer_design_begins_with_a_shorter_one(space, seed):

@@ -47,6 +47,7 @@ def test_a_value_that_the_model_follows_is_not():
     assert doubted(opt) == []
 
 
+@pytest.mark.slow
 def test_a_value_is_doubted_from_two_standard_deviations_on():
     # The value takes part in the mean, so what is left of it is compared.
     for value in np.linspace(0.4, 1.6, 13):

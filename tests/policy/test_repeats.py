@@ -113,6 +113,7 @@ def test_adaptive_refuses(bad):
         Adaptive(**bad)
 
 
+@pytest.mark.slow
 def test_a_run_spends_what_it_asks_for_and_goes_on_from_its_trials():
     def run(opt, rounds):
         for _ in range(rounds):

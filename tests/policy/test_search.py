@@ -211,6 +211,7 @@ def test_a_maximum_in_a_corner_is_hit_to_the_bit():
     np.testing.assert_array_equal(x, corner)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(6))
 def test_many_maxima_are_climbed_as_well_as_by_twenty_restarts(d, seed):

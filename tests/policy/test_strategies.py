@@ -111,6 +111,7 @@ def test_top_two_is_rahbo_where_that_is_not_beside_the_leader():
     assert elsewhere >= 2
 
 
+@pytest.mark.slow
 def test_top_two_challenges_a_leader_every_other_time():
     opt = settled()
     plain = [Rahbo().propose(situation(opt, seed=s)) for s in range(40)]
@@ -188,6 +189,7 @@ def test_a_narrow_space_is_searched_where_random_points_find_nothing():
         assert abs(np.subtract(*opt.ask().params.values())) < 1e-6
 
 
+@pytest.mark.slow
 def test_every_other_point_is_random_while_the_model_knows_nothing():
     rng = np.random.default_rng(0)
     data = [({"x": float(x)}, list(rng.standard_normal(2))) for x in np.linspace(0.0, 1.0, 12)]
@@ -199,6 +201,7 @@ def test_every_other_point_is_random_while_the_model_knows_nothing():
     assert len(np.unique(np.round(np.array(chosen)[~alike], 3))) > 8
 
 
+@pytest.mark.slow
 def test_a_candidate_list_is_not_left_for_its_favourite():
     rng = np.random.default_rng(0)
     rows = [{"x": float(x), "y": float(y)} for x, y in rng.random((60, 2))]

@@ -151,6 +151,7 @@ def moves(problem):
     return np.linalg.norm((rows - rows[0]) / 0.15, axis=1), problem.f(rows), problem.noise_var(rows)
 
 
+@pytest.mark.slow
 def test_measured_noise_hardly_moves_the_optimum():
     distance, f, _ = moves(EUXFEL)
     assert distance.max() < 0.01

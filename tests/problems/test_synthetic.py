@@ -51,6 +51,7 @@ def test_branin_has_three_equal_maxima_of_unequal_noise():
     assert noisy > middle > quiet
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 @pytest.mark.parametrize("risk", RISKS, ids=repr)
 def test_sine_optimum_agrees_with_dense_search(scale, risk):

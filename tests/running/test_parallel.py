@@ -147,6 +147,7 @@ def test_loky_with_a_worker_killed(loky):
     assert_each_told_once(result, 30, repeats=3, seed=7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parallel", [None, 1, 3, 8])
 def test_threads(parallel):
     with ThreadPoolExecutor(2) as executor:
@@ -218,6 +219,7 @@ def test_as_many_tasks_as_asked_for_are_under_way():
 # -- budgets and ends ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("evaluations", [1, 2, 9, 10])
 def test_evaluations_are_met_exactly(evaluations):
     calls, seen = [], []
@@ -330,6 +332,7 @@ def test_values_that_came_in_before_an_error_are_kept():
 # -- failures of the objective ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_whatever_an_objective_raises_is_recorded_and_harms_no_worker():
     with processes() as executor:
         result = rahbo.maximize(
@@ -378,6 +381,7 @@ def test_a_value_too_large_is_a_failure():
 # -- workers that die ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_kills_its_worker_again_and_again_fails_and_nothing_else_does():
     with processes() as executor:
         result = rahbo.maximize(
@@ -485,6 +489,7 @@ def test_the_leading_points_are_measured_again_several_at_a_time(parallel):
         assert recorded(result) == recorded(in_turn)
 
 
+@pytest.mark.slow
 def test_rounds_and_stops_are_confirmed_in_parallel_too():
     settings = {"n_initial": 4, "seed": 7, "strategy": RandomSearch()}
     with ThreadPoolExecutor(3) as executor:
@@ -502,6 +507,7 @@ def test_rounds_and_stops_are_confirmed_in_parallel_too():
     assert stopped.recommendation.n_evaluations >= 5
 
 
+@pytest.mark.slow
 def test_a_killed_parallel_run_is_brought_to_its_end_within_its_budget(tmp_path):
     path, calls = tmp_path / "run.jsonl", []
     settings = {"n_initial": 4, "seed": 7, "strategy": RandomSearch(), "journal": path}
@@ -586,6 +592,7 @@ def test_a_thread_past_its_time_keeps_its_worker_until_it_returns():
         assert not late or set(trial.failures.values()) == {"timed out after 0.3 s"}
 
 
+@pytest.mark.slow
 def test_waiting_for_a_worker_takes_no_time_from_the_evaluation(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with ThreadPoolExecutor(1) as executor:
@@ -598,6 +605,7 @@ def test_waiting_for_a_worker_takes_no_time_from_the_evaluation(tmp_path, monkey
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_threads_that_never_return_end_the_run_with_what_was_measured():
     number, release = itertools.count(1), threading.Event()
 

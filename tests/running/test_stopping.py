@@ -122,6 +122,7 @@ def sparse(**settings):
     return told(SPACE, data, **settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_the_gap_is_the_bound_of_the_recommendation(direction):
     opt = sparse(direction=direction)

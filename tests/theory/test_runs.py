@@ -103,6 +103,7 @@ def all_rounds(opt):
     return np.array([t.x for t in opt.trials])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", [0.5, 1.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_bound_of_known_noise_holds(seed, lam):

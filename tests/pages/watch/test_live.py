@@ -47,6 +47,7 @@ def test_the_run_and_what_is_new_of_it(path):
     opt.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_what_is_believed_is_what_the_optimizer_reports(path, direction):
     opt = begun(path, direction=direction)
