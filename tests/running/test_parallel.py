@@ -579,17 +579,17 @@ def test_a_loky_worker_that_hangs_is_killed(loky):
 @pytest.mark.slow
 def test_a_thread_past_its_time_keeps_its_worker_until_it_returns():
     def objective(x):
-        time.sleep(0.5 if x > 1.0 else 0.0)
+        time.sleep(1.6 if x > 1.0 else 0.0)
         return x
 
     with ThreadPoolExecutor(2) as executor:
         result = rahbo.maximize(
-            objective, SPACE, evaluations=9, executor=executor, timeout=0.3, **QUICK
+            objective, SPACE, evaluations=9, executor=executor, timeout=0.8, **QUICK
         )
     for trial in result.trials:
         late = trial.params["x"] > 1.0
         assert list((trial.failures if late else trial.values).keys()) == [0, 1, 2]
-        assert not late or set(trial.failures.values()) == {"timed out after 0.3 s"}
+        assert not late or set(trial.failures.values()) == {"timed out after 0.8 s"}
 
 
 @pytest.mark.slow
@@ -597,8 +597,8 @@ def test_waiting_for_a_worker_takes_no_time_from_the_evaluation(tmp_path, monkey
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with ThreadPoolExecutor(1) as executor:
         result = rahbo.maximize(
-            lambda x: time.sleep(0.08) or x, SPACE, evaluations=9, executor=executor, parallel=9,
-            timeout=0.5, **QUICK,
+            lambda x: time.sleep(0.2) or x, SPACE, evaluations=9, executor=executor, parallel=9,
+            timeout=1.2, **QUICK,
         )  # fmt: skip
     assert sum(len(t.values) for t in result.trials) == 9
     # Nothing is left of what shows that tasks have started.
