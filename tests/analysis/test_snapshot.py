@@ -5,6 +5,7 @@ import pytest
 
 import rahbo
 from rahbo.analysis import Snapshot, choose
+from rahbo.errors import NotReadyError, SettingsError
 from rahbo.policy import GPUCB, pessimistic, pessimistic_values
 
 
@@ -70,3 +71,24 @@ def test_it_can_be_made_of_any_model():
     known = Snapshot.of(opt.settings.policy, opt.trials, opt.model)
     np.testing.assert_array_equal(known.pessimistic, opt.snapshot().pessimistic)
     assert known.bound.z_f == pessimistic(opt.model, opt.settings.risk).z_f
+
+
+@pytest.mark.parametrize("end", [0, -1, 13, 1.5, "2", True, None])
+def test_the_past_has_as_many_trials_as_the_run(end):
+    opt = run(12)
+    with pytest.raises(SettingsError, match="from 1 to 12"):
+        next(opt.snapshots_after([1, end]))
+
+
+def test_before_the_first_value_nothing_was_known():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0)
+    opt.tell_failure(opt.ask(), "broke")
+    opt.tell(opt.ask(), 1.0)
+    with pytest.raises(NotReadyError, match="None of the first 1 trials has a value"):
+        next(opt.snapshots_after([1]))
+    assert next(opt.snapshots_after([2])).observations.n == 1
+
+
+def test_another_risk_must_be_a_risk_measure():
+    with pytest.raises(SettingsError, match="risk must be a RiskMeasure"):
+        run(4).snapshot(risk=1.0)

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.snapshot import Snapshot, check_risk
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.numerics import Array, Index
 from rahbo.risk import RiskMeasure
@@ -28,10 +28,7 @@ def check_rule(rule: Rule, risk: RiskMeasure | None) -> None:
     """Raise an error for an unknown rule, or for a risk measure that the rule does not use."""
     if rule not in get_args(Rule):
         raise SettingsError(f"rule must be one of {', '.join(get_args(Rule))}, got {rule!r}.")
-    if risk is not None and not isinstance(risk, RiskMeasure):
-        raise SettingsError(
-            f"risk must be a RiskMeasure such as MeanVariance(alpha=1.0), got {risk!r}."
-        )
+    check_risk(risk)
     if risk is not None and rule in ("own_round", "best_observed"):
         raise SettingsError(
             f"rule={rule!r} does not use risk=. Leave risk= out, or use rule='pessimistic'."

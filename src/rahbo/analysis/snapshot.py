@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model import Fits, Fitting, MeanNoiseModel
-from rahbo.numerics import Array, Mask
+from rahbo.numerics import Array, Mask, is_whole
 from rahbo.policy import Domain, PolicySettings, RiskBound, pessimistic_values, whole_domain
 from rahbo.risk import RiskMeasure
 from rahbo.space import Space
-from rahbo.trials import Observations, Trial, own_bounds, params_by_point
+from rahbo.trials import Observations, Trial, own_bounds, params_by_point, valued
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,7 @@ class Snapshot:
             risk: A risk measure to use instead of the run's. The strategy's bounds on mean and
                 noise stay the same.
         """
+        check_risk(risk)
         bound = settings.strategy.report_bound(model, settings.risk)
         if risk is not None:
             bound = replace(bound, risk=model.units.risk_to_model(risk))
@@ -97,6 +99,14 @@ class Snapshot:
         return self.worst[2]
 
 
+def check_risk(risk: object) -> None:
+    """Refuse what is neither a risk measure nor None."""
+    if risk is not None and not isinstance(risk, RiskMeasure):
+        raise SettingsError(
+            f"risk must be a RiskMeasure such as MeanVariance(alpha=1.0), got {risk!r}."
+        )
+
+
 def snapshots_after(
     settings: PolicySettings,
     fitting: Fitting,
@@ -110,6 +120,13 @@ def snapshots_after(
     The hyperparameters are those that the run had at the time, see `Fitting.believed_after`.
     """
     ends = list(ends)
+    for end in ends:
+        if not is_whole(end) or not 1 <= end <= len(trials):
+            raise SettingsError(
+                f"Each end must be a number of trials from 1 to {len(trials)}, got {end!r}."
+            )
+        if not valued(trials[:end]):
+            raise NotReadyError(f"None of the first {end} trials has a value. Pass a larger end.")
     past = fitting.believed_after(trials, fits, ends)
     for end, model in zip(ends, past, strict=True):
         yield Snapshot.of(settings, trials[:end], model, risk)
