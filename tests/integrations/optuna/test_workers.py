@@ -53,7 +53,10 @@ if name == "last":
     while any(t.state == TrialState.RUNNING for t in study.trials):
         time.sleep(0.2)
         optuna.storages.fail_stale_trials(study)
-    while min(values().values()) < repeats:
+    # The point of the killed worker may have no value yet, if the others ended before its
+    # heartbeat was missed.
+    points = {t.params["x"] for t in study.trials}
+    while min(values()[x] for x in points) < repeats:
         study.optimize(objective, n_trials=1)
 """
 
