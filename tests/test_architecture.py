@@ -82,7 +82,7 @@ INNER_ORDER = {
         "unevenness",
         "diagnosis",
     ),
-    "journal": ("files", "codec", "events", "journal"),
+    "journal": ("files", "lines", "codec", "events", "journal"),
     "running": ("stopping", "budget", "run", "pool", "parallel", "loop"),
 }
 # Rooms whose modules others import from the room itself. The modules of an integration load its

@@ -20,6 +20,7 @@ import pytest
 from hypothesis import example, given, settings
 
 import rahbo
+from journal_lines import checked, unchecked
 from rahbo.errors import JournalError, SettingsError, SpaceError
 from rahbo.journal import events, read
 from rahbo.model import KnownNoise
@@ -94,7 +95,7 @@ def test_every_event_is_a_line_and_comes_back(path):
         "point", "ask", "tell", "tell",
     ]  # fmt: skip
     header = lines(path)[0]
-    assert (header["format"], header["rahbo"]) == (1, rahbo.__version__)
+    assert (header["format"], header["rahbo"]) == (2, rahbo.__version__)
     before = path.read_bytes()
     opt.close()
     resumed = rahbo.Optimizer.resume(path)
@@ -303,7 +304,7 @@ def test_a_run_that_died_before_its_last_cancel_makes_up_for_it(path):
     budget = {**SMALL, "evaluations": 5}
     whole = rahbo.maximize(objective_of([]), SPACE, journal=path, **budget)
     content = path.read_bytes()
-    assert lines(path)[-1] == {"event": "cancel", "id": 2}
+    assert (lines(path)[-1]["event"], lines(path)[-1]["id"]) == ("cancel", 2)
     path.write_bytes(content[: content.rfind(b"\n", 0, -1) + 1])
     again = rahbo.maximize(objective_of([]), SPACE, journal=path, **budget)
     assert path.read_bytes() == content
@@ -519,9 +520,29 @@ def test_a_file_that_is_no_journal_is_left_alone(path, content):
 
 def test_a_journal_of_another_format_is_refused(path):
     begin(path).close()
-    path.write_bytes(path.read_bytes().replace(b'"format":1', b'"format":2'))
-    with pytest.raises(JournalError, match=r"format 2.*reads format 1"):
+    path.write_bytes(checked(path.read_bytes().replace(b'"format":2', b'"format":3')))
+    with pytest.raises(JournalError, match=r"format 3.*reads formats 1 and 2. Update rahbo"):
         begin(path)
+
+
+def test_a_journal_of_the_first_format_goes_on_with_checksums(path):
+    """They have none in their own lines."""
+    whole = drive(begin(path))
+    whole.close()
+    content = unchecked(path.read_bytes())
+    assert b"crc32" not in content
+    path.write_bytes(content)
+    resumed = begin(path)
+    assert state(resumed) == state(whole)
+    resumed.tell(0, 7.0)
+    resumed.close()
+    grown = path.read_bytes()
+    assert grown.startswith(content)
+    assert grown.count(b"crc32") == 1
+    assert read(path)[1][0].values[2] == 7.0
+    path.write_bytes(grown.replace(b":7.0", b":7.5") + b"{")
+    with pytest.raises(JournalError, match="its checksum does not match"):
+        read(path)
 
 
 def test_damage_in_the_middle_names_its_line(path):
@@ -573,7 +594,7 @@ def test_hostile_lines_are_named_and_the_file_is_left_alone(path, unflushed, whe
     drive(begin(path)).close()
     content = path.read_bytes()
     assert old in content
-    changed = content.replace(old, new, 1)
+    changed = checked(content.replace(old, new, 1))
     path.write_bytes(changed)
     with pytest.raises(JournalError, match=where):
         read(path)
@@ -628,6 +649,8 @@ def damage(draw):
     def apply(content):
         place = int(at * len(content))
         rows = content.splitlines(keepends=True)
+        if seed % 2:
+            content = unchecked(content)
         if kind == "bytes":
             return content[:place] + garbage + content[place + seed % 20 :]
         if kind == "cut":
@@ -636,7 +659,8 @@ def damage(draw):
             rng = np.random.default_rng(seed)
             return b"".join(rows[i] for i in rng.integers(0, len(rows), len(rows)))
         row = mutated(tree.draw, json.loads(rows[which]))
-        return b"".join([*rows[:which], json.dumps(row).encode() + b"\n", *rows[which + 1 :]])
+        changed = [*rows[:which], json.dumps(row).encode() + b"\n", *rows[which + 1 :]]
+        return checked(b"".join(changed))
 
     return apply
 
@@ -871,11 +895,12 @@ def calls_to_read(path):
 @pytest.mark.slow
 def test_the_work_of_reading_a_journal_grows_with_its_length(path):
     begin(path, repeats=1_000_000).ask()
+    content = path.read_bytes()
     line = b'{"event":"tell","id":0,"values":{"%d":0.12345678901234567}}\n'
     calls = []
     for k in range(3):
-        with open(path, "ab") as file:
-            file.writelines(line % i for i in range(2000 * k, 2000 * (k + 1)))
+        content += b"".join(line % i for i in range(2000 * k, 2000 * (k + 1)))
+        path.write_bytes(checked(content))
         calls.append(calls_to_read(path))
     first, second, third = calls
     assert third - second == pytest.approx(second - first, rel=0.01)

@@ -3,7 +3,8 @@
 from rahbo.journal.codec import PARAMETERS, Code, describe, encode_settings, show
 from rahbo.journal.events import apply_event, foreign, opened
 from rahbo.journal.files import FileName, full_name
-from rahbo.journal.journal import Journal, parse, read, settings_of, settings_to_resume
+from rahbo.journal.journal import Journal, read, settings_of, settings_to_resume
+from rahbo.journal.lines import parse
 
 __all__ = [
     "PARAMETERS",

@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 from rahbo import __version__
 from rahbo.errors import JournalError
@@ -29,14 +29,11 @@ from rahbo.journal.files import (
     open_locked,
     release,
 )
+from rahbo.journal.lines import FORMAT, UNCHECKED, encoded_line, parse
 from rahbo.settings import Keywords, Settings, paper_preset
 from rahbo.trials import Trial
 
 __all__ = ["Journal", "read", "settings_to_resume"]
-
-FORMAT = 1
-# Every journal begins like this. Any other file is left alone.
-OPENING = b'{"event":"run","format":'
 
 
 def read(path: FileName) -> tuple[dict[str, Any], tuple[Trial, ...]]:
@@ -100,14 +97,15 @@ class Journal(dict[int, Trial]):
         self._fd: int | None = None
         self._name, self._owner = full_name(path), os.getpid()
         self.settings = settings
-        line = _line(
+        line = encoded_line(
             {
                 "event": "run",
                 "format": FORMAT,
                 "rahbo": __version__,
                 "settings": encode_settings(settings),
                 "trials": [trial_record(trial) for trial in trials.values()],
-            }
+            },
+            number=1,
         )
         given = json.loads(line)
         for number, record in enumerate(given["trials"]):
@@ -115,6 +113,7 @@ class Journal(dict[int, Trial]):
         self._fd = open_locked(self._name)
         try:
             events, self._size = parse(contents(self._name), self._name)
+            self._lines = len(events)
             if events:
                 self._go_on(events, given, seed)
             os.ftruncate(self._fd, self._size)
@@ -149,10 +148,10 @@ class Journal(dict[int, Trial]):
         if change is None:
             keep()
         else:
-            self._append(_line(change), keep)
+            self._append(encoded_line(change, self._lines + 1), keep)
 
     def _append(self, line: bytes, keep: Callable[[], None] = lambda: None) -> None:
-        fd, size = self._writable(), self._size + len(line)
+        fd, size, lines = self._writable(), self._size + len(line), self._lines + 1
         try:
             append(fd, line)
         except BaseException as error:
@@ -165,8 +164,8 @@ class Journal(dict[int, Trial]):
                     "some space, then repeat it."
                 ) from error
             raise
-        # No interrupt falls between these two: Python checks for one after a call.
-        self._size = size
+        # No interrupt falls between these: Python checks for one after a call.
+        self._size, self._lines = size, lines
         keep()
 
     def _writable(self) -> int:
@@ -202,55 +201,18 @@ class Journal(dict[int, Trial]):
         return dict, (dict(self),)
 
 
-# -- lines -------------------------------------------------------------------------------------
-
-
-def _line(event: dict[str, Any]) -> bytes:
-    try:
-        return json.dumps(event, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-    except (TypeError, ValueError) as error:
-        raise JournalError(f"A journal can hold only plain values: {error}.") from error
-
-
-def _not_json(literal: str) -> NoReturn:
-    raise ValueError(f"{literal} is not valid JSON")
-
-
-_JSON = json.JSONDecoder(parse_constant=_not_json)
-
-
-def parse(raw: bytes, name: str, before: int = 0) -> tuple[list[Any], int]:
-    """Return the events of a journal, or those after ``before`` lines, and their size in bytes.
-
-    A torn last line is left out.
-    """
-    if not before and raw[: len(OPENING)] != OPENING[: len(raw)]:
-        raise JournalError(f"{name} is not a rahbo journal. Choose another file.")
-    *lines, rest = raw.split(b"\n")
-    events, end = [], len(raw) - len(rest)
-    for number, line in enumerate(lines, before + 1):
-        try:
-            events.append(_JSON.decode(line.decode()))
-        except (ValueError, RecursionError) as error:
-            # All lines but the last were flushed whole, so no crash leaves them like this.
-            if isinstance(error, RecursionError) or number < before + len(lines) or rest:
-                raise JournalError(
-                    f"{name}, line {number}, is damaged: {error}. Restore the file from a copy, "
-                    "or delete everything from that line on."
-                ) from error
-            end -= len(line) + 1
-    return events, end
+# -- the first line ----------------------------------------------------------------------------
 
 
 def settings_of(header: Any, name: str) -> tuple[dict[str, Any], Settings]:
     """Return the keywords in the first line, and their settings with stand-ins for code."""
     if not isinstance(header, dict) or header.get("event") != "run":
         raise JournalError(f"{name} is not a rahbo journal. Choose another file.")
-    if header.get("format") != FORMAT:
+    if header.get("format") not in (UNCHECKED, FORMAT):
         raise JournalError(
             f"{name} has format {header.get('format')!r}, written by rahbo "
-            f"{header.get('rahbo')!r}, but this is rahbo {__version__}, which reads format "
-            f"{FORMAT}. Update rahbo."
+            f"{header.get('rahbo')!r}, but this is rahbo {__version__}, which reads formats "
+            f"{UNCHECKED} and {FORMAT}. Update rahbo."
         )
     stand_ins = {**paper_preset(), "valid": None}
     try:

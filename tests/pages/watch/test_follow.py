@@ -5,6 +5,7 @@ import pytest
 
 import rahbo
 from rahbo.journal import read
+from rahbo.journal.lines import encoded_line
 from rahbo.pages.watch import follow
 from rahbo.pages.watch.follow import Arrival, Follower
 
@@ -235,8 +236,8 @@ def test_past_results_and_a_million_repeats(path):
         "source": "strategy", "own_bound": None,
     }  # fmt: skip
     ask["x"] = json.loads(path.read_text().splitlines()[0])["trials"][0]["x"]
-    with path.open("a") as file:
-        file.write(json.dumps(ask) + "\n")
+    with path.open("ab") as file:
+        file.write(encoded_line(ask, 2))
     follower = Follower(path)
     follower.look()
     assert follower.problem == ""
