@@ -45,7 +45,7 @@ ORDER = (
 INNER_ORDER = {
     "numerics": ("arrays", "checks", "quasinewton", "streams", "threads"),
     "space": ("parameters", "candidates", "space"),
-    "trials": ("observations", "trial"),
+    "trials": ("observations", "trial", "ledger"),
     "model": (
         "kernels",
         "hyperprior",

@@ -31,7 +31,7 @@ from rahbo.analysis import (
 from rahbo.errors import DataError, SettingsError
 from rahbo.journal import FileName, Journal, settings_to_resume
 from rahbo.model import Fits, MeanNoiseModel, fits_before, shared_fits
-from rahbo.numerics import Array, Stream, generator, is_whole, one_blas_thread
+from rahbo.numerics import Array, Stream, generator, is_whole, one_blas_thread, shared_by_threads
 from rahbo.policy import (
     CONFIRMED,
     Contest,
@@ -46,6 +46,7 @@ from rahbo.risk import RiskMeasure
 from rahbo.settings import Keywords, Settings, check_keywords, setting_parameters, spells_out
 from rahbo.space import Candidates, Space
 from rahbo.trials import (
+    Ledger,
     Observations,
     Suggestion,
     Trial,
@@ -72,8 +73,11 @@ class OptimizerKeywords(Keywords, total=False):
     journal: FileName | None
 
 
+@shared_by_threads("ask", "confirm")
 class Optimizer:
     """Optimises something that is expensive to evaluate and gives a different result each time.
+
+    Threads may share an optimizer: their calls wait for each other.
 
     Args:
         space: A dict ``{name: Float | Int | Categorical}``, or ``Candidates(rows)``. In the dict a
@@ -128,8 +132,8 @@ class Optimizer:
         if journal is not None:
             kept = Journal(journal, self.settings, self._trials, settings.get("seed"))
             self._trials, self.settings = kept, kept.settings
-        self._unsettled = {t.id for t in self._trials.values() if t.missing}
-        self._handed_out: set[int] = set()
+        self._ledger = Ledger(self._trials)
+        self._lock = self._ledger.lock
         self._fits: Fits = {}
         self._current: MeanNoiseModel | None = None
 
@@ -161,19 +165,18 @@ class Optimizer:
         Suggestions not fully told are taken into account: new ones avoid points that would teach
         the same. Open suggestions of an earlier run are handed out first.
         """
-        if n is None:
-            return self._ask_one()
-        if not is_whole(n) or n < 1:
+        if n is not None and not (is_whole(n) and n >= 1):
             raise SettingsError(f"ask(n) needs a whole number >= 1, got {n!r}.")
-        return [self._ask_one() for _ in range(n)]
+        given = self._ledger.hand_out(self._next() for _ in range(n or 1))
+        return given[0] if n is None else given
 
-    def _ask_one(self) -> Suggestion:
-        waiting = next((s for s in self.open if s.id not in self._handed_out), None)
-        if waiting is None:
-            with one_blas_thread():
-                waiting = self._propose().suggestion
-        self._handed_out.add(waiting.id)
-        return waiting
+    def _next(self) -> Trial:
+        """Return an open trial that was not handed out yet, or open one at the next point."""
+        waiting = self._ledger.waiting()
+        if waiting is not None:
+            return waiting
+        with one_blas_thread():
+            return self._propose()
 
     def _propose(self) -> Trial:
         """Open a trial at the next point, from the initial design first, then the strategy."""
@@ -185,7 +188,7 @@ class Optimizer:
         if found is None:
             model = self._model()
             draws = generator(settings.seed, Stream.PENDING, asked)
-            asking = with_pending(model, self._missing(), draws)
+            asking = with_pending(model, self._ledger.missing(), draws)
             found = propose(settings, trials, model, asking, domain, rng)
         return self._open(found)
 
@@ -195,10 +198,12 @@ class Optimizer:
         The recommended point comes first, until it has been measured five times. The points that
         would take its place follow. Tell a few values before you ask for more.
         """
+        return self._ledger.hand_out(self._open_again(n))
+
+    def _open_again(self, n: int) -> Iterator[Trial]:
         X, contest = self._contest()
-        again = [self._open(Proposal(X[i], "confirm", k)) for i, k in contest.again(n).items()]
-        self._handed_out.update(trial.id for trial in again)
-        return [trial.suggestion for trial in again]
+        for i, k in contest.again(n).items():
+            yield self._open(Proposal(X[i], "confirm", k))
 
     @property
     def unconfirmed(self) -> int:
@@ -220,9 +225,7 @@ class Optimizer:
         number, params = len(self._trials), self.space.decode(found.x)
         bound = found.own_bound
         trial = Trial(number, params, found.x, found.repeats, found.source, own_bound=bound)
-        self._trials[number] = trial
-        self._unsettled.add(number)
-        return trial
+        return self._ledger.record(trial)
 
     # -- telling -----------------------------------------------------------------------------
 
@@ -269,25 +272,18 @@ class Optimizer:
         """Return the trial of a suggestion or of parameters."""
         if isinstance(suggestion, Mapping):
             x = self.settings.space.encode(suggestion)
-            return trial_at(x, suggestion, self._trials, self._missing(), repeat is not None)
+            return trial_at(x, suggestion, self._trials, self._ledger.missing(), repeat is not None)
         return trial_named(suggestion, self._trials)
 
     def _update(self, trial: Trial) -> None:
-        self._trials[trial.id] = trial
-        self._unsettled.discard(trial.id)
-        if trial.missing:
-            self._unsettled.add(trial.id)
-        self._current = None
-        self._fits = fits_before(self._fits, trial.id)
+        # Models first, so that none is out of date after an interrupt.
+        self._current, self._fits = None, fits_before(self._fits, trial.id)
+        self._ledger.record(trial)
 
     @property
     def open(self) -> tuple[Suggestion, ...]:
         """Suggestions not fully told, oldest first, each with its missing repeats."""
-        return tuple(trial.suggestion for trial in self._missing())
-
-    def _missing(self) -> list[Trial]:
-        """Return the trials with missing repeats, oldest first."""
-        return [self._trials[i] for i in sorted(self._unsettled)]
+        return tuple(trial.suggestion for trial in self._ledger.missing())
 
     @property
     def trials(self) -> tuple[Trial, ...]:

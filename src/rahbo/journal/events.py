@@ -27,11 +27,13 @@ def change_of(before: Trial | None, after: Trial) -> dict[str, Any] | None:
     """Return what changed in a trial, as an event; None if nothing did."""
     if before is None:
         return {"event": "point" if after.source == "user" else "ask", **trial_record(after)}
-    values = {i: v for i, v in after.values.items() if repr(before.values.get(i)) != repr(v)}
-    if values:
+    # A value that was told never changes, so only the new ones are looked at.
+    new = after.values.keys() - before.values.keys()
+    if new:
+        values = {i: after.values[i] for i in sorted(new)}
         return {"event": "tell", "id": after.id, "values": _values(values)}
-    failures = {i: why for i, why in after.failures.items() if before.failures.get(i) != why}
-    if failures:
+    if after.failures != before.failures:
+        failures = {i: why for i, why in after.failures.items() if before.failures.get(i) != why}
         return {"event": "failure", "id": after.id, "failures": _failures(failures)}
     if after.cancelled and not before.cancelled:
         return {"event": "cancel", "id": after.id}

@@ -1,16 +1,17 @@
-"""Array types, checks of numbers, a quasi-Newton search, BLAS threads and random streams."""
+"""Array types, checks of numbers, a quasi-Newton search, threads and random streams."""
 
 from rahbo.numerics.arrays import Array, Index, Mask
 from rahbo.numerics.checks import is_finite, is_number, is_whole
 from rahbo.numerics.quasinewton import quasi_newton
 from rahbo.numerics.streams import FixedStream, Stream, evaluation_seed, fixed_generator, generator
-from rahbo.numerics.threads import one_blas_thread
+from rahbo.numerics.threads import SharedLock, one_blas_thread, shared_by_threads
 
 __all__ = [
     "Array",
     "FixedStream",
     "Index",
     "Mask",
+    "SharedLock",
     "Stream",
     "evaluation_seed",
     "fixed_generator",
@@ -20,4 +21,5 @@ __all__ = [
     "is_whole",
     "one_blas_thread",
     "quasi_newton",
+    "shared_by_threads",
 ]

@@ -20,7 +20,7 @@ from rahbo.numerics import evaluation_seed, is_number, is_whole
 from rahbo.optimizer import Optimizer
 from rahbo.running.budget import Budget, confirmations
 from rahbo.running.stopping import Stop
-from rahbo.trials import LARGEST_VALUE, Suggestion
+from rahbo.trials import LARGEST_VALUE, Suggestion, shortened
 
 # An objective that fails this often in a row, at this many points, is considered broken. If a fifth
 # of the space fails, eight failing points in a row have a chance of three in a million.
@@ -53,19 +53,27 @@ def attempt(objective: Objective, arguments: dict[str, Any]) -> CallResult:
     """Call the objective once and return the outcome."""
     try:
         returned: object = objective(**arguments)
+        if isinstance(returned, np.ndarray) and returned.ndim == 0:
+            returned = returned.item()
+        if isinstance(returned, bool | np.bool_) or not isinstance(returned, Real):
+            return CallResult(no_number=described(returned))
+        # A whole number may be too large to become a float.
+        value = math.inf if is_whole(returned) and not is_number(returned) else float(returned)
     except Exception as error:
-        return CallResult(failure=repr(error), error=error)
-    if isinstance(returned, np.ndarray) and returned.ndim == 0:
-        returned = returned.item()
-    if isinstance(returned, bool | np.bool_) or not isinstance(returned, Real):
-        return CallResult(no_number=repr(returned))
-    # A whole number may be too large to become a float.
-    value = math.inf if is_whole(returned) and not is_number(returned) else float(returned)
+        return CallResult(failure=described(error), error=error)
     return (
         CallResult(value)
         if abs(value) <= LARGEST_VALUE
         else CallResult(failure=f"returned {value!r}")
     )
+
+
+def described(thing: object) -> str:
+    """Return the repr of an object of the user, shortened, even if its own code fails."""
+    try:
+        return shortened(repr(thing))
+    except Exception as error:
+        return f"<{type(thing).__name__}, whose repr() raises {type(error).__name__}>"
 
 
 class Run:

@@ -1,5 +1,6 @@
 """What was asked and told, and the same as data: count, mean and variance per point."""
 
+from rahbo.trials.ledger import Ledger
 from rahbo.trials.observations import Observations
 from rahbo.trials.trial import (
     LARGEST_VALUE,
@@ -15,6 +16,7 @@ from rahbo.trials.trial import (
     params_by_point,
     past_trials,
     provided_points,
+    shortened,
     tallies_of,
     trial_at,
     trial_named,
@@ -24,6 +26,7 @@ from rahbo.trials.trial import (
 
 __all__ = [
     "LARGEST_VALUE",
+    "Ledger",
     "Observations",
     "Source",
     "Suggestion",
@@ -37,6 +40,7 @@ __all__ = [
     "params_by_point",
     "past_trials",
     "provided_points",
+    "shortened",
     "tallies_of",
     "trial_at",
     "trial_named",

@@ -22,6 +22,8 @@ from rahbo.trials.observations import Observations
 # "confirm" marks a point that is measured again before it is used, see `policy.confirmation`.
 Source = Literal["design", "strategy", "user", "confirm"]
 
+# A failure keeps this many characters of its reason: the beginning and, for tracebacks, the end.
+LONGEST_REASON = 2000
 # A variance of variances takes fourth powers, which overflow beyond this.
 LARGEST_VALUE = 1e60
 
@@ -113,13 +115,27 @@ class Trial:
                 f"A repeat has one value, but repeat {repeat} of suggestion {self.id} was told as "
                 f"{known!r} and now as {value!r}. Use another repeat index for a new value."
             )
+        if known is not None:
+            return self
         failures = {i: why for i, why in self.failures.items() if i != repeat}
         return replace(self, values={**self.values, repeat: value}, failures=failures)
 
     def with_failures(self, repeats: Iterable[int], reason: str) -> Trial:
-        """Return this trial with repeats marked as failed; values already told are kept."""
-        lost = {i: reason for i in repeats if i not in self.values}
+        """Return this trial with repeats marked as failed; values already told are kept.
+
+        A reason of more than `LONGEST_REASON` characters is shortened.
+        """
+        why = shortened(reason)
+        lost = {i: why for i in repeats if i not in self.values}
         return replace(self, failures={**self.failures, **lost})
+
+
+def shortened(text: str) -> str:
+    """Return a text of at most `LONGEST_REASON` characters, with dots for what is left out."""
+    if len(text) <= LONGEST_REASON:
+        return text
+    dots, half = " [...] ", LONGEST_REASON // 2
+    return text[: half - len(dots)] + dots + text[-half:]
 
 
 def trial_at(
