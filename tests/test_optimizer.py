@@ -3,8 +3,11 @@
 import itertools
 import json
 import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -22,9 +25,10 @@ from rahbo.errors import (
     SettingsError,
     SpaceError,
 )
+from rahbo.journal import read
 from rahbo.model import DirectNoise, KnownNoise, Linear, Matern52, Raw, Refit
 from rahbo.numerics import one_blas_thread
-from rahbo.policy import GPUCB, Rahbo, RahboUS, RandomSearch, optimistic
+from rahbo.policy import GPUCB, Rahbo, RahboUS, RandomSearch, TopTwo, optimistic
 from rahbo.trials import Suggestion
 
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -1198,3 +1202,70 @@ def test_nothing_is_unconfirmed_where_points_may_not_be_measured_again():
     opt = rahbo.Optimizer({"x": (0.0, 1.0)}, repeats=rahbo.Folds(3), seed=0)
     opt.tell(opt.ask(), [1.0, 2.0, 3.0])
     assert opt.unconfirmed == 0
+
+
+# -- threads and interrupts ------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", [RandomSearch(), TopTwo()])
+def test_eight_threads_share_an_optimizer_and_its_journal(tmp_path, strategy):
+    total = 200 if isinstance(strategy, RandomSearch) else 24
+    path = tmp_path / "run.jsonl"
+    opt = rahbo.Optimizer(SQUARE, seed=0, repeats=2, strategy=strategy, journal=path)
+    told = {}
+
+    def work():
+        while (suggestion := opt.ask()).id < total:
+            for repeat in suggestion.indices:
+                value = suggestion.id + repeat / 10
+                opt.tell(suggestion, value, repeat=repeat)
+                assert (suggestion.id, repeat) not in told
+                told[suggestion.id, repeat] = value
+            assert all(other.id < len(opt.trials) for other in opt.open)
+
+    with ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(work) for _ in range(8)]:
+            done.result()
+    assert len(told) == 2 * total
+    for trials in (opt.trials, read(path)[1]):
+        assert {(t.id, i): v for t in trials for i, v in t.values.items()} == told
+    opt.close()
+
+
+@pytest.mark.slow
+def test_some_threads_ask_while_others_tell_and_look(tmp_path):
+    opt = rahbo.Optimizer(SQUARE, seed=0, repeats=1, journal=tmp_path / "run.jsonl")
+    asked, ended = SimpleQueue(), threading.Event()
+
+    def ask():
+        for _ in range(12):
+            asked.put(opt.ask())
+
+    def tell():
+        for _ in range(12):
+            suggestion = asked.get(timeout=120)
+            opt.tell(suggestion, suggestion.params["x"])
+
+    def look():
+        while not ended.is_set():
+            if opt.observations.n:
+                opt.recommend()
+
+    with ThreadPoolExecutor(5) as pool:
+        looking = pool.submit(look)
+        working = [pool.submit(step) for step in (ask, ask, tell, tell)]
+        for done in working:
+            done.result()
+        ended.set()
+        looking.result()
+    assert opt.open == ()
+    assert opt.n_evaluations == 24
+    opt.close()
+
+
+def test_an_exhausted_list_hands_out_what_a_batch_could_not():
+    opt = rahbo.Optimizer(rahbo.Candidates([{"x": 1.0}, {"x": 2.0}], revisit=False), repeats=1)
+    with pytest.raises(ExhaustedError):
+        opt.ask(3)
+    assert sorted(s.params["x"] for s in opt.ask(2)) == [1.0, 2.0]
