@@ -1,22 +1,29 @@
 """Programs as objectives: values, failures with their reasons, time-outs, kills."""
 
 import os
-import signal
 import sys
 import threading
 import time
 
 import pytest
 
-from rahbo.cli.program import REASON, Done, FailedError, Program, Workers
+from processes_left import FAMILY, family, is_alive, wait_for
+from rahbo.cli.processes import END, REASON, Processes
+from rahbo.cli.program import FailedError, Program, Workers
 from rahbo.cli.template import Template
-from rahbo.cli.values import END, json_reader, last_number
+from rahbo.cli.values import json_reader, last_number
 
 
-def program(source, *arguments, read=last_number, **keywords):
-    text = source.replace("{", "{{").replace("}", "}}")
-    template = Template.of([sys.executable, "-S", "-c", text, *arguments])
-    return Program(template, read, **keywords)
+@pytest.fixture
+def program():
+    with Processes() as processes:
+
+        def made(source, *arguments, read=last_number, **keywords):
+            text = source.replace("{", "{{").replace("}", "}}")
+            template = Template.of([sys.executable, "-S", "-c", text, *arguments])
+            return Program(template, read, processes, **keywords)
+
+        yield made
 
 
 def failure(made, **params):
@@ -26,139 +33,131 @@ def failure(made, **params):
     return str(failed.value)
 
 
-def wait_for(condition, seconds=20.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
-def is_alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def test_parameters_and_seed_go_in_and_a_value_comes_out():
-    told = []
-    made = program(
-        "import sys; print('a', float(sys.argv[1]) + int(sys.argv[2]))", "{x}", "{seed}",
-        tell=told.append,
-    )  # fmt: skip
+def test_parameters_and_seed_go_in_and_a_value_comes_out(program):
+    made = program("import sys; print('a', float(sys.argv[1]) + int(sys.argv[2]))", "{x}", "{seed}")
     assert made.mean_seconds == float("inf")
     assert made(x=0.5, seed=3) == 3.5
-    assert told == [Done({"x": 0.5}, 3.5)]
+    assert made.values == {3: 3.5}
     assert 0.0 < made.mean_seconds < 60.0
 
 
-def test_names_of_parameters_may_be_those_of_python():
+def test_names_of_parameters_may_be_those_of_python(program):
     made = program("import sys; print(sys.argv[1])", "{self}{a.b}")
     assert made(seed=0, **{"self": 1, "a.b": 2}) == 12.0
 
 
-def test_a_failure_says_why_and_keeps_the_end_of_stderr():
-    told = []
-    made = program("import sys; print(1); sys.exit('x' * 5000 + ' the end')", tell=told.append)
+def test_a_failure_says_why_and_keeps_the_end_of_stderr(program):
+    made = program("import sys; print(1); sys.exit('x' * 5000 + ' the end')")
     said = failure(made)
     assert said.startswith("exit code 1: x")
     assert said.endswith("the end")
     assert len(said) < REASON + 20
-    assert told == [Done({}, None, said)]
+    assert made.values == {}
 
 
-def test_output_without_a_value_is_a_failure():
+def test_output_without_a_value_is_a_failure(program):
     noisy = program("import sys; print('none', file=sys.stderr); print('nothing')")
     assert failure(noisy) == "the output holds no number: none"
     key = program("print('{\"a\": 1}')", read=json_reader("b"))
     assert failure(key) == "the JSON output has no key 'b'"
 
 
-def test_bytes_that_are_no_text_do_no_harm():
+def test_bytes_that_are_no_text_do_no_harm(program):
     made = program("import sys; sys.stdout.buffer.write(b'\\xff\\x00 1.5 \\xfe')")
     assert made(seed=0) == 1.5
 
 
-def test_only_the_end_of_a_huge_output_is_read():
+def test_only_the_end_of_a_huge_output_is_read(program):
     made = program("import sys; sys.stdout.write('7 ' + 'x ' * 5_000_000)")
     assert failure(made) == f"the output holds no number (its last {END} bytes)"
     assert program("import sys; sys.stdout.write('x ' * 5_000_000 + '7')")(seed=0) == 7.0
 
 
+def test_a_number_is_not_read_without_its_beginning(program):
+    # The last END bytes start within the number.
+    made = program(f"import sys; sys.stdout.write('12345' + ' x' * {END // 2 - 1})")
+    assert failure(made) == f"the output holds no number (its last {END} bytes)"
+
+
+@pytest.mark.parametrize(
+    "long", ["x" * 90_000, "[" * 60_000, '{"a": "' + "x" * 50_000 + '"}'], ids=["x", "[", "{"]
+)
+def test_every_reason_is_bounded(long, program, tmp_path):
+    source = f"import sys; sys.stderr.write({long!r}); sys.stdout.write({long!r})"
+    for read in (last_number, json_reader("a"), json_reader("a.b")):
+        assert len(failure(program(source, read=read))) < 2 * REASON + 100
+    with Processes() as processes:
+        made = Program(Template.of([str(tmp_path / ("x" * 5000))]), last_number, processes)
+        assert len(failure(made)) <= REASON
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_a_killed_program_is_a_failure():
+def test_a_killed_program_is_a_failure(program):
     made = program("import os; os.kill(os.getpid(), 9)")
     assert failure(made) == "killed by signal SIGKILL"
 
 
 def test_a_program_that_cannot_be_run_is_a_failure(tmp_path):
-    made = Program(Template.of([str(tmp_path / "none")]), last_number)
-    assert failure(made).startswith("cannot be run: ")
-
-
-CHILDREN = """
-import subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
-open(sys.argv[1], "w").write(str(child.pid)); print("begun", file=sys.stderr, flush=True)
-time.sleep(600)
-"""
+    with Processes() as processes:
+        made = Program(Template.of([str(tmp_path / "none")]), last_number, processes)
+        assert failure(made).startswith("cannot be run: ")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc"), reason="looks at processes")
-def test_a_time_out_kills_the_children_too(tmp_path):
-    pid = tmp_path / "pid"
-    made = program(CHILDREN, str(pid), timeout=3.0)
+def test_a_time_out_kills_the_children_too(program, tmp_path):
+    made = program(FAMILY, str(tmp_path / "pids"), "time.sleep(600)", timeout=3.0)
     started = time.monotonic()
     assert failure(made) == "timed out after 3 s: begun"
     assert time.monotonic() - started < 60.0
-    wait_for(lambda: not is_alive(pid.read_text()))
+    assert not any(is_alive(pid) for pid in family(tmp_path / "pids"))
 
 
-def test_a_program_in_time_is_not_out_of_time():
+def test_a_program_in_time_is_not_out_of_time(program):
     assert program("print(1)", timeout=60.0)(seed=0) == 1.0
 
 
 @pytest.mark.skipif(not os.path.exists("/proc"), reason="looks at processes")
-def test_a_process_left_behind_keeps_nobody_waiting(tmp_path):
-    pid = tmp_path / "pid"
-    made = program(CHILDREN.replace("time.sleep(600)\n", "print(2)\n"), str(pid))
-    try:
-        assert made(seed=0) == 2.0
-    finally:
-        os.kill(int(pid.read_text()), signal.SIGKILL)
+def test_a_process_left_behind_keeps_nobody_waiting(program, tmp_path):
+    started = time.monotonic()
+    made = program(FAMILY, str(tmp_path / "pids"), "print(2)")
+    assert made(seed=0) == 2.0
+    assert time.monotonic() - started < 60.0
+    assert not any(is_alive(pid) for pid in family(tmp_path / "pids"))
 
 
 @pytest.mark.skipif(not os.path.exists("/proc"), reason="looks at processes")
-def test_killed_programs_end_at_once_and_later_ones_do_not_begin(tmp_path):
-    pid, told = tmp_path / "pid", []
-    made = program(CHILDREN, str(pid), tell=told.append)
+def test_killed_programs_end_at_once_and_later_ones_do_not_begin(program, tmp_path):
+    path = tmp_path / "pids"
+    made = program(FAMILY, str(path), "time.sleep(600)")
     workers = Workers(made, 1)
     future = workers.submit(made, seed=0)
-    wait_for(lambda: pid.exists() and pid.read_text())
+    pids = family(path)
     workers.shutdown(wait=False)
-    assert "SIGKILL" in str(future.exception(timeout=60))
-    wait_for(lambda: not is_alive(pid.read_text()))
-    pid.unlink()
-    failure(made)
-    # A stopped evaluation is not reported.
-    assert told == []
+    # The threads have ended too, so every value that was read is known.
+    assert future.done()
+    assert "SIGKILL" in str(future.exception())
+    assert not any(is_alive(pid) for pid in pids)
+    path.unlink()
+    assert failure(made) == "stopped"
+    assert not path.exists()
 
 
 def test_an_evaluation_costs_little_beside_its_process():
-    made = Program(Template.of(["sh", "-c", "echo 1"]), last_number, timeout=60.0)
-    started = time.process_time()
-    for seed in range(20):
-        made(seed=seed)
-    # Our own processor time, without that of the processes.
-    assert (time.process_time() - started) / 20 < 0.03
+    with Processes() as processes:
+        made = Program(Template.of(["sh", "-c", "echo 1"]), last_number, processes, timeout=60.0)
+        made(seed=0)
+        started = time.process_time()
+        for seed in range(20):
+            made(seed=seed)
+        # Our own processor time, without that of the processes.
+        assert (time.process_time() - started) / 20 < 0.03
 
 
-def test_workers_that_are_waited_for_finish():
+def test_workers_that_are_waited_for_finish(program):
     made = program("print(4)")
     workers = Workers(made, 2)
     futures = [workers.submit(made, seed=i) for i in range(3)]
     workers.shutdown()
     assert [future.result() for future in futures] == [4.0] * 3
-    assert threading.active_count() < 50
+    wait_for(lambda: threading.active_count() < 50)

@@ -5,8 +5,7 @@ import io
 from rich.console import Console
 
 import rahbo
-from rahbo.cli.program import Done
-from rahbo.cli.progress import watch
+from rahbo.cli.progress import Done, watch
 
 
 def console(terminal):

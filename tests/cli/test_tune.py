@@ -5,16 +5,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 import rahbo
+from processes_left import FAMILY, family, wait_for, wait_for_end_of
 from rahbo import journal as journals
 from rahbo.cli import main
 from rahbo.cli import tune as module
+from rahbo.cli.keeper import descendants
 
 SCRIPT = """
 import json, math, random, sys
@@ -288,6 +289,8 @@ def test_no_journal_but_its_own_is_touched(tmp_path):
     assert path.read_text() == "my notes\n"
 
 
+SPACE_OF_X = ["-p", "x=0.0:1.0"]
+
 # -- stopping ----------------------------------------------------------------------------------
 
 
@@ -352,7 +355,9 @@ def test_more_to_confirm_than_runs_is_refused():
 SLOW = """
 import os, subprocess, sys, time
 if os.path.exists(sys.argv[2]):
-    child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+    child = subprocess.Popen(
+        [sys.executable, "-S", "-c", "import time; time.sleep(600)"], start_new_session=True
+    )
     open(sys.argv[2] + "." + str(child.pid), "w").close()
     open(sys.argv[2] + "." + str(os.getpid()), "w").close()
     time.sleep(600)
@@ -360,24 +365,11 @@ print(sys.argv[1])
 """
 
 
-def is_alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_for(condition, seconds=60.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc"), reason="looks at processes")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupt_kills_the_programs_and_recommends(number, code, tmp_path):
+@pytest.mark.parametrize("name", ["INT", "TERM", "HUP", "QUIT", "USR1"])
+def test_an_interrupt_kills_the_programs_and_recommends(name, tmp_path):
+    number = getattr(signal, f"SIG{name}")
     slow, run = tmp_path / "slow.py", tmp_path / "run.jsonl"
     slow.write_text(SLOW)
     command = [
@@ -394,12 +386,12 @@ def test_an_interrupt_kills_the_programs_and_recommends(number, code, tmp_path):
         wait_for(lambda: len(list(tmp_path.glob("go.*"))) == 4)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
-    assert process.returncode == code
+    assert process.returncode == 128 + number
     assert "Run the same command again to resume." in err
     assert "Traceback" not in err
     assert json.loads(out)["stopped_by"] == "interrupt"
     pids = [path.suffix[1:] for path in tmp_path.glob("go.*")]
-    wait_for(lambda: not any(is_alive(pid) for pid in pids))
+    wait_for_end_of(pids)
     # A killed program is not a failure: it is run again when the run resumes.
     trials = journals.read(run)[1]
     assert not any(trial.failures for trial in trials)
@@ -410,16 +402,199 @@ def test_an_interrupt_kills_the_programs_and_recommends(number, code, tmp_path):
     assert len(values(run)) == 12
 
 
+def tune(*arguments):
+    return [sys.executable, "-c", "from rahbo.cli import main; main()", "tune", *arguments]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_an_interrupt_before_any_value(tmp_path):
-    code = "import os, time; os.kill(os.getppid(), 2); time.sleep(600)"
-    command = [
-        sys.executable, "-c", "from rahbo.cli import main; main()", "tune", *GOOD[:5], "--",
-        *PYTHON, "-c", code, "{x}",
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 130
-    assert done.stdout == ""
-    assert done.stderr == "Interrupted before anything could be recommended.\n"
+    code = "import sys, time; open(sys.argv[2], 'w').close(); time.sleep(600)"
+    command = tune(*GOOD[:5], "--", *PYTHON, "-c", code, "{x}", str(tmp_path / "begun"))
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        wait_for((tmp_path / "begun").exists)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert out == ""
+    assert err == "Interrupted before anything could be recommended.\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="finds processes by /proc")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_no_process_is_left_and_no_value_is_measured_twice(number, tmp_path):
+    run, log = tmp_path / "run.jsonl", tmp_path / "log"
+    # Every third program starts a family and never ends.
+    script = tmp_path / "program.py"
+    script.write_text(
+        f"""
+import os, sys
+with open({str(log)!r}, "a") as log:
+    log.write(sys.argv[4] + chr(10))
+if int(sys.argv[4]) % 3 == 0 and not os.path.exists({str(tmp_path / "again")!r}):
+    exec({FAMILY!r})
+print(sys.argv[3])
+"""
+    )
+    command = tune(
+        "--maximize", "--evaluations", "14", "--jobs", "2", "--journal", str(run), "--seed", "0",
+        "-p", "x=0.0:1.0", "--repeats", "1", "--", *PYTHON, str(script), str(tmp_path / "pids"),
+        "time.sleep(600)", "{x}", "{seed}",
+    )  # fmt: skip
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as process:
+        pids = family(tmp_path / "pids")
+        below = descendants(process.pid)
+        assert set(pids) < set(below)
+        process.send_signal(number)
+    wait_for_end_of(below)
+    (tmp_path / "again").touch()
+    seeds = {
+        rahbo.numerics.evaluation_seed(0, trial.id, repeat)
+        for trial in journals.read(run)[1]
+        for repeat in trial.values
+    }
+    begun = log.read_text().split()
+    assert subprocess.run(command, capture_output=True).returncode == 0
+    assert len(values(run)) == 14
+    assert not seeds & {int(seed) for seed in log.read_text().split()[len(begun) :]}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_hangup_that_is_ignored_stays_ignored(tmp_path):
+    run = tmp_path / "run.jsonl"
+    source = "import sys, time; time.sleep(0.1); print(sys.argv[1])"
+    command = tune(
+        "--maximize", "--evaluations", "6", "--journal", str(run), "-p", "x=0.0:1.0", "--",
+        *PYTHON, "-c", source, "{x}",
+    )  # fmt: skip
+    with subprocess.Popen(
+        ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *command], stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("1/6")
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert len(values(run)) == 6
+
+
+def test_values_that_arrive_while_the_run_ends_are_told(monkeypatch, tmp_path):
+    def in_parallel(run, pool, timeout):
+        first, second = run.optimizer.ask(2)
+        run.optimizer.tell(first, run.objective(**run.arguments(first, 0)), repeat=0)
+        # This value was read, but the run was interrupted before it was told.
+        run.objective(**run.arguments(second, 0))
+        return "interrupt"
+
+    monkeypatch.setattr(module, "in_parallel", in_parallel)
+    run = tmp_path / "run.jsonl"
+    program = ["--", *PYTHON, "-c", "import sys; print(sys.argv[1])", "{x}"]
+    done = invoke("--journal", str(run), "--repeats", "1", *GOOD[:5], *program)
+    assert done.exit_code == 130
+    assert [t.values for t in journals.read(run)[1]] == [
+        {0: trial.params["x"]} for trial in journals.read(run)[1]
+    ]
+    assert len(values(run)) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_pattern_that_takes_for_ever_can_be_interrupted(tmp_path):
+    code = "import sys; print('a' * 60 + 'b'); open(sys.argv[2], 'w').close()"
+    command = tune(
+        "--value-regex", "(a+)+$", *GOOD[:5], "--", *PYTHON, "-c", code, "{x}",
+        str(tmp_path / "begun"),
+    )  # fmt: skip
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        wait_for((tmp_path / "begun").exists)
+        wait_for(lambda: any(is_matcher(pid) for pid in descendants(process.pid)))
+        below = descendants(process.pid)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 143
+    assert err == "Interrupted before anything could be recommended.\n"
+    wait_for_end_of(below)
+
+
+def is_matcher(pid):
+    try:
+        return b"matcher.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+# -- displays ----------------------------------------------------------------------------------
+
+FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+ECHO = ["--", *PYTHON, "-c", "import sys; print(sys.argv[1])", "{x}"]
+
+
+def all_told(path, n):
+    trials = journals.read(path)[1]
+    return len(values(path)) == n and not any(trial.failures for trial in trials)
+
+
+@FULL
+@pytest.mark.slow
+@pytest.mark.parametrize(("full", "code"), [("stderr", 0), ("stdout", 1), ("both", 1)])
+def test_a_full_disk_for_messages_does_not_touch_the_values(full, code, tmp_path):
+    path = tmp_path / "run.jsonl"
+    command = tune("--maximize", "--evaluations", "8", "--journal", str(path), *SPACE_OF_X, *ECHO)
+    with open("/dev/full", "w") as nowhere:
+        done = subprocess.run(
+            command, text=True,
+            stdout=subprocess.PIPE if full == "stderr" else nowhere,
+            stderr=subprocess.PIPE if full == "stdout" else nowhere,
+        )  # fmt: skip
+    assert all_told(path, 8)
+    assert done.returncode == code
+    if full == "stderr":
+        assert "90 % interval" in done.stdout
+    elif full == "stdout":
+        last = done.stderr.splitlines()[-1]
+        assert last == "Error: The output cannot be written: No space left on device."
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="closes a pipe")
+def test_a_closed_pipe_does_not_touch_the_values(tmp_path):
+    path = tmp_path / "run.jsonl"
+    command = tune("--maximize", "--evaluations", "8", "--journal", str(path), *SPACE_OF_X, *ECHO)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(b"1/8")
+        process.stdout.close()
+    assert process.returncode == 1
+    assert all_told(path, 8)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
+def test_a_terminal_that_is_gone_does_not_touch_the_values(tmp_path):
+    pty = pytest.importorskip("pty")
+    path = tmp_path / "run.jsonl"
+    command = tune(
+        "--maximize", "--evaluations", "8", "--journal", str(path), *SPACE_OF_X, "--", *PYTHON,
+        "-c", "import sys, time; time.sleep(0.2); print(sys.argv[1])", "{x}",
+    )  # fmt: skip
+    ours, theirs = pty.openpty()
+    # The terminal does not control the process, so its end sends no signal.
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=theirs, start_new_session=True
+    ) as process:
+        os.close(theirs)
+        assert os.read(ours, 1)
+        wait_for(lambda: path.exists() and b'"tell"' in path.read_bytes())
+        os.close(ours)
+    assert process.returncode == 0
+    assert all_told(path, 8)
 
 
 @pytest.mark.parametrize(("jobs", "quick", "parallel"), [(1, 60.0, 1), (3, 60.0, 4), (3, 0.0, 3)])

@@ -1,14 +1,18 @@
 """The value in an output."""
 
 import math
+import re
 import time
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rahbo.cli.values import END, UnreadableError, json_reader, last_number, regex_reader
+from rahbo.cli import values
+from rahbo.cli.matcher import last_match
+from rahbo.cli.processes import END, Processes
+from rahbo.cli.values import UnreadableError, json_reader, last_number, regex_reader
 from rahbo.errors import SettingsError
 
 
@@ -43,27 +47,54 @@ def test_no_number(output):
         last_number(output)
 
 
-def test_a_regular_expression_gives_its_last_match():
+@pytest.fixture
+def processes():
+    with Processes() as made:
+        yield made
+
+
+def test_a_regular_expression_gives_its_last_match(processes):
     output = "loss 3\nloss 2.5 (best 1)\nloss 0.5 (best 0.4)\ndone in 7"
-    assert regex_reader(r"loss (\S+)")(output) == 0.5
-    assert regex_reader(r"best ([\d.]+)")(output) == 0.4
-    assert regex_reader(r"^done in (\d+)$")(output) == 7.0
-    assert regex_reader(r"\d+\.\d+")(output) == 0.4
-    assert regex_reader(r"loss (nan)|done in (?:7)")("loss nan") != 0.0
+    assert last_match(r"loss (\S+)", output) == ["0.5"]
+    assert last_match(r"best ([\d.]+)", output) == ["0.4"]
+    assert last_match(r"^done in (\d+)$", output) == ["7"]
+    assert last_match(r"\d+\.\d+", output) == ["0.4"]
+    assert last_match(r"loss (\d)|done", output) == [None]
+    assert last_match("none", output) == []
+    assert regex_reader(r"loss (\S+)", processes)(f"\x1b[1m{output}\x1b[m é\udcff") == 0.5
+    assert regex_reader(r"loss (nan)|done in (?:7)", processes)("loss nan") != 0.0
 
 
 @pytest.mark.parametrize(
-    ("pattern", "said"), [("x(.)", "matches"), ("(a)|b", "None"), ("(b)", "not a number")]
+    ("pattern", "said"),
+    [
+        ("x(.)", "nothing in the output matches"),
+        ("(a)|b", "None"),
+        ("(b)", "not a number"),
+        ("1+", "not a number"),
+        ("no" * 5000, "nothing in the output matches"),
+        ("\0", "nothing in the output matches"),
+    ],
 )
-def test_a_regular_expression_that_gives_no_number(pattern, said):
-    with pytest.raises(UnreadableError, match=said):
-        regex_reader(pattern)("a b")
+def test_a_regular_expression_that_gives_no_number(pattern, said, processes):
+    with pytest.raises(UnreadableError, match=said) as error:
+        regex_reader(pattern, processes)("1" * 2000 + " a b")
+    assert len(str(error.value)) < 1000
+
+
+@pytest.mark.slow
+def test_a_regular_expression_that_takes_for_ever_is_given_up(processes, monkeypatch):
+    monkeypatch.setattr(values, "MATCH_SECONDS", 0.4)
+    with pytest.raises(UnreadableError, match=r"took longer than 0.4 s to match: simplify it"):
+        regex_reader("(a+)+$", processes)("a" * 60 + "b")
+    monkeypatch.setattr(values, "MATCH_SECONDS", 60.0)
+    assert regex_reader("(?:a+)+ (1)", processes)("aaa 1") == 1.0
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{2,1}", "[", "(?P<x>a)(?P<x>b)", "*"])
 def test_what_is_no_regular_expression(pattern):
     with pytest.raises(SettingsError, match="--value-regex"):
-        regex_reader(pattern)
+        regex_reader(pattern, Processes())
 
 
 @pytest.mark.parametrize(
@@ -107,19 +138,84 @@ def test_a_key_that_no_json_can_have():
 
 @given(st.text())
 def test_any_output_is_read_or_not(output):
-    for read in (last_number, regex_reader(r"(\d+)"), json_reader("a.0")):
+    for read in (last_number, json_reader("a.0")):
         with suppress(UnreadableError):
             assert isinstance(read(output), int | float)
+    assert len(last_match(r"(\d+)", output)) <= 1
 
 
-@pytest.mark.parametrize("unit", ["1", "1.", "1e", "-", "nan", "0 ", "[", "{", "\x1b[", "1\n", "é"])
-def test_no_output_of_the_longest_size_takes_long(unit):
-    output = (unit * END)[:END]
+# What a number is, in plain quantifiers. It takes quadratic time.
+NUMBER = re.compile(
+    r"(?<![\w.])[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+    r"|[nN][aA][nN]|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)(?!\.?\w)"
+)
+COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+PART = re.compile(r"(?:(?<![\w.])[0-9]{1,3},|\u2212)\Z")
+PIECES = ["0", "1", "12", "1234", ".", "..", "e", "E", "e-", "e+", "-", "+", ",", "x", "_", "m"]
+PIECES += ["nan", "NaN", "inf", "inity", " ", "\n", "\x1b["]
+# Letters, digits and a minus of other scripts; the first is folded to an i.
+PIECES += [
+    "\N{LATIN SMALL LETTER DOTLESS I}nf",
+    "é",
+    "\N{MINUS SIGN}",
+    "\N{ARABIC-INDIC DIGIT THREE}",
+]
+
+
+def plainly(output):
+    text = COLOURS.sub("", output)
+    found = list(NUMBER.finditer(text))
+    if not found:
+        return "no number"
+    is_part = PART.search(text[: found[-1].start()])
+    return "may be part" if is_part else repr(float(found[-1][0]))
+
+
+def as_text(output):
+    try:
+        return repr(last_number(output))
+    except UnreadableError as error:
+        return next(said for said in ("no number", "may be part") if said in str(error))
+
+
+@pytest.mark.slow
+@given(st.lists(st.sampled_from(PIECES), max_size=15).map("".join))
+@settings(max_examples=2000)
+def test_the_last_number_is_the_one_of_a_plain_search(output):
+    assert as_text(output) == plainly(output)
+
+
+UNITS = [
+    "1",
+    "1.",
+    "1e",
+    "-",
+    "nan",
+    "0 ",
+    "[",
+    "{",
+    "\x1b[",
+    "1\n",
+    "é",
+    "1,",
+    "\x1b[0",
+    '"',
+    "{\n",
+]
+UNITS += ["[]\n", '{"a":', "1e-", "\x1b[ ", "\u2212", ".", "1..", '"\\', "\n"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("end", ["", "x", "1x", ".x", "e", "\x1b["])
+def test_no_output_of_the_longest_size_takes_long(unit, end):
+    output = (unit * END)[: END - len(end)] + end
     started = time.process_time()
     for read in (last_number, json_reader("a")):
         with suppress(UnreadableError):
             read(output)
-    assert time.process_time() - started < 2.0
+    # A quadratic search takes minutes.
+    assert time.process_time() - started < 10.0
 
 
 @pytest.mark.parametrize("output", ["loss 1,234.5", "1,234,567", "acc 0,93", "\N{MINUS SIGN}0.5"])

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-import os
+import re
 import signal
-import subprocess
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
-from tempfile import TemporaryFile
 from time import monotonic
-from typing import IO, Any
+from typing import Any
 
+from rahbo.cli.processes import END, REASON, Ended, Processes, StoppedError
 from rahbo.cli.template import Template
-from rahbo.cli.values import END, Reader, UnreadableError
+from rahbo.cli.values import Reader, UnreadableError
 
-# A failure keeps this many characters of its reason, and the last this many bytes of stderr.
-REASON = 1000
+# The first word of an output whose beginning is lost.
+CUT_WORD = re.compile(r"\A\S*+")
 
 
 class FailedError(Exception):
@@ -29,48 +26,32 @@ class FailedError(Exception):
         return str(self)
 
 
-@dataclass(frozen=True)
-class Done:
-    """One finished evaluation.
-
-    Attributes:
-        params: The parameters that were evaluated.
-        value: The value, or None if the evaluation failed.
-        failure: Why the evaluation failed; empty if it gave a value.
-    """
-
-    params: dict[str, Any]
-    value: float | None
-    failure: str = ""
-
-
 class Program:
     """Runs a command with parameters filled in, and reads the value that it prints.
-
-    Output goes to files, not pipes. A program that prints a lot never blocks on a full pipe, and
-    one that leaves child processes with its output open does not keep us waiting.
 
     Args:
         template: The command.
         read: Finds the value in the output.
+        processes: Runs the command.
         timeout: Seconds after which a process and all its children are killed; None for no limit.
-        tell: Called after each evaluation, in the thread that made it.
+
+    Attributes:
+        values: The values that were read, by the seed of their evaluation.
     """
 
     def __init__(
         self,
         template: Template,
         read: Reader,
+        processes: Processes,
         timeout: float | None = None,
-        tell: Callable[[Done], object] = lambda done: None,
     ) -> None:
+        self.values: dict[int, float] = {}
         self._template = template
         self._read = read
+        self._launcher = processes
         self._timeout = timeout
-        self._tell = tell
-        self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
-        self._stopped = False
         self._seconds = self._evaluations = 0.0
 
     def __call__(self, /, *, seed: int, **params: Any) -> float:
@@ -78,15 +59,11 @@ class Program:
         started = monotonic()
         try:
             value = self._evaluate(self._template.filled({**params, "seed": seed}))
-        except FailedError as error:
-            if not self._stopped:
-                self._tell(Done(params, None, str(error)))
-            raise
         finally:
             with self._lock:
                 self._seconds += monotonic() - started
                 self._evaluations += 1
-        self._tell(Done(params, value))
+        self.values[seed] = value
         return value
 
     @property
@@ -96,58 +73,26 @@ class Program:
             return self._seconds / self._evaluations if self._evaluations else math.inf
 
     def _evaluate(self, arguments: list[str]) -> float:
-        with TemporaryFile() as out, TemporaryFile() as err:
-            code, late = self._run(arguments, out, err)
-            if late:
-                raise _failed(f"timed out after {self._timeout:g} s", err)
-            if code < 0:
-                raise _failed(f"killed by signal {_signal_name(-code)}", err)
-            if code > 0:
-                raise _failed(f"exit code {code}", err)
-            try:
-                return self._read(_end(out))
-            except UnreadableError as error:
-                limit = f" (its last {END} bytes)" if _size(out) > END else ""
-                raise _failed(f"{str(error)[:REASON]}{limit}", err) from error
-
-    def _run(self, arguments: list[str], out: IO[bytes], err: IO[bytes]) -> tuple[int, bool]:
-        """Return the exit code of a process, and whether it ran out of time."""
-        late = threading.Event()
         try:
-            process = subprocess.Popen(
-                arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                start_new_session=True,
-            )  # fmt: skip
-        except (OSError, ValueError) as error:
-            raise FailedError(f"cannot be run: {error}") from error
-        with self._lock:
-            self._running.add(process)
-            if self._stopped:
-                _kill(process)
-
-        def end() -> None:
-            late.set()
-            _kill(process)
-
-        # wait(timeout) polls the process at intervals, so it would notice the end late.
-        timer = None if self._timeout is None else threading.Timer(self._timeout, end)
-        try:
-            if timer is not None:
-                timer.daemon = True
-                timer.start()
-            return process.wait(), late.is_set()
-        finally:
-            if timer is not None:
-                timer.cancel()
-            with self._lock:
-                self._running.discard(process)
+            ended = self._launcher.run(arguments, self._timeout)
+            if ended.late:
+                raise _failed(f"timed out after {self._timeout:g} s", ended)
+            if ended.code < 0:
+                raise _failed(f"killed by signal {_signal_name(-ended.code)}", ended)
+            if ended.code > 0:
+                raise _failed(f"exit code {ended.code}", ended)
+            return self._read(_text(ended))
+        except UnreadableError as error:
+            limit = f" (its last {END} bytes)" if ended.n_out > END else ""
+            raise _failed(f"{str(error)[:REASON]}{limit}", ended) from error
+        except StoppedError as error:
+            raise FailedError("stopped") from error
+        except OSError as error:
+            raise FailedError(f"cannot be run: {error}"[:REASON]) from error
 
     def kill(self) -> None:
-        """Kill all running processes, and any that start later."""
-        with self._lock:
-            self._stopped = True
-            for process in self._running:
-                _kill(process)
+        """Kill all running processes, and let no other start."""
+        self._launcher.kill()
 
 
 class Workers(ThreadPoolExecutor):
@@ -158,33 +103,23 @@ class Workers(ThreadPoolExecutor):
         self._program = program
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the threads."""
+        """End the threads. They have all ended when this returns."""
         if not wait:
             self._program.kill()
-        super().shutdown(wait, cancel_futures=cancel_futures)
+        super().shutdown(wait=True, cancel_futures=cancel_futures or not wait)
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and its children, which share its process group."""
-    if not hasattr(os, "killpg"):
-        process.kill()
-        return
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+def _text(ended: Ended) -> str:
+    """Return the output, or its end without a word that was cut."""
+    text = ended.out.decode(errors="replace")
+    if ended.n_out <= END:
+        return text
+    # Part of a number would be taken for the number.
+    return CUT_WORD.sub("", text, count=1)
 
 
-def _size(file: IO[bytes]) -> int:
-    return file.seek(0, os.SEEK_END)
-
-
-def _end(file: IO[bytes], length: int = END) -> str:
-    """Return the last bytes of a file as text."""
-    file.seek(max(0, _size(file) - length))
-    return file.read(length).decode(errors="replace")
-
-
-def _failed(why: str, err: IO[bytes]) -> FailedError:
-    said = _end(err, REASON).strip()
+def _failed(why: str, ended: Ended) -> FailedError:
+    said = ended.err.decode(errors="replace").strip()
     return FailedError(f"{why}: {said}" if said else why)
 
 

@@ -1,17 +1,19 @@
-"""The progress of a run: a live bar on a terminal, one line per evaluation anywhere else."""
+"""The progress of a run: a live bar on a terminal, one line per evaluation anywhere else.
+
+A display that fails goes silent. It never affects the run.
+"""
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from rahbo.cli.program import Done
 from rahbo.cli.tables import one_line, visible
 from rahbo.errors import NotReadyError
 from rahbo.optimizer import Optimizer
@@ -19,13 +21,30 @@ from rahbo.optimizer import Optimizer
 # Seconds between updates of the recommendation, and the characters shown of a failure's reason.
 PAUSE, REASON = 10.0, 200
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Done:
+    """One finished evaluation.
+
+    Attributes:
+        params: The parameters that were evaluated.
+        value: The value, or None if the evaluation failed.
+        failure: Why the evaluation failed; empty if it gave a value.
+    """
+
+    params: Mapping[str, Any]
+    value: float | None
+    failure: str = ""
+
 
 @dataclass(frozen=True)
 class Watch:
-    """The functions to call while a run goes on.
+    """The functions to call while a run goes on. They raise no errors.
 
     Attributes:
-        evaluated: Called with each evaluation, from the thread that made it.
+        evaluated: Called with each evaluation, after it was recorded.
         told: Called with the optimizer after each suggestion.
     """
 
@@ -45,19 +64,18 @@ def watch(
         before: How many of them an earlier run made.
         confirming: Returns whether the run is now measuring the leading points again.
     """
-    made, announced, lock = before, False, threading.Lock()
+    made, announced = before, False
 
     def line(done: Done) -> None:
         nonlocal made, announced
-        with lock:
-            made += 1
-            if not announced and confirming():
-                announced = True
-                out.print("Confirming: measuring the leading points again.")
-            out.print(f"{made}/{total}  {_described(done)}", soft_wrap=True)
+        made += 1
+        if not announced and confirming():
+            announced = True
+            out.print("Confirming: measuring the leading points again.")
+        out.print(f"{made}/{total}  {_described(done)}", soft_wrap=True)
 
     if not out.is_terminal:
-        yield Watch(line, lambda optimizer: None)
+        yield Watch(_harmless(line), lambda optimizer: None)
         return
     columns = (
         TextColumn("{task.completed:.0f}/{task.total:.0f}"), BarColumn(), TimeElapsedColumn(),
@@ -81,7 +99,22 @@ def watch(
                     live.update(task, state=f"{stage} {one_line(now.params)}: {now.mean:.5g}")
                 looked = time.monotonic()
 
-        yield Watch(bar, state)
+        yield Watch(_harmless(bar), _harmless(state))
+
+
+def _harmless(show: Callable[[T], None]) -> Callable[[T], None]:
+    """Return the same function, except that it does nothing after its first error."""
+    failed = False
+
+    def shown(what: T) -> None:
+        nonlocal failed
+        if not failed:
+            try:
+                show(what)
+            except Exception:
+                failed = True
+
+    return shown
 
 
 def _described(done: Done) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +18,20 @@ from rahbo.cli.config import Config, read_config
 from rahbo.cli.documents import about, document
 from rahbo.cli.options import chosen_direction, chosen_risk, goal_options, one_of
 from rahbo.cli.parameters import named
+from rahbo.cli.processes import Processes
 from rahbo.cli.program import Program, Workers
-from rahbo.cli.progress import watch
+from rahbo.cli.progress import Done, watch
 from rahbo.cli.tables import console, print_report, visible
 from rahbo.cli.template import Template
 from rahbo.cli.values import Reader, json_reader, last_number, regex_reader
 from rahbo.errors import NotReadyError, ObjectiveError, SettingsError
+from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
 from rahbo.policy import Repeats, as_repeats
 from rahbo.risk import MeanVariance
-from rahbo.running import Budget, Pool, Result, Run, Stop, in_parallel
+from rahbo.running import Budget, CallResult, Pool, Result, Run, Stop, in_parallel
 from rahbo.space import Parameter
+from rahbo.trials import LARGEST_VALUE, Suggestion
 
 EXAMPLE = """\b
 Example:
@@ -40,6 +43,10 @@ rahbo tune --maximize --evaluations 200 --jobs 4 --journal run.jsonl \\
 # a proposal takes about 0.06 s, and making it without one more outcome costs about one evaluation
 # in thirty.
 QUICK = 2.0
+# Signals that end a program by default and that people or job schedulers send.
+ENDING = (
+    "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU", "SIGBREAK",
+)  # fmt: skip
 CONFIG, PROGRAM = "rahbo.cli.config", "rahbo.cli.program"
 
 
@@ -87,6 +94,7 @@ class Task:
         budget: How often the command may run.
         stop: Ends the run earlier, or None.
         settings: Settings of `Optimizer`.
+        processes: Runs the command, and the pattern that reads its output.
     """
 
     space: Mapping[str, Parameter]
@@ -95,6 +103,7 @@ class Task:
     budget: Budget
     stop: Stop | None
     settings: dict[str, Any]
+    processes: Processes
 
     @classmethod
     def by(cls, ctx: click.Context) -> Task:
@@ -128,7 +137,9 @@ class Task:
             "journal": given["journal"],
         }
         budget = Budget(evaluations=given["evaluations"], confirm=given["confirm"])
-        return cls(space, template, _reader(ctx), budget, _stop(ctx), settings)
+        processes = Processes()
+        read = _reader(ctx, processes)
+        return cls(space, template, read, budget, _stop(ctx), settings, processes)
 
 
 def _repeats(repeats: str, setup: float | None) -> Repeats:
@@ -150,35 +161,57 @@ def _stop(ctx: click.Context) -> Stop | None:
     return None if name is None else rahbo.Gap(ctx.params[name])
 
 
-def _reader(ctx: click.Context) -> Reader:
+def _reader(ctx: click.Context, processes: Processes) -> Reader:
     name = one_of(ctx, ["value_regex", "value_json"])
     if name is None:
         return last_number
-    make = regex_reader if name == "value_regex" else json_reader
-    return make(ctx.params[name])
+    if name == "value_json":
+        return json_reader(ctx.params[name])
+    return regex_reader(ctx.params[name], processes)
 
 
 # -- running -----------------------------------------------------------------------------------
+
+
+class ShownRun(Run):
+    """A run that shows each outcome after it was recorded."""
+
+    show: Callable[[Done], None]
+
+    def record(self, suggestion: Suggestion, repeat: int, outcome: CallResult) -> None:
+        """Tell the optimizer an outcome, then show it."""
+        done = Done(suggestion.params, outcome.value, outcome.failure)
+        try:
+            super().record(suggestion, repeat, outcome)
+        except ObjectiveError:
+            # The last of too many failures. It is recorded.
+            self.show(done)
+            raise
+        self.show(done)
 
 
 def run(task: Task, jobs: int, timeout: float | None) -> Result:
     """Evaluate until the budget is spent or the stop criterion is met, and show progress."""
     optimizer = Optimizer(task.space, **task.settings)
     total, made = task.budget.evaluations or 0, optimizer.n_evaluations
+    program = Program(task.template, task.read, task.processes, timeout)
+    pool = Pool(lambda: Workers(program, jobs), jobs)
     try:
-        with watch(console(stderr=True), total, made, lambda: whole.confirming) as look:
-            program = Program(task.template, task.read, timeout, look.evaluated)
-            pool = Pool(lambda: Workers(program, jobs), jobs)
+        with (
+            task.processes,
+            watch(console(stderr=True), total, made, lambda: whole.confirming) as look,
+        ):
 
             def told(optimizer: Optimizer) -> None:
                 look.told(optimizer)
                 pool.parallel = jobs + (jobs > 1 and program.mean_seconds < QUICK)
 
-            whole = Run(program, optimizer, task.budget, task.stop, told)
+            whole = ShownRun(program, optimizer, task.budget, task.stop, told)
+            whole.show = look.evaluated
             try:
                 ended = in_parallel(whole, pool, timeout=None)
             finally:
-                program.kill()
+                _tell_late(optimizer, program.values)
         return Result(optimizer.recommend(), optimizer, ended)
     except (ObjectiveError, NotReadyError) as error:
         raise _gave_up(optimizer, task.settings["journal"]) from error
@@ -186,20 +219,36 @@ def run(task: Task, jobs: int, timeout: float | None) -> Result:
         optimizer.close()
 
 
+def _tell_late(optimizer: Optimizer, values: Mapping[int, float]) -> None:
+    """Tell the values that programs gave while the run was ending."""
+    for suggestion in optimizer.open:
+        for repeat in suggestion.indices:
+            value = values.get(evaluation_seed(optimizer.settings.seed, suggestion.id, repeat))
+            if value is not None and abs(value) <= LARGEST_VALUE:
+                optimizer.tell(suggestion, value, repeat=repeat)
+
+
 @contextmanager
-def _terminated_like_interrupted() -> Iterator[list[int]]:
-    """Let SIGTERM end the run as Ctrl-C does, and yield the list of signals received."""
+def _ended_like_interrupted() -> Iterator[list[int]]:
+    """Let signals end the run as Ctrl-C does, and yield the list of signals received.
+
+    A signal that is ignored, such as SIGHUP under nohup, stays ignored.
+    """
     came: list[int] = []
 
     def interrupt(number: int, frame: object) -> None:
         came.append(number)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    numbers = [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
+    ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, interrupt)
     try:
         yield came
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
@@ -303,23 +352,29 @@ def command(
             f"--timeout must be a number of seconds from 0 to {TIMEOUT_MAX:g}, got {timeout!r}."
         )
     task = Task.by(ctx)
-    with _terminated_like_interrupted() as came:
+    with _ended_like_interrupted() as came:
         try:
             result = run(task, jobs, timeout)
         except KeyboardInterrupt:
             click.echo("Interrupted before anything could be recommended.", err=True)
             ctx.exit(128 + (came or [signal.SIGINT])[0])
     optimizer, found = result.optimizer, result.recommendation
-    if as_json:
-        click.echo(
-            document(
-                recommendation=found, about=about(optimizer), stopped_by=result.stopped_by,
-                journal=journal,
-            )
-        )  # fmt: skip
-    else:
-        print_report(found, optimizer, console())
-    if result.stopped_by == "interrupt":
+    interrupted = result.stopped_by == "interrupt"
+    try:
+        if as_json:
+            click.echo(
+                document(
+                    recommendation=found, about=about(optimizer), stopped_by=result.stopped_by,
+                    journal=journal,
+                )
+            )  # fmt: skip
+        else:
+            print_report(found, optimizer, console())
+    except OSError:
+        # A terminal that is closed sends SIGHUP and takes no more text.
+        if not interrupted:
+            raise
+    if interrupted:
         again = " Run the same command again to resume." if journal else ""
         click.echo(f"Interrupted.{again}", err=True)
         ctx.exit(128 + (came or [signal.SIGINT])[0])

@@ -1,6 +1,7 @@
 """Find the value in the output of a program.
 
-Only the last `END` bytes of the output are searched, so a long output cannot make the search slow.
+Every reader takes time linear in the length of the output, except for a pattern of the user's. That
+is matched in a process of its own, which is killed when it takes too long.
 """
 
 from __future__ import annotations
@@ -8,23 +9,35 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+from rahbo.cli.matcher import FLAGS, LONGEST
+from rahbo.cli.processes import PYTHON, Processes
 from rahbo.errors import SettingsError
 
-END = 65_536
-
 # Does not match inside a word, a version or a number with a unit. NaN and infinities match, so
-# that an earlier number, such as that of an epoch, is not taken for the value.
+# that an earlier number, such as that of an epoch, is not taken for the value. A possessive
+# quantifier (`++`) keeps all digits: giving some back never helps, as a digit must not follow. So
+# the time is linear in the length of the text.
 NUMBER = re.compile(
-    r"(?<![\w.])[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|nan|inf(?:inity)?)(?!\.?\w)",
-    re.IGNORECASE,
+    r"(?<![\w.])[-+]?"
+    r"(?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+"
+    r"|[nN][aA][nN]|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)"
+    r"(?!\.?\w)"
 )
 # Text before a match which shows that it is only the end of a number: a thousands comma, or a
-# typographic minus.
+# typographic minus. It is searched for in this many characters.
 PART = re.compile(r"(?:(?<![\w.])[0-9]{1,3},|\u2212)\Z")
+PART_LENGTH = 4
 INDEX = re.compile(r"[0-9]{1,9}")
-COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+COLOURS = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
+# Seconds that a pattern of the user's gets for one output.
+MATCH_SECONDS = 10.0
+# Characters shown of a pattern or of a text that is not a number.
+SHOWN = 200
+MATCHER = str(Path(__file__).with_name("matcher.py"))
 
 Reader = Callable[[str], float]
 
@@ -45,7 +58,7 @@ def last_number(output: str) -> float:
         last = match
     if last is None:
         raise UnreadableError("the output holds no number")
-    if PART.search(text[: last.start()]):
+    if PART.search(text, max(0, last.start() - PART_LENGTH), last.start()):
         raise UnreadableError(
             f"the last number of the output, {last[0]}, may be part of a longer one: print it "
             "without commas and with a plain minus, or use --value-regex"
@@ -53,26 +66,39 @@ def last_number(output: str) -> float:
     return float(last[0])
 
 
-def regex_reader(pattern: str) -> Reader:
-    """Return a reader of the last match of a regular expression: its first group, or all of it."""
+def regex_reader(pattern: str, processes: Processes) -> Reader:
+    """Return a reader of the last match of a regular expression: its first group, or all of it.
+
+    Args:
+        pattern: The regular expression.
+        processes: Runs the matcher.
+    """
     try:
-        compiled = re.compile(pattern, re.MULTILINE)
+        re.compile(pattern, FLAGS)
     except (re.error, RecursionError, OverflowError) as error:
         raise SettingsError(
             f"--value-regex must be a Python regular expression, got {pattern!r}: {error}."
         ) from error
 
     def read(output: str) -> float:
-        last = None
-        for match in compiled.finditer(COLOURS.sub("", output)):
-            last = match
-        if last is None:
-            raise UnreadableError(f"nothing in the output matches {pattern!r}")
-        text = last[1 if compiled.groups else 0]
-        try:
-            return float(text)
-        except (TypeError, ValueError):
-            raise UnreadableError(f"{pattern!r} matches {text!r}, which is not a number") from None
+        given = json.dumps([pattern, COLOURS.sub("", output)]).encode()
+        ended = processes.run([*PYTHON, MATCHER], MATCH_SECONDS, given)
+        if ended.late:
+            raise UnreadableError(
+                f"{_short(pattern)} took longer than {MATCH_SECONDS:g} s to match: simplify it"
+            )
+        if ended.code:
+            said = ended.err.decode(errors="replace").strip().rpartition("\n")[2]
+            raise UnreadableError(f"{_short(pattern)} cannot be matched: {said}")
+        found = json.loads(ended.out)
+        if not found:
+            raise UnreadableError(f"nothing in the output matches {_short(pattern)}")
+        with suppress(TypeError, ValueError):
+            if len(found[0]) <= LONGEST:
+                return float(found[0])
+        raise UnreadableError(
+            f"{_short(pattern)} matches {_short(found[0])}, which is not a number"
+        )
 
     return read
 
@@ -97,7 +123,9 @@ def json_reader(key: str) -> Reader:
             else:
                 raise UnreadableError(f"the JSON output has no key {key!r}")
         if isinstance(found, bool) or not isinstance(found, int | float):
-            raise UnreadableError(f"{key!r} is {found!r} in the output, which is not a number")
+            is_simple = found is None or isinstance(found, bool | str)
+            what = _short(found) if is_simple else f"a {type(found).__name__}"
+            raise UnreadableError(f"{key!r} is {what} in the output, which is not a number")
         return found
 
     return read
@@ -112,3 +140,8 @@ def _document(output: str) -> Any:
         if isinstance(found, dict | list):
             return found
     raise UnreadableError("neither the output nor any line of it is a JSON object")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

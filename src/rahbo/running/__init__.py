@@ -4,11 +4,12 @@ from rahbo.running.budget import Budget
 from rahbo.running.loop import Result, maximize, minimize
 from rahbo.running.parallel import in_parallel
 from rahbo.running.pool import Pool
-from rahbo.running.run import Callback, Objective, Run
+from rahbo.running.run import Callback, CallResult, Objective, Run
 from rahbo.running.stopping import Gap, PBest, Stop
 
 __all__ = [
     "Budget",
+    "CallResult",
     "Callback",
     "Gap",
     "Objective",
