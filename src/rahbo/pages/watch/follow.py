@@ -1,7 +1,7 @@
 """Read a journal while it grows: each look reads on from where the last one stopped.
 
-Meanwhile the file may be missing, damaged, truncated, moved or replaced. What was read is kept until
-there is another run to read.
+Meanwhile the file may be missing, damaged, truncated, moved or replaced. What was read is kept
+until there is another run to read.
 """
 
 from __future__ import annotations

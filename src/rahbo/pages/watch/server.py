@@ -30,6 +30,7 @@ from rahbo.pages.watch.live import Live
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 PAGES = {
     "/": ("watch/watch.html", "text/html; charset=utf-8"),
+    "/numbers.js": ("numbers.js", "text/javascript; charset=utf-8"),
     "/watch.js": ("watch/watch.js", "text/javascript; charset=utf-8"),
     "/watch.css": ("watch/watch.css", "text/css; charset=utf-8"),
     "/style.css": ("style.css", "text/css; charset=utf-8"),
