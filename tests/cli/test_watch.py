@@ -237,6 +237,7 @@ def test_degenerate_runs_are_drawn_without_an_error(browser, tmp_path, name):
         page.close()
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_a_chart_without_marks_says_so(browser, tmp_path):
     with served(tmp_path / "run.jsonl") as url:

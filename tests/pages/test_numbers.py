@@ -13,7 +13,7 @@ import pytest
 from browser import Page, needs_chromium, open_browser
 from rahbo.pages.rounding import digits_of
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.slow]
 
 LARGEST = sys.float_info.max
 # Intervals of an axis, down to one unit in the last place and beyond.

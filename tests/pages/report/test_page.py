@@ -274,6 +274,7 @@ def test_degenerate_runs_are_drawn_without_an_error(browser, tmp_path, name):
     page.close()
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_values_far_from_zero_are_drawn_apart(browser, tmp_path):
     file = tmp_path / "report.html"
@@ -290,6 +291,7 @@ def test_values_far_from_zero_are_drawn_apart(browser, tmp_path):
     page.close()
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_two_inputs_of_many_choices_have_no_map_together(browser, tmp_path):
     space = {"k": choices(140), "l": choices(140), "x": Float(0.0, 1.0)}
@@ -309,6 +311,7 @@ def test_two_inputs_of_many_choices_have_no_map_together(browser, tmp_path):
     page.close()
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_a_single_input_of_too_many_choices_has_no_map(browser, tmp_path, monkeypatch):
     monkeypatch.setattr(maps, "CHOICES", 5)

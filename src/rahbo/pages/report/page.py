@@ -109,7 +109,7 @@ def _runner_ups(found: Recommendation) -> str:
         return f"<p>Every other evaluated setting is worse with at least {level} probability.</p>"
     digits = digits_of(*((other.risk, other.score) for other in found.runner_ups), few=5)
     body = "".join(
-        f"<tr><td>{shown(listed(other.params))}</td>{_number(other.risk, digits)}"
+        f'<tr><td class="point">{shown(listed(other.params))}</td>{_number(other.risk, digits)}'
         f"{_number(other.score, digits)}"
         f"{_number(other.gain.expected, 2)}{_number(other.gain.bound, 2)}</tr>"
         for other in found.runner_ups
