@@ -252,7 +252,9 @@ def damaged_in_place(raw):
 
 
 def test_damage_to_what_was_read_is_said_and_what_was_read_is_kept(path):
-    opt = begun(path, rounds=40)
+    opt = begun(path)
+    for i in range(40):
+        opt.tell({"x": i / 40, "kind": "a"}, float(i))
     follower, raw = Follower(path), path.read_bytes()
     follower.look()
     before = as_read(follower)
