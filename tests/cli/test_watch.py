@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 import rahbo
 from browser import needs_chromium, open_browser
+from degenerate_runs import RUNS
 from rahbo.cli import main
 from rahbo.pages import Live, Server
 
@@ -203,4 +204,46 @@ def test_the_page_goes_on_whatever_becomes_of_the_journal(browser, tmp_path):
         page.wait_until("document.body.innerText.includes('no longer answers')")
         page.call("Network.emulateNetworkConditions", offline=False, **limits)
         page.wait_until("document.getElementById('problem').hidden")
+        page.close()
+
+
+MISPLACED = """[...document.querySelectorAll('.chart svg *')].filter(
+  (e) => [...e.attributes].some((a) => /NaN|Infinity|undefined|null/.test(a.value))).length"""
+# The texts of each chart, without the names of its axes.
+LABELS = """[...document.querySelectorAll('.chart')].map(
+  (c) => [...c.querySelectorAll('text')].slice(0, -2).map((t) => t.textContent))"""
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.parametrize("name", RUNS)
+def test_degenerate_runs_are_drawn_without_an_error(browser, tmp_path, name):
+    path, run = tmp_path / "run.jsonl", RUNS[name]()
+    settings = run.settings
+    rahbo.Optimizer(
+        settings.space.spec, seed=1, risk=settings.risk, trials=run.trials, journal=path,
+        direction="maximize" if settings.sign > 0 else "minimize",
+    ).close()  # fmt: skip
+    with served(path) as url:
+        page = browser.page(url)
+        page.wait_until("document.querySelector('#noise .chosen')")
+        assert page.evaluate("shown.known") == sum(
+            len(t.values) + len(t.failures) for t in run.trials
+        )
+        assert page.evaluate(MISPLACED) == 0
+        for labels in page.evaluate(LABELS):
+            assert 3 <= len(labels) <= 22
+        assert_sound(page, url)
+        page.close()
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_a_chart_without_marks_says_so(browser, tmp_path):
+    with served(tmp_path / "run.jsonl") as url:
+        page = browser.page(url)
+        page.wait_until("document.body.innerText.includes('There is no file')")
+        texts = "[...document.querySelectorAll('.chart')].map((c) => c.textContent)"
+        page.wait_until(f"{texts}.every((text) => text === 'Nothing to show yet.')")
+        assert_sound(page, url)
         page.close()

@@ -6,9 +6,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from rahbo.numerics import SharedLock, one_blas_thread, shared_by_threads, threads
+from rahbo.numerics import SharedLock, one_blas_thread, shared_by_threads
 
 
 def blas_threads():
@@ -83,16 +83,15 @@ def test_overlapping_contexts_of_several_threads_give_the_limit_back():
 def test_an_interrupt_on_the_way_in_or_out_does_not_keep_the_limit(monkeypatch):
     before = blas_threads()
 
-    def interrupted():
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    for _ in range(2):
+    limiter = type(ThreadpoolController().limit(limits=None))
+    for where, name in ((ThreadpoolController, "limit"), (limiter, "restore_original_limits")):
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):  # noqa: PT012
-            patch.setattr(threads, "_take_control", interrupted)
+            patch.setattr(where, name, interrupted)
             with one_blas_thread():
                 pass
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt), one_blas_thread():
-        patch.setattr(threads, "_take_control", interrupted)
     with one_blas_thread():
         assert set(blas_threads()) <= {1}
     assert blas_threads() == before

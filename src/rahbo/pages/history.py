@@ -8,6 +8,7 @@ import numpy as np
 
 from rahbo.numerics import one_blas_thread
 from rahbo.optimizer import Optimizer
+from rahbo.pages.rounding import digits_of, rounded
 from rahbo.trials import valued
 
 # The most values and failures shown, and the number of times at which the model is asked: TIMES up
@@ -49,16 +50,17 @@ def history_of(optimizer: Optimizer) -> History:
             n += 1
             if repeat in trial.values:
                 number.append(n)
-                value.append(float(f"{trial.values[repeat]:.6g}"))
+                value.append(trial.values[repeat])
             else:
                 failed.append(n)
         if trial.values:
             spent.append(n)
     best_at, best = _best(optimizer, spent)
     shown = _some(len(number), MOST)
+    digits = digits_of(value, best)
     return History(
         [number[i] for i in shown],
-        [value[i] for i in shown],
+        [rounded(value[i], digits) for i in shown],
         [failed[i] for i in _some(len(failed), MOST)],
         n,
         best_at,

@@ -8,6 +8,7 @@ from typing import Any
 from rahbo.analysis import SCORES, Interval, Recommendation, short
 from rahbo.journal import describe
 from rahbo.optimizer import Optimizer
+from rahbo.pages.rounding import digits_of
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
 
 
@@ -58,21 +59,25 @@ def basis(optimizer: Optimizer) -> str:
 def recommendation(found: Recommendation) -> list[str]:
     """Return the estimates for the recommended setting, as sentences."""
     level = f"{100 * found.level:g} % interval"
-    told = f"The value was {found.sample_mean:.4g}"
+    means, risks = (
+        _digits(found.mean, found.mean_interval),
+        _digits(found.risk, found.risk_interval),
+    )
+    told = f"The value was {found.sample_mean:.{means}g}"
     if found.sample_std is not None:
         told = (
-            f"The mean of these values is {found.sample_mean:.4g}, their standard deviation "
+            f"The mean of these values is {found.sample_mean:.{means}g}, their standard deviation "
             f"{found.sample_std:.3g}"
         )
     if found.rule == "pessimistic":
-        decided = f"Its pessimistic value, {found.pessimistic:.4g}, decided the choice."
+        decided = f"Its pessimistic value, {found.pessimistic:.{risks}g}, decided the choice."
     else:
-        decided = f"Its {SCORES[found.rule]}, {found.score:.4g}, decided the choice."
+        decided = f"Its {SCORES[found.rule]}, {found.score:.{risks}g}, decided the choice."
     return [
-        f"Its mean is {found.mean:.4g} ({level} {_ends(found.mean_interval)}).",
+        f"Its mean is {found.mean:.{means}g} ({level} {_ends(found.mean_interval, means)}).",
         f"Single evaluations vary around it with a standard deviation of {found.noise_std:.3g} "
         f"({level} {_ends(found.noise_std_interval)}).",
-        f"Its risk value is {found.risk:.4g} ({level} {_ends(found.risk_interval)}).",
+        f"Its risk value is {found.risk:.{risks}g} ({level} {_ends(found.risk_interval, risks)}).",
         decided,
         f"It was measured {_times(found.n_evaluations, 'time')}. {told}.",
     ]
@@ -86,8 +91,12 @@ def certainty(found: Recommendation) -> str:
     return " ".join([*said, *filter(None, [found.advice])])
 
 
-def _ends(interval: Interval) -> str:
-    return f"{interval.lower:.4g} to {interval.upper:.4g}"
+def _digits(value: float, interval: Interval) -> int:
+    return digits_of((value, *interval), few=4)
+
+
+def _ends(interval: Interval, digits: int = 4) -> str:
+    return f"{interval.lower:.{digits}g} to {interval.upper:.{digits}g}"
 
 
 def _times(n: int, what: str) -> str:

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from browser import Browser, Page, needs_chromium, open_browser
+from degenerate_runs import RUNS, choices, made, normal
 from page_runs import run
 from rahbo import Candidates, Categorical, Float, Optimizer
 from rahbo.pages import record_of, report_page
+from rahbo.pages.report import maps
 from rahbo.pages.report import page as report
 from rahbo.pages.report.record import CELLS
 
@@ -228,6 +230,98 @@ def test_lists_and_single_inputs_are_drawn_too(browser, tmp_path):
         assert page.errors == []
         assert page.evaluate("document.querySelectorAll('#map-plot .scatterlayer .trace').length")
         page.close()
+
+
+# Every quantity over the first inputs, alone and in pairs, and the whole of the slider.
+USE_ALL = """(async () => {
+  const get = (id) => document.getElementById(id);
+  const set = async (id, value, kind) => {
+    get(id).value = value;
+    get(id).dispatchEvent(new Event(kind));
+    await new Promise((resolve) => setTimeout(resolve));
+  };
+  for (const quantity of ["mean", "noise"]) {
+    await set("quantity", quantity, "change");
+    for (const { value: across } of [...get("across").options].slice(0, 2)) {
+      await set("across", across, "change");
+      for (const { value: up } of [...get("up").options].slice(-2)) await set("up", up, "change");
+    }
+  }
+  for (const slide of [0, 1, 500, 1000]) await set("slider", slide, "input");
+  get("points-table").querySelector("th button").click();
+})()"""
+# What cannot be placed: attributes of the figures that are not numbers.
+MISPLACED = """[...document.querySelectorAll('.plot svg *')].filter(
+  (e) => [...e.attributes].some((a) => /NaN|Infinity|undefined/.test(a.value))).length"""
+LABELS = """[...document.querySelectorAll('#{} .{}tick text')].map((t) => t.textContent)"""
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.parametrize("name", RUNS)
+def test_degenerate_runs_are_drawn_without_an_error(browser, tmp_path, name):
+    file = tmp_path / "report.html"
+    file.write_text(page_of(RUNS[name]()), "utf-8")
+    page = opened(browser, file)
+    for plot in ("frontier-plot", "history-plot", "map-plot"):
+        for axis in "xy":
+            labels = page.evaluate(LABELS.format(plot, axis))
+            assert 1 <= len(labels) == len(set(labels)) <= 40, (plot, axis, labels)
+    page.evaluate(USE_ALL)
+    assert (page.errors, page.dialogs) == ([], [])
+    assert page.evaluate(MISPLACED) == 0
+    assert page.too_wide() <= 0
+    page.close()
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_values_far_from_zero_are_drawn_apart(browser, tmp_path):
+    file = tmp_path / "report.html"
+    optimizer = RUNS["offset"]()
+    file.write_text(page_of(optimizer), "utf-8")
+    page = opened(browser, file)
+    drawn = page.evaluate("document.getElementById('history-plot').data[0].y")
+    told = [value for trial in optimizer.trials for value in trial.values.values()]
+    assert drawn == [value - 1e12 for value in told]
+    assert len(set(drawn)) > 2
+    assert page.evaluate("document.querySelector('#history-plot .ytitle').textContent") == (
+        "value − 1000000000000"
+    )
+    page.close()
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_two_inputs_of_many_choices_have_no_map_together(browser, tmp_path):
+    space = {"k": choices(140), "l": choices(140), "x": Float(0.0, 1.0)}
+    text = page_of(made(space, normal()))
+    assert len(text.encode("utf-8")) < MOST_BYTES
+    file = tmp_path / "report.html"
+    file.write_text(text, "utf-8")
+    page = opened(browser, file)
+    page.evaluate(
+        "(() => { const s = document.getElementById('across'); s.value = '0';"
+        " s.dispatchEvent(new Event('change')); })()"
+    )
+    offered = "[...document.getElementById('up').options].map((o) => o.textContent)"
+    assert page.evaluate(offered) == ["x", "nothing else"]
+    assert "Two inputs with many choices each have no map together" in page.text()
+    assert page.errors == []
+    page.close()
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_a_single_input_of_too_many_choices_has_no_map(browser, tmp_path, monkeypatch):
+    monkeypatch.setattr(maps, "CHOICES", 5)
+    file = tmp_path / "report.html"
+    file.write_text(page_of(made({"k": choices(6)}, normal())), "utf-8")
+    page = opened(browser, file)
+    assert "There is no map" in page.text()
+    assert page.evaluate("document.getElementById('map-plot').offsetHeight") == 0
+    assert page.errors == []
+    page.close()
 
 
 @pytest.mark.slow

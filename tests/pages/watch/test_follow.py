@@ -243,3 +243,58 @@ def test_past_results_and_a_million_repeats(path):
     assert follower.problem == ""
     assert [a.value for a in follower.arrivals] == [1.0, 2.0]
     assert follower.outstanding(1) == 1_000_000
+
+
+def damaged_in_place(raw):
+    """The same file with one character of a line in its middle changed."""
+    lines = raw.splitlines(keepends=True)
+    lines[3] = lines[3].replace(b'"', b"'", 1)
+    return b"".join(lines)
+
+
+def test_damage_to_what_was_read_is_said_and_what_was_read_is_kept(path):
+    opt = begun(path)
+    for i in range(40):
+        opt.tell({"x": i / 40, "kind": "a"}, float(i))
+    follower, raw = Follower(path), path.read_bytes()
+    follower.look()
+    before = as_read(follower)
+    # Far from the start and from the end, and without a change of the size.
+    assert follow.MARK < len(b"".join(raw.splitlines(keepends=True)[:3])) < len(raw) - follow.MARK
+    path.write_bytes(damaged_in_place(raw))
+    follower.look()
+    assert "line 4, is damaged" in follower.problem
+    assert (as_read(follower), follower.epoch) == (before, 1)
+    # The run goes on: what is new cannot be read, and nothing is lost.
+    with path.open("ab") as file:
+        file.write(raw.splitlines(keepends=True)[-1])
+    follower.look()
+    assert "line 4, is damaged" in follower.problem
+    assert as_read(follower) == before
+    path.write_bytes(raw)
+    follower.look()
+    assert follower.problem == ""
+    assert as_read(follower) == as_journal(path)
+    opt.tell(opt.ask(), [7.0, 8.0])
+    opt.close()
+    follower.look()
+    assert as_read(follower) == as_journal(path)
+
+
+def test_a_damaged_file_in_the_place_of_a_good_one(path):
+    begun(path).close()
+    follower, good = Follower(path), path.read_bytes()
+    follower.look()
+    before = as_read(follower)
+    for bad in (b"garbage\n" * 100, damaged_in_place(good), b"\x00" * 5000, good[100:]):
+        other = path.with_suffix(".new")
+        other.write_bytes(bad)
+        os.replace(other, path)
+        for _ in range(2):
+            follower.look()
+            assert follower.problem != ""
+            assert as_read(follower) == before
+    path.write_bytes(good)
+    follower.look()
+    assert follower.problem == ""
+    assert as_read(follower) == before

@@ -1,13 +1,18 @@
 import http.client
 import json
+import re
 import socket
+import struct
 import threading
+import time
+from contextlib import contextmanager
 
 import pytest
 
 import rahbo
 from rahbo.errors import SettingsError
 from rahbo.pages import Live, Server
+from rahbo.pages.watch.connections import Connections
 
 
 @pytest.fixture(scope="module")
@@ -19,14 +24,22 @@ def journal(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
-def server(journal):
+@contextmanager
+def running(journal):
     with Server(Live(journal)) as served:
         thread = threading.Thread(target=served.serve_forever, args=(0.01,))
         thread.start()
+        try:
+            yield served
+        finally:
+            served.shutdown()
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def server(journal):
+    with running(journal) as served:
         yield served
-        served.shutdown()
-        thread.join()
 
 
 def ask(server, path="/", method="GET", **headers):
@@ -156,3 +169,189 @@ def test_a_port_in_use_is_said(server, journal):
         Server(Live(journal), port=server.server_port)
     with pytest.raises(SettingsError, match="Cannot listen"):
         Server(Live(journal), "256.256.256.256")
+
+
+# -- many, slow and hostile clients ------------------------------------------------------------
+
+
+def connected(server):
+    return socket.create_connection(("127.0.0.1", server.server_port), timeout=60)
+
+
+def all_of(raw):
+    """Everything a server sends until it closes, which must be without a reset."""
+    return b"".join(iter(lambda: raw.recv(1 << 16), b""))
+
+
+def wait_until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [True, False])
+def test_two_hundred_clients_at_once_are_all_answered(server, kept, capsys):
+    statuses, start = [], threading.Barrier(200)
+
+    def client():
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+        start.wait(60)
+        for path in ("/", "/run.json", "/model.json", "/watch.js", "/run.json"):
+            try:
+                connection.request("GET", path)
+                answer = connection.getresponse()
+                answer.read()
+                statuses.append(answer.status)
+            except (OSError, http.client.HTTPException) as error:
+                statuses.append(repr(error))
+            if not kept:
+                connection.close()
+        connection.close()
+
+    clients = [threading.Thread(target=client) for _ in range(200)]
+    for thread in clients:
+        thread.start()
+    for thread in clients:
+        thread.join()
+    assert statuses == [200] * 1000
+    assert capsys.readouterr().err == ""
+    wait_until(lambda: len(server.connections) == 0)
+
+
+@pytest.mark.slow
+def test_clients_that_say_nothing_keep_no_others_out(journal, capsys):
+    with running(journal) as served:
+        served.connections = Connections(4, 60.0, 0.1)
+        begun = (
+            b"",
+            b"GET",
+            b"GET /run.json HTTP/1.1\r\n",
+            b"GET / HTTP/1.1\r\nHost: loc",
+            b"\x00",
+        )
+        silent = [connected(served) for _ in range(4 * len(begun))]
+        for i, raw in enumerate(silent):
+            raw.sendall(begun[i % len(begun)])
+        assert ask(served, "/run.json").status == 200
+        wait_until(lambda: len(served.connections) <= 4)
+        served.connections = Connections(4, 0.1, 0.1)
+        for raw in silent:
+            raw.close()
+    assert capsys.readouterr().err == ""
+
+
+def test_a_request_that_never_ends_is_given_up(journal, capsys):
+    """Every byte comes in time, but the request as a whole does not."""
+    with running(journal) as served:
+        served.connections = Connections(100, 0.3, 0.3)
+        with connected(served) as raw:
+            raw.sendall(b"GET /run.json HTTP/1.1\r\nHost: localhost\r\n")
+            raw.settimeout(0.02)
+            end, ended = time.monotonic() + 60, False
+            while not ended:
+                assert time.monotonic() < end
+                try:
+                    raw.sendall(b"X")
+                    ended = raw.recv(1 << 16) == b""
+                except TimeoutError:
+                    continue
+                except ConnectionError:
+                    ended = True
+        wait_until(lambda: len(served.connections) == 0)
+    assert capsys.readouterr().err == ""
+
+
+HOSTILE = [
+    (b"GET http://[/run.json HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
+    (b"GET http://[::1/run.json HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
+    (b"GET http://localhost/run.json HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
+    (b"GET http://evil.example/run.json HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
+    (b"GET /run.json%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
+    (b"GET /\xff\xfe\x80 HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
+    (b"GET /run.json?" + b"&" * 60_000 + b" HTTP/1.0\r\nHost: localhost\r\n\r\n", 200),
+    (b"GET /run.json?known=%ff;epoch=[ HTTP/1.0\r\nHost: localhost\r\n\r\n", 200),
+    (b"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+    (b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+    (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+    (b"GET /\r\n", 400),
+    (b"GET\r\n", 400),
+    (b"POST /run.json\r\n", 400),
+    (b"GET / HTTP/1.1 more\r\n\r\n", 400),
+    (b"GET / HTTP/\xb2.\xb3\r\n\r\n", 400),
+    (b"GET / HTTP/1.99999999999\r\n\r\n", 400),
+    (b"GET / FTP/1.1\r\n\r\n", 400),
+    (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n", 400),
+    (bytes(range(256)) * 20 + b"\r\n", 400),
+    (b"<script>alert(1)</script>\r\n", 400),
+    (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+    (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 900_000 + b"\r\n\r\n", 431),
+    (b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 1000 + b"\r\n", 431),
+    (b"GET / HTTP/1.1\r\n\r\n", 403),
+    (b"GET / HTTP/1.1\r\nHost: \xff\xfe\r\n\r\n", 403),
+    (b"GET / HTTP/1.1\r\nno colon\r\n: no name\r\n\r\n", 403),
+    (b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nGET /", 400),
+    (b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+    (b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n" + b"x" * 900_000, 405),
+    (b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n", 200),
+    (b"\r\n", None),
+    (b"", None),
+    (b"GET / HTTP/1.1", 403),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sent", "status"), HOSTILE, ids=lambda value: str(value)[:40])
+def test_what_is_no_request_gets_a_status_or_is_closed(server, sent, status, capsys):
+    with connected(server) as raw:
+        raw.sendall(sent)
+        if sent in (b"", b"GET / HTTP/1.1"):
+            raw.shutdown(socket.SHUT_WR)
+        answer = all_of(raw)
+    if status is None:
+        assert answer == b""
+    else:
+        assert answer.startswith(b"HTTP/1.1 %d " % status)
+        assert b"Content-Security-Policy" in answer
+    if status in (400, 404, 414, 431):
+        assert len(answer) < 1000
+        assert b"alert" not in answer
+    wait_until(lambda: len(server.connections) == 0)
+    assert capsys.readouterr().err == ""
+
+
+def test_requests_in_one_packet_are_answered_in_turn(server):
+    one = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n"
+    with connected(server) as raw:
+        raw.sendall(b"".join([
+            one % (b"run.json", b""), one % (b"style.css", b""), one % (b"none", b""),
+            one % (b"run.json", b""),
+        ]))  # fmt: skip
+        answer = all_of(raw)
+    # An error ends the connection, as its answer says, so the last request has none.
+    assert re.findall(rb"HTTP/1.1 (\d+) ", answer) == [b"200", b"200", b"404"]
+
+
+def test_connections_that_are_reset_are_forgotten_without_a_word(server, capsys):
+    for sent in (b"", b"GET", b"GET /run.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50):
+        for _ in range(10):
+            with connected(server) as raw:
+                # Closing without lingering sends a reset.
+                raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                raw.sendall(sent)
+    assert ask(server, "/run.json").status == 200
+    wait_until(lambda: len(server.connections) == 0)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_goes_wrong_inside_is_a_status_and_one_line(server, monkeypatch, capsys):
+    def broken(*args):
+        raise RuntimeError("What\nbroke.")
+
+    monkeypatch.setattr(server.live, "model", broken)
+    answer = ask(server, "/model.json")
+    assert (answer.status, answer.body) == (500, b"500 Internal Server Error\n")
+    wait_until(lambda: len(server.connections) == 0)
+    assert capsys.readouterr().err == (
+        "rahbo watch could not answer a request: RuntimeError('What\\nbroke.')\n"
+    )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rahbo.pages.rounding import digits_of, rounded
 from rahbo.space import Candidates, Categorical, Space, is_real, key, plain
 
 # Longer texts are cut, because a page has little room and must not grow large.
@@ -68,10 +69,33 @@ def places(space: Space, params: Sequence[Mapping[str, Any]]) -> list[list[Place
     ]
 
 
+def few_places(space: Space, rows: Sequence[Sequence[Place]]) -> list[list[Place]]:
+    """Return places in few digits, so that a page stays small, but apart where they differ."""
+    digits = [digits_of(column) for column in _ends(space)]
+    return [[rounded(v, n) for v, n in zip(row, digits, strict=True)] for row in rows]
+
+
+def few_of(grid: Sequence[Place]) -> tuple[Place, ...]:
+    """Return places of one axis in few digits, but apart where they differ."""
+    digits = digits_of(grid)
+    return tuple(rounded(place, digits) for place in grid)
+
+
 def value_at(space: Space, name: str, place: Place) -> Any:
     """Return the value of a parameter at a place of its grid."""
     kind = None if isinstance(space.spec, Candidates) else space.spec[name]
     return kind.choices[int(place)] if isinstance(kind, Categorical) else place
+
+
+def _ends(space: Space) -> list[list[float]]:
+    """Return the smallest and largest number of each axis; nothing for choices."""
+    if isinstance(space.spec, Candidates):
+        rows, levels = space.spec.rows, _levels(space.spec.rows)
+        return [[] if found else [row[name] for row in rows] for name, found in levels.items()]
+    return [
+        [] if isinstance(kind, Categorical) else [float(kind.value([u])) for u in (0.0, 1.0)]
+        for kind in space.spec.values()
+    ]
 
 
 def cut(text: str, most: int = LONGEST) -> str:

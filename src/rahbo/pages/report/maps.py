@@ -12,11 +12,21 @@ import numpy as np
 from rahbo.analysis import Interval, centre
 from rahbo.numerics import Array, one_blas_thread
 from rahbo.optimizer import Optimizer
-from rahbo.pages.report.inputs import ReportInput, places, report_inputs, value_at
+from rahbo.pages.report.inputs import (
+    ReportInput,
+    few_of,
+    few_places,
+    places,
+    report_inputs,
+    value_at,
+)
+from rahbo.pages.rounding import digits_of, rounded
 from rahbo.space import Candidates
 
 # Places along one input, places along each of two, the most inputs mapped, the most candidates.
 FINE, COARSE, MOST, LISTED = 41, 17, 6, 1000
+# The most choices of an input that is mapped, and the most places of a map.
+CHOICES, CELLS = 1000, 2500
 
 
 @dataclass(frozen=True)
@@ -96,9 +106,10 @@ class Maps:
     """Pictures of the space.
 
     Attributes:
-        inputs: Indices of the inputs shown, those over which the noise varies most.
+        inputs: Indices of the inputs shown, those over which the noise varies most. An input with
+            very many choices is left out.
         slices: One for each input shown.
-        maps: One for each pair of inputs shown.
+        maps: One for each pair of inputs shown, unless both have many choices.
         listed: For a list of candidates, replaces slices and maps; None for other spaces.
     """
 
@@ -117,15 +128,20 @@ def maps_through(optimizer: Optimizer, at: Mapping[str, Any], shares: Sequence[f
         shares: The share of the noise's variation that each input explains.
     """
     space = optimizer.settings.space
-    first = np.argsort(-np.asarray(shares), kind="stable")[:MOST].tolist()
+    order = np.argsort(-np.asarray(shares), kind="stable").tolist()
     if isinstance(space.spec, Candidates):
         rows = space.spec.rows
         some = [rows[i] for i in np.unique(np.linspace(0, len(rows) - 1, LISTED).astype(int))]
-        listed = ListedMap([_few(row) for row in places(space, some)], *_centres(optimizer, some))
-        return Maps(tuple(first), (), (), listed)
+        listed = ListedMap(few_places(space, places(space, some)), *_centres(optimizer, some))
+        return Maps(tuple(order[:MOST]), (), (), listed)
     fine, coarse = (dict(enumerate(report_inputs(space, n))) for n in (FINE, COARSE))
+    first = [i for i in order if len(fine[i].grid) <= CHOICES][:MOST]
     slices = tuple(_slice(optimizer, at, i, fine[i]) for i in first)
-    maps = tuple(_map(optimizer, at, (i, j), coarse) for i, j in combinations(sorted(first), 2))
+    maps = tuple(
+        _map(optimizer, at, (i, j), coarse)
+        for i, j in combinations(sorted(first), 2)
+        if len(coarse[i].grid) * len(coarse[j].grid) <= CELLS
+    )
     return Maps(tuple(first), slices, maps, None)
 
 
@@ -133,7 +149,7 @@ def _slice(optimizer: Optimizer, at: Mapping[str, Any], i: int, axis: ReportInpu
     space = optimizer.settings.space
     name = space.names[i]
     points = [{**at, name: value_at(space, name, place)} for place in axis.grid]
-    return Slice(i, tuple(_few(axis.grid)), _field(optimizer, points))
+    return Slice(i, few_of(axis.grid), _field(optimizer, points))
 
 
 def _map(
@@ -148,7 +164,7 @@ def _map(
     points = [
         {**at, across: value_at(space, across, a), up: value_at(space, up, b)} for b in y for a in x
     ]
-    return Map(*pair, tuple(_few(x)), tuple(_few(y)), *_centres(optimizer, points))
+    return Map(*pair, few_of(x), few_of(y), *_centres(optimizer, points))
 
 
 def _field(optimizer: Optimizer, points: Sequence[Mapping[str, Any]]) -> Field:
@@ -158,7 +174,9 @@ def _field(optimizer: Optimizer, points: Sequence[Mapping[str, Any]]) -> Field:
     found = np.array([[*_row(p.mean, p.mean_interval), *_row(p.noise_std, p.noise_std_interval)]
                       for p in there])  # fmt: skip
     found[~space.is_valid(np.array([space.encode(point) for point in points]))] = np.nan
-    return Field(*(_shown(column) for column in found.T))
+    of_mean, of_noise = digits_of(*found.T[:3], few=4), digits_of(*found.T[3:], few=4)
+    digits = [of_mean] * 3 + [of_noise] * 3
+    return Field(*(_shown(column, n) for column, n in zip(found.T, digits, strict=True)))
 
 
 def _row(middle: float, interval: Interval) -> tuple[float, float, float]:
@@ -177,13 +195,8 @@ def _centres(
     mean, noise = (
         np.where(legal, a, np.nan) for a in (optimizer.model.units.signed(f), np.sqrt(v))
     )
-    return _shown(mean), _shown(noise)
+    return _shown(mean, digits_of(mean, few=4)), _shown(noise, digits_of(noise, few=4))
 
 
-def _shown(values: Array) -> list[float | None]:
-    return [float(f"{v:.4g}") if np.isfinite(v) else None for v in values]
-
-
-def _few(values: Sequence[float]) -> list[float]:
-    """Return numbers in few digits, so that a page stays small."""
-    return [v if isinstance(v, int) else float(f"{v:.6g}") for v in values]
+def _shown(values: Array, digits: int) -> list[float | None]:
+    return [rounded(v, digits) if np.isfinite(v) else None for v in values.tolist()]

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from importlib.resources import files
 from string import Template
 
-from rahbo.analysis import SCORES, Interval, Recommendation, short
+from rahbo.analysis import SCORES, Recommendation, short
 from rahbo.pages.escape import embedded, shown
 from rahbo.pages.report.record import ReportRecord
+from rahbo.pages.rounding import digits_of
 from rahbo.pages.words import listed
 
 # The part of plotly.js 4.1.1 that draws in two dimensions, `plotly.js-cartesian-dist-min` on npm.
@@ -20,7 +21,7 @@ PLOTLY = "plotly-cartesian.min.js"
 
 def report_page(record: ReportRecord) -> str:
     """Return the HTML page of a record."""
-    library, script = asset(PLOTLY), asset("report/report.js")
+    library, script = asset(PLOTLY), asset("numbers.js") + asset("report/report.js")
     style = asset("style.css") + asset("report/report.css")
     parts = {
         "policy": policy(library, script),
@@ -92,10 +93,11 @@ def _known(found: Recommendation) -> str:
         ("risk value", found.risk, found.risk_interval),
     ]
     body = "".join(
-        f'<tr><th scope="row">{name}</th>{_number(value)}{_ends(ends)}</tr>'
+        f'<tr><th scope="row">{name}</th>{_numbers(value, *ends)}</tr>'
         for name, value, ends in rows
     )
-    decided = f'<tr><th scope="row">pessimistic value</th>{_number(found.pessimistic)}</tr>'
+    digits = digits_of((found.risk, *found.risk_interval), few=5)
+    decided = f'<tr><th scope="row">pessimistic value</th>{_number(found.pessimistic, digits)}</tr>'
     level = f"{100 * found.level:g} % interval"
     head = f"<tr><td></td>{_heads('value', f'{level} from', 'to')}</tr>"
     return f"<table><thead>{head}</thead><tbody>{body}{decided}</tbody></table>"
@@ -105,8 +107,10 @@ def _runner_ups(found: Recommendation) -> str:
     level = f"{100 * found.level:g} %"
     if not found.runner_ups:
         return f"<p>Every other evaluated setting is worse with at least {level} probability.</p>"
+    digits = digits_of(*((other.risk, other.score) for other in found.runner_ups), few=5)
     body = "".join(
-        f"<tr><td>{shown(listed(other.params))}</td>{_number(other.risk)}{_number(other.score)}"
+        f'<tr><td class="point">{shown(listed(other.params))}</td>{_number(other.risk, digits)}'
+        f"{_number(other.score, digits)}"
         f"{_number(other.gain.expected, 2)}{_number(other.gain.bound, 2)}</tr>"
         for other in found.runner_ups
     )
@@ -118,8 +122,9 @@ def _runner_ups(found: Recommendation) -> str:
 def _frontier(record: ReportRecord) -> str:
     """Return the table of the points that each coefficient would report."""
     trade, points = record.pictures.trade, record.pictures.points
+    digits = digits_of([points.mean[c.point] for c in trade.choices], few=5)
     body = "".join(
-        f"<tr>{_number(c.start)}{_number(c.end)}{_number(points.mean[c.point])}"
+        f"<tr>{_number(c.start)}{_number(c.end)}{_number(points.mean[c.point], digits)}"
         f"{_number(points.noise[c.point])}{_number(points.count[c.point])}"
         f"<td>{shown(listed(record.frontier.evaluated[c.point].params))}</td></tr>"
         for c in trade.choices
@@ -157,5 +162,7 @@ def _number(value: float, digits: int = 5) -> str:
     return f'<td class="number">{text.replace("inf", "∞")}</td>'
 
 
-def _ends(interval: Interval) -> str:
-    return _number(interval.lower) + _number(interval.upper)
+def _numbers(*values: float) -> str:
+    """Return a value and its interval, in as many digits as show how they differ."""
+    digits = digits_of(values, few=5)
+    return "".join(_number(value, digits) for value in values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import platform
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
@@ -18,8 +18,9 @@ from rahbo.journal import PARAMETERS, encode_settings, show
 from rahbo.optimizer import Optimizer
 from rahbo.pages import words
 from rahbo.pages.history import History, history_of
-from rahbo.pages.report.inputs import Place, ReportInput, cut, places, report_inputs
+from rahbo.pages.report.inputs import Place, ReportInput, cut, few_places, places, report_inputs
 from rahbo.pages.report.maps import Maps, maps_through
+from rahbo.pages.rounding import digits_of, rounded
 from rahbo.risk import ExpectedShortfall, MeanStd, Quantile, RiskMeasure
 from rahbo.settings import Settings
 from rahbo.space import Candidates, Float, Space
@@ -251,22 +252,38 @@ def _points(
     for trial in optimizer.trials:
         failed[trial.x.tobytes()] += len(trial.failures)
     believed = frontier.evaluated
+    there = places(space, [p.params for p in believed])
+    means = [(p.mean, *p.mean_interval) for p in believed]
+    stds = [(p.noise_std, *p.noise_std_interval) for p in believed]
+    told = optimizer.model.units.signed(data.mean[legal]).tolist()
+    told_std = [None if math.isnan(v) else math.sqrt(v) for v in data.sample_var[legal]]
+    mean, mean_lower, mean_upper = _columns(means, digits_of(*means, told))
+    noise, noise_lower, noise_upper = _columns(stds, digits_of(*stds))
     return ReportPoints(
-        places=[[_few(v) for v in row] for row in places(space, [p.params for p in believed])],
-        mean=[_few(p.mean) for p in believed],
-        mean_lower=[_few(p.mean_interval.lower) for p in believed],
-        mean_upper=[_few(p.mean_interval.upper) for p in believed],
-        noise=[_few(p.noise_std) for p in believed],
-        noise_lower=[_few(p.noise_std_interval.lower) for p in believed],
-        noise_upper=[_few(p.noise_std_interval.upper) for p in believed],
+        places=few_places(space, there),
+        mean=mean,
+        mean_lower=mean_lower,
+        mean_upper=mean_upper,
+        noise=noise,
+        noise_lower=noise_lower,
+        noise_upper=noise_upper,
         count=[int(c) for c in data.count[legal]],
         failures=[failed[x.tobytes()] for x in data.X[legal]],
-        sample_mean=[_few(float(m)) for m in optimizer.model.units.signed(data.mean[legal])],
-        sample_std=[None if math.isnan(v) else _few(math.sqrt(v)) for v in data.sample_var[legal]],
-        pessimistic=[_few(p.pessimistic) for p in believed],
+        sample_mean=[rounded(m, digits_of(*means, told)) for m in told],
+        sample_std=[None if v is None else rounded(v) for v in told_std],
+        pessimistic=_column([p.pessimistic for p in believed]),
         recommended=_index(found.params, [p.params for p in believed]),
         n=len(allowed),
     )
+
+
+def _column(numbers: Sequence[float]) -> list[float]:
+    digits = digits_of(numbers)
+    return [rounded(number, digits) for number in numbers]
+
+
+def _columns(rows: Sequence[Sequence[float]], digits: int) -> list[list[float]]:
+    return [[rounded(number, digits) for number in column] for column in zip(*rows, strict=True)]
 
 
 def _index(params: Mapping[str, Any], among: list[dict[str, Any]]) -> int:
@@ -281,11 +298,6 @@ def _failures(optimizer: Optimizer) -> dict[str, int]:
         for reason in trial.failures.values()
     )
     return dict(told.most_common(REASONS))
-
-
-def _few(value: Place) -> Place:
-    """Return a number in few digits, so that a page stays small."""
-    return value if isinstance(value, int) else float(f"{value:.6g}")
 
 
 def _settings(settings: Settings) -> dict[str, str]:

@@ -9,16 +9,23 @@ const SLIDES = Number(get("slider").max);
 
 // -- text ------------------------------------------------------------------------------------
 
-function number(value, digits = 4) {
-  if (value === null || value === undefined) return "–";
-  return String(Number(value.toPrecision(digits)));
+// A point's mean or noise with its interval, in as many digits as show how the points differ.
+const DIGITS = Object.fromEntries(["mean", "noise"].map((name) => [
+  name, digitsOf(["", "_lower", "_upper"].flatMap((end) => points[name + end]))]));
+
+function withInterval(name, i) {
+  const [value, lower, upper] = ["", "_lower", "_upper"].map((end) => number(points[name + end][i], DIGITS[name]));
+  return `${value} [${lower}, ${upper}]`;
 }
 
-function range(lower, upper) { return `[${number(lower)}, ${number(upper)}]`; }
-
-function valueAt(input, place) { return input.choices.length ? input.choices[place] : number(place, 6); }
+function valueAt(input, place) { return input.choices.length ? input.choices[place] : number(place, MOST_DIGITS); }
 
 function cut(text, most) { return text.length > most ? `${text.slice(0, most - 1)}…` : text; }
+
+// Long choices often differ only at their ends.
+function cutMiddle(text, most) {
+  return text.length > most ? `${text.slice(0, most / 2 - 1)}…${text.slice(-most / 2)}` : text;
+}
 
 function params(i) { return inputs.map((input, j) => `${input.name} = ${valueAt(input, points.places[i][j])}`); }
 
@@ -31,8 +38,8 @@ function hover(i) {
   const shown = params(i).slice(0, 12).map((line) => plain(cut(line, 60)));
   return [
     ...shown, ...(inputs.length > 12 ? ["…"] : []),
-    `mean ${number(points.mean[i])} ${range(points.mean_lower[i], points.mean_upper[i])}`,
-    `noise std ${number(points.noise[i])} ${range(points.noise_lower[i], points.noise_upper[i])}`,
+    `mean ${withInterval("mean", i)}`,
+    `noise std ${withInterval("noise", i)}`,
     `evaluated ${times(points.count[i])}`,
   ].join("<br>");
 }
@@ -78,13 +85,31 @@ function config() {
 
 function title(text) { return { text: plain(cut(text, narrow() ? 30 : 60)), standoff: 8 }; }
 
-function axisOf(input) {
-  const axis = { title: title(input.name), type: input.log ? "log" : "linear" };
-  if (input.log && Math.log10(input.grid.at(-1) / input.grid[0]) >= 2) axis.dtick = 1;
-  if (!input.choices.length) return axis;
-  const places = input.choices.map((_, i) => i);
-  const texts = input.choices.map((choice) => plain(cut(choice, 14)));
-  return { ...axis, tickvals: places, ticktext: texts, range: [-0.5, places.length - 0.5] };
+// An axis of quantities or of an input: where a number is drawn, and the settings for plotly.
+const MOST_TICKS = 25;
+
+function linear(name, numbers) {
+  const frame = frameOf(numbers);
+  return { at: frame.at, settings: { title: title(frame.title(name)) } };
+}
+
+function axisOfInput(input, j) {
+  const all = () => [points, maps.listed].flatMap((some) => (some ? some.places.map((row) => row[j]) : []));
+  const ends = input.grid.length ? input.grid : input.choices.length ? [] : all();
+  const decades = input.log ? Math.log10(ends.at(-1)) - Math.log10(ends[0]) : 0;
+  // Within a small factor, a log scale is nearly linear, and has no powers of ten to show.
+  if (!input.choices.length && decades < 0.3) return linear(input.name, ends);
+  const axis = { at: (place) => place, settings: { title: title(input.name) } };
+  if (!input.choices.length) {
+    Object.assign(axis.settings, { type: "log" }, decades >= 2 ? { dtick: Math.ceil(decades / (narrow() ? 5 : 10)) } : {});
+    return axis;
+  }
+  const n = input.choices.length, every = Math.ceil(n / MOST_TICKS);
+  const places = input.choices.map((_, i) => i).filter((i) => i % every === 0);
+  Object.assign(axis.settings, {
+    tickvals: places, ticktext: places.map((i) => plain(cutMiddle(input.choices[i], 14))), range: [-0.5, n - 0.5],
+  });
+  return axis;
 }
 
 const star = (c, size = 17) => ({ symbol: "star", size, color: c.red, line: { color: c.paper, width: 1 } });
@@ -94,30 +119,45 @@ const star = (c, size = 17) => ({ symbol: "star", size, color: c.red, line: { co
 let weight = trade.own;
 
 const references = [...trade.choices.map((choice) => choice.start), trade.own].filter((w) => w > 0);
-const lowest = (references.length ? Math.min(...references) : 1) / 10;
-const highest = (references.length ? Math.max(...references) : 1) * 10;
+// The logarithms of the ends of the slider, because the ends themselves may be extreme.
+const lowest = Math.log(references.length ? Math.min(...references) : 1) - Math.LN10;
+const highest = Math.log(references.length ? Math.max(...references) : 1) + Math.LN10;
 
 function weightAt(slide) {
-  return slide <= 0 ? 0 : lowest * (highest / lowest) ** ((slide - 1) / (SLIDES - 1));
+  if (slide <= 0) return 0;
+  return Math.min(Number.MAX_VALUE, Math.exp(lowest + (highest - lowest) * (slide - 1) / (SLIDES - 1)));
 }
 
 function slideAt(w) {
-  if (w < lowest) return w > 0 ? 1 : 0;
-  return Math.min(SLIDES, Math.round(1 + (SLIDES - 1) * Math.log(w / lowest) / Math.log(highest / lowest)));
+  if (Math.log(w) < lowest) return w > 0 ? 1 : 0;
+  return Math.min(SLIDES, Math.round(1 + (SLIDES - 1) * (Math.log(w) - lowest) / (highest - lowest)));
 }
 
 // The same as `Frontier.at`: the package computed from which coefficient on each point is reported.
-function choiceAt(w) { return trade.choices.find((choice) => choice.end === null || w <= choice.end); }
+function choiceAt(w) {
+  return trade.choices.find((choice) => choice.end === null || w <= choice.end) ?? trade.choices.at(-1);
+}
 
-const bars = (i, name, colour) => ({
+const edge = trade.choices.map((choice) => choice.point);
+const ofEdge = (name) => ["_lower", "_upper"].flatMap((end) => edge.map((i) => points[name + end][i]));
+const across = linear("noise standard deviation", [...points.noise, ...ofEdge("noise")]);
+const upwards = linear("mean", [...points.mean, ...ofEdge("mean")]);
+
+// The length of a bar between two numbers; none if one is missing.
+function gap(axis, from, to) {
+  const [a, b] = [axis.at(from), axis.at(to)];
+  return a === null || b === null ? 0 : Math.max(0, b - a);
+}
+
+const bars = (i, name, axis, colour) => ({
   type: "data", symmetric: false, color: colour, thickness: 1.2, width: 4,
-  array: i.map((j) => points[`${name}_upper`][j] - points[name][j]),
-  arrayminus: i.map((j) => points[name][j] - points[`${name}_lower`][j]),
+  array: i.map((j) => gap(axis, points[name][j], points[`${name}_upper`][j])),
+  arrayminus: i.map((j) => gap(axis, points[`${name}_lower`][j], points[name][j])),
 });
 
 function at(indices) {
   return {
-    x: indices.map((i) => points.noise[i]), y: indices.map((i) => points.mean[i]),
+    x: indices.map((i) => across.at(points.noise[i])), y: indices.map((i) => upwards.at(points.mean[i])),
     hoverinfo: "text", hovertext: indices.map(hover),
   };
 }
@@ -125,17 +165,16 @@ function at(indices) {
 function drawFrontier() {
   const c = colours();
   const all = points.mean.map((_, i) => i);
-  const edge = trade.choices.map((choice) => choice.point);
   const now = choiceAt(weight).point;
   return Plotly.react("frontier-plot", [
     { ...at(all), mode: "markers", name: "evaluated", marker: { color: c.faint, opacity: 0.55, size: 6 } },
     { ...at(edge), mode: "lines+markers", name: `chosen by some ${trade.symbol}`,
       line: { color: c.blue, width: 1.5, dash: "dot" }, marker: { color: c.blue, size: 8 },
-      error_x: bars(edge, "noise", c.blue), error_y: bars(edge, "mean", c.blue) },
+      error_x: bars(edge, "noise", across, c.blue), error_y: bars(edge, "mean", upwards, c.blue) },
     { ...at([points.recommended]), mode: "markers", name: "recommended",
       marker: { symbol: "circle-open", size: 20, color: c.green, line: { width: 2.5 } } },
     { ...at([now]), mode: "markers", name: `chosen by the slider`, marker: star(c) },
-  ], layout(c, { title: title("noise standard deviation"), rangemode: "tozero" }, { title: title("mean") }), config());
+  ], layout(c, { ...across.settings, rangemode: "tozero" }, upwards.settings), config());
 }
 
 function showChoice() {
@@ -149,8 +188,7 @@ function showChoice() {
   const isOwn = weight === trade.own;
   get("choice").textContent =
     `${trade.symbol} = ${number(weight)}${isOwn ? ", as in this report" : ""}: use ${params(i).join(", ")}. ` +
-    `Mean ${number(points.mean[i])} ${range(points.mean_lower[i], points.mean_upper[i])}, noise standard ` +
-    `deviation ${number(points.noise[i])} ${range(points.noise_lower[i], points.noise_upper[i])}, ` +
+    `Mean ${withInterval("mean", i)}, noise standard deviation ${withInterval("noise", i)}, ` +
     `evaluated ${times(points.count[i])}. Brackets show ${LEVEL} intervals. ${where}`;
   get("choice").dataset.point = i;
   get("slider").setAttribute("aria-valuetext", `${trade.symbol} = ${number(weight)}`);
@@ -195,15 +233,23 @@ function option(select, value, text) {
   select.append(made);
 }
 
+const mapOf = (across, up) => maps.maps.find(
+  (m) => (m.across === across && m.up === up) || (m.across === up && m.up === across));
+
 function fillUp() {
   const across = Number(get("across").value), before = get("up").selectedOptions[0]?.value;
   get("up").replaceChildren();
-  maps.inputs.filter((i) => i !== across).forEach((i) => option(get("up"), i, inputs[i].name));
+  maps.inputs.filter((i) => i !== across && (maps.listed || mapOf(across, i))).forEach((i) => option(get("up"), i, inputs[i].name));
   option(get("up"), "", "nothing else");
   if ([...get("up").options].some((o) => o.value === before)) get("up").value = before;
 }
 
 function startMaps() {
+  if (!maps.inputs.length) {
+    for (const part of document.querySelectorAll("#map-plot, #map-controls")) part.hidden = true;
+    get("map-caption").textContent = "There is no map: every input has too many choices.";
+    return;
+  }
   maps.inputs.forEach((i) => option(get("across"), i, inputs[i].name));
   fillUp();
   get("up-label").hidden = maps.inputs.length < 2;
@@ -211,21 +257,24 @@ function startMaps() {
   for (const id of ["quantity", "up"]) get(id).addEventListener("change", drawMap);
   const some = inputs.length > maps.inputs.length
     ? ` The map offers the ${maps.inputs.length} of ${inputs.length} inputs over which the noise varies most.` : "";
+  const pairs = maps.inputs.length * (maps.inputs.length - 1) / 2;
+  const fewer = !maps.listed && maps.maps.length < pairs ? " Two inputs with many choices each have no map together." : "";
   get("map-caption").textContent =
     (maps.listed ? "Each mark is a candidate. " : "Small marks are evaluated points, whatever their other inputs. ") +
-    "The star is the recommended point. " + (maps.listed ? "" : `Along one input, the band is the ${LEVEL} interval.`) + some;
+    "The star is the recommended point. " + (maps.listed ? "" : `Along one input, the band is the ${LEVEL} interval.`) + some + fewer;
 }
 
-const heat = (c, values, quantity) => ({
-  color: values, colorscale: "Cividis", showscale: true, size: 9, line: { width: 0 },
-  colorbar: bar(c, quantity),
+const heat = (c, values, axis) => ({
+  color: values.map(axis.at), colorscale: "Cividis", showscale: true, size: 9, line: { width: 0 },
+  colorbar: bar(c, axis),
 });
 
-const bar = (c, quantity) => ({
-  title: { text: QUANTITIES[quantity], side: "right" }, thickness: 12, outlinewidth: 0, tickfont: { color: c.ink },
+const bar = (c, axis) => ({
+  title: { text: axis.settings.title.text, side: "right" }, thickness: 12, outlinewidth: 0, tickfont: { color: c.ink },
 });
 
 function drawMap() {
+  if (!maps.inputs.length) return null;
   const c = colours(), quantity = get("quantity").value, across = Number(get("across").value);
   const up = get("up").value === "" ? null : Number(get("up").value);
   const draw = maps.listed ? listed : up === null ? slice : surface;
@@ -233,76 +282,91 @@ function drawMap() {
   return Plotly.react("map-plot", traces, layout(c, ...axes, { showlegend: false }), config());
 }
 
-const recommended = (j) => points.places[points.recommended][j];
+// The axis of an input, with where the recommended and all evaluated points lie on it.
+function inputAxis(j) {
+  const axis = axisOfInput(inputs[j], j);
+  return { ...axis, recommended: axis.at(points.places[points.recommended][j]), evaluated: points.places.map((row) => axis.at(row[j])) };
+}
 
 function listed(c, quantity, across, up) {
-  const values = maps.listed[quantity], places = maps.listed.places;
+  const values = maps.listed[quantity], places = maps.listed.places, digits = digitsOf(values);
   const text = places.map((row, i) => [
     ...inputs.slice(0, 12).map((input, j) => plain(cut(`${input.name} = ${valueAt(input, row[j])}`, 60))),
-    `${QUANTITIES[quantity]} ${number(values[i])}`].join("<br>"));
-  const shared = { mode: "markers", hoverinfo: "text", hovertext: text, x: places.map((row) => row[across]) };
-  const mine = { mode: "markers", hoverinfo: "skip", marker: star(c), x: [recommended(across)] };
+    `${QUANTITIES[quantity]} ${number(values[i], digits)}`].join("<br>"));
+  const own = points[quantity][points.recommended], x = inputAxis(across);
+  const axis = linear(QUANTITIES[quantity], [...values, own]);
+  const shared = { mode: "markers", hoverinfo: "text", hovertext: text, x: places.map((row) => x.at(row[across])) };
+  const mine = { mode: "markers", hoverinfo: "skip", marker: star(c), x: [x.recommended] };
   if (up === null) {
-    const own = points[quantity][points.recommended];
-    return [[{ ...shared, y: values, marker: { color: c.blue, size: 8 } }, { ...mine, y: [own] }],
-      [axisOf(inputs[across]), { title: title(QUANTITIES[quantity]) }]];
+    return [[{ ...shared, y: values.map(axis.at), marker: { color: c.blue, size: 8 } }, { ...mine, y: [axis.at(own)] }],
+      [x.settings, axis.settings]];
   }
-  return [[{ ...shared, y: places.map((row) => row[up]), marker: heat(c, values, quantity) },
-    { ...mine, y: [recommended(up)] }], [axisOf(inputs[across]), axisOf(inputs[up])]];
+  const y = inputAxis(up);
+  return [[{ ...shared, y: places.map((row) => y.at(row[up])), marker: heat(c, values, axis) },
+    { ...mine, y: [y.recommended] }], [x.settings, y.settings]];
 }
 
 function slice(c, quantity, across) {
-  const { at: x, field } = maps.slices.find((s) => s.input === across);
-  const [y, low, high] = ["", "_lower", "_upper"].map((end) => field[quantity + end]);
-  const isChoice = inputs[across].choices.length > 0;
-  const text = x.map((place, i) =>
-    `${plain(cut(valueAt(inputs[across], place), 60))}<br>${number(y[i])} ${range(low[i], high[i])}`);
-  const error = { type: "data", symmetric: false, color: c.blue, array: y.map((v, i) => high[i] - v), arrayminus: y.map((v, i) => v - low[i]) };
-  const band = { mode: "lines", line: { width: 0 }, hoverinfo: "skip", x };
-  const line = { x, y, hoverinfo: "text", hovertext: text, line: { color: c.blue }, marker: { color: c.blue, size: 9 } };
-  const own = { mode: "markers", hoverinfo: "skip", x: [recommended(across)], y: [points[quantity][points.recommended]], marker: star(c) };
-  const traces = isChoice
-    ? [{ ...line, mode: "markers", error_y: error }, own]
-    : [{ ...band, y: low }, { ...band, y: high, fill: "tonexty", fillcolor: `${c.blue}33` }, { ...line, mode: "lines" }, own];
-  return [traces, [axisOf(inputs[across]), { title: title(QUANTITIES[quantity]) }]];
+  const { at: places, field } = maps.slices.find((s) => s.input === across);
+  const [middle, low, high] = ["", "_lower", "_upper"].map((end) => field[quantity + end]);
+  const own = points[quantity][points.recommended], x = inputAxis(across);
+  const numbers = [...middle, ...low, ...high], digits = digitsOf(numbers);
+  const axis = linear(QUANTITIES[quantity], [...numbers, own]);
+  const text = places.map((place, i) => `${plain(cut(valueAt(inputs[across], place), 60))}<br>` +
+    `${number(middle[i], digits)} [${number(low[i], digits)}, ${number(high[i], digits)}]`);
+  const error = {
+    type: "data", symmetric: false, color: c.blue,
+    array: middle.map((v, i) => gap(axis, v, high[i])), arrayminus: middle.map((v, i) => gap(axis, low[i], v)),
+  };
+  const band = { mode: "lines", line: { width: 0 }, hoverinfo: "skip", x: places.map(x.at) };
+  const line = {
+    x: places.map(x.at), y: middle.map(axis.at), hoverinfo: "text", hovertext: text,
+    line: { color: c.blue }, marker: { color: c.blue, size: 9 },
+  };
+  const mine = { mode: "markers", hoverinfo: "skip", x: [x.recommended], y: [axis.at(own)], marker: star(c) };
+  const traces = inputs[across].choices.length
+    ? [{ ...line, mode: "markers", error_y: error }, mine]
+    : [{ ...band, y: low.map(axis.at) }, { ...band, y: high.map(axis.at), fill: "tonexty", fillcolor: `${c.blue}33` },
+      { ...line, mode: "lines" }, mine];
+  return [traces, [x.settings, axis.settings]];
 }
 
 function surface(c, quantity, across, up) {
-  const found = maps.maps.find((m) => (m.across === across && m.up === up) || (m.across === up && m.up === across));
-  const flat = found[quantity], width = found.x.length;
+  const found = mapOf(across, up), flat = found[quantity], width = found.x.length;
   const rows = found.y.map((_, j) => flat.slice(j * width, (j + 1) * width));
   const swapped = found.across !== across;
-  const z = swapped ? found.x.map((_, i) => rows.map((row) => row[i])) : rows;
-  const [x, y] = swapped ? [found.y, found.x] : [found.x, found.y];
-  const text = y.map((b, j) => x.map((a, i) =>
+  const values = swapped ? found.x.map((_, i) => rows.map((row) => row[i])) : rows;
+  const [rightwards, upwards] = swapped ? [found.y, found.x] : [found.x, found.y];
+  const x = inputAxis(across), y = inputAxis(up), digits = digitsOf(flat), axis = linear(QUANTITIES[quantity], flat);
+  const text = upwards.map((b, j) => rightwards.map((a, i) =>
     [[across, a], [up, b]].map(([k, place]) => plain(cut(`${inputs[k].name} = ${valueAt(inputs[k], place)}`, 60)))
-      .concat(`${QUANTITIES[quantity]} ${number(z[j][i])}`).join("<br>")));
+      .concat(`${QUANTITIES[quantity]} ${number(values[j][i], digits)}`).join("<br>")));
   const numeric = [across, up].every((i) => !inputs[i].choices.length && !inputs[i].log);
-  const flatAxis = { showgrid: false };
   return [[
-    { type: "heatmap", x, y, z, text, hoverinfo: "text", colorscale: "Cividis", zsmooth: numeric ? "best" : false, colorbar: bar(c, quantity) },
-    { mode: "markers", hoverinfo: "text", hovertext: points.mean.map((_, i) => hover(i)),
-      x: points.places.map((row) => row[across]), y: points.places.map((row) => row[up]),
+    { type: "heatmap", x: rightwards.map(x.at), y: upwards.map(y.at), z: values.map((row) => row.map(axis.at)), text,
+      hoverinfo: "text", colorscale: "Cividis", zsmooth: numeric ? "best" : false, colorbar: bar(c, axis) },
+    { mode: "markers", hoverinfo: "text", hovertext: points.mean.map((_, i) => hover(i)), x: x.evaluated, y: y.evaluated,
       marker: { symbol: "circle-open", size: 5, color: "#ffffff", opacity: 0.75 } },
-    { mode: "markers", hoverinfo: "text", hovertext: [hover(points.recommended)],
-      x: [recommended(across)], y: [recommended(up)], marker: { ...star(c, 19), color: "#d55e00", line: { color: "#ffffff", width: 1.5 } } },
-  ], [{ ...axisOf(inputs[across]), ...flatAxis }, { ...axisOf(inputs[up]), ...flatAxis }]];
+    { mode: "markers", hoverinfo: "text", hovertext: [hover(points.recommended)], x: [x.recommended], y: [y.recommended],
+      marker: { ...star(c, 19), color: "#d55e00", line: { color: "#ffffff", width: 1.5 } } },
+  ], [{ ...x.settings, showgrid: false }, { ...y.settings, showgrid: false }]];
 }
 
 // -- history -----------------------------------------------------------------------------------
 
 function drawHistory() {
-  const c = colours(), floor = history.value.reduce((low, v) => Math.min(low, v), Infinity);
+  const c = colours(), axis = linear("value", [...history.value, ...history.best]);
+  const values = history.value.map(axis.at), floor = extent(values)?.low ?? 0;
   const traces = [
-    { x: history.number, y: history.value, mode: "markers", name: "values", marker: { color: c.faint, opacity: 0.6, size: 5 } },
-    { x: history.best_at, y: history.best, mode: "lines+markers", name: "best pessimistic value",
+    { x: history.number, y: values, mode: "markers", name: "values", marker: { color: c.faint, opacity: 0.6, size: 5 } },
+    { x: history.best_at, y: history.best.map(axis.at), mode: "lines+markers", name: "best pessimistic value",
       line: { color: c.blue, shape: "hv", width: 2 }, marker: { color: c.blue, size: 5 } },
   ];
   if (history.failed.length) {
     traces.push({ x: history.failed, y: history.failed.map(() => floor), mode: "markers", name: "failed",
       marker: { symbol: "x", color: c.red, size: 8 } });
   }
-  return Plotly.react("history-plot", traces, layout(c, { title: title("evaluations") }, { title: title("value") }), config());
+  return Plotly.react("history-plot", traces, layout(c, { title: title("evaluations") }, axis.settings), config());
 }
 
 function startHistory() {
@@ -315,8 +379,12 @@ function startHistory() {
 
 // -- the table ---------------------------------------------------------------------------------
 
-const interval = (name) => (i) => `${number(points[name][i])} ${range(points[`${name}_lower`][i], points[`${name}_upper`][i])}`;
-const plainNumber = (name) => (i) => number(points[name][i], 5);
+const interval = (name) => (i) => withInterval(name, i);
+
+function plainNumber(name) {
+  const digits = digitsOf(points[name], 5);
+  return (i) => number(points[name][i], digits);
+}
 
 const columns = [
   ...inputs.map((input, j) => ({
@@ -386,7 +454,7 @@ function fillTable() {
 function captionTable() {
   const n = points.mean.length, caption = get("points-caption");
   caption.textContent = `Brackets show ${LEVEL} intervals. The recommended point is bold. Click a heading to sort. ` +
-    (points.n > n ? `The table holds ${n} of ${points.n} points: the best ones and all that the slider can choose. ` : `There are ${n} points. `);
+    (points.n > n ? `The table holds ${n} of ${points.n} points: the best ones and all that the slider can choose. ` : n === 1 ? "There is one point. " : `There are ${n} points. `);
   if (rows >= n) return;
   const more = document.createElement("button");
   more.type = "button";

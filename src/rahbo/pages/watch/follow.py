@@ -1,14 +1,15 @@
 """Read a journal while it grows: each look reads on from where the last one stopped.
 
-Meanwhile the file may be missing, truncated, moved or replaced. What was read is kept until there
-is another run to read.
+Meanwhile the file may be missing, damaged, truncated, moved or replaced. What was read is kept
+until there is another run to read.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from rahbo.errors import JournalError, RahboError
 from rahbo.journal import FileName, apply_event, foreign, full_name, opened, parse, settings_of
@@ -16,8 +17,8 @@ from rahbo.settings import Settings
 from rahbo.trials import Trial
 
 LARGEST_JOURNAL = 500_000_000
-# A file counts as the same one if this many bytes at its start, and before the place reached, are
-# unchanged.
+# A file that has grown counts as the same one if this many bytes at its start, and before the place
+# reached, are unchanged. If it has changed otherwise, all that was read is compared.
 MARK = 512
 
 
@@ -65,7 +66,7 @@ class Follower:
         self._damaged = False
         self._found: list[dict[str, Any]] = []
         self._lines, self._offset = 0, 0
-        self._head, self._tail = b"", b""
+        self._head, self._tail, self._digest = b"", b"", hashlib.blake2b()
 
     @property
     def n_trials(self) -> int:
@@ -111,7 +112,7 @@ class Follower:
                 )
             self.written = state.st_mtime
             if seen != self._seen:
-                self._read()
+                self._read(self._has_grown(seen))
                 self._seen = seen
         except FileNotFoundError:
             self._stop(f"There is no file {self.name}. This page continues when there is one.")
@@ -125,13 +126,30 @@ class Follower:
     def _stop(self, problem: str) -> None:
         self.problem, self._seen = problem, None
 
-    def _read(self) -> None:
-        """Read the new lines, or all lines if the file was replaced."""
+    def _has_grown(self, seen: tuple[int, ...]) -> bool:
+        """Return whether a file is the one of the last look, and longer."""
+        last = self._seen
+        return last is not None and seen[:2] == last[:2] and seen[2] > last[2]
+
+    def _read(self, has_grown: bool) -> None:
+        """Read the new lines, or all lines if the file was damaged or is not the same any more."""
         with open(self.name, "rb") as file:
-            if self._damaged or not self._goes_on(file.read(MARK), file):
-                self._begin_again()
-            file.seek(self._offset)
-            raw = file.read(LARGEST_JOURNAL + 1)
+            if not self._damaged and self._goes_on(file, has_grown):
+                self._read_on(file)
+                return
+            # What was read is kept if the file cannot be read.
+            before = dict(vars(self))
+            self._begin_again()
+            try:
+                self._read_on(file)
+            except Exception:
+                if before["settings"] is not None:
+                    vars(self).update(before)
+                raise
+
+    def _read_on(self, file: BinaryIO) -> None:
+        file.seek(self._offset)
+        raw = file.read(LARGEST_JOURNAL + 1)
         if len(raw) > LARGEST_JOURNAL:
             raise JournalError(
                 f"{self.name} is larger than {LARGEST_JOURNAL} bytes, which is too large to watch."
@@ -144,14 +162,21 @@ class Follower:
         self._offset += size
         self._head = self._head or raw[:MARK][:size]
         self._tail = (self._tail + raw[max(0, size - MARK) : size])[-MARK:]
+        self._digest.update(raw[:size])
         if not self._lines:
             self.problem = f"{self.name} holds no run yet. This page continues when it does."
 
-    def _goes_on(self, head: bytes, file: Any) -> bool:
+    def _goes_on(self, file: BinaryIO, has_grown: bool) -> bool:
         """Return whether a file still begins with what was read before."""
-        file.seek(self._offset - len(self._tail))
-        same_tail: bool = file.read(len(self._tail)) == self._tail
-        return head.startswith(self._head) and same_tail
+        if has_grown:
+            same_head = file.read(len(self._head)) == self._head
+            file.seek(self._offset - len(self._tail))
+            return same_head and file.read(len(self._tail)) == self._tail
+        digest, left = hashlib.blake2b(), self._offset
+        while left and (raw := file.read(min(left, 1 << 20))):
+            digest.update(raw)
+            left -= len(raw)
+        return not left and digest.digest() == self._digest.digest()
 
     def _take(self, event: Any) -> None:
         """Apply the event of one line."""

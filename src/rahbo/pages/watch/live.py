@@ -18,6 +18,7 @@ from rahbo.errors import NotReadyError, RahboError, SettingsError
 from rahbo.journal import Code, FileName
 from rahbo.optimizer import Optimizer
 from rahbo.pages.history import history_of
+from rahbo.pages.rounding import digits_of, rounded
 from rahbo.pages.watch.follow import Arrival, Follower
 from rahbo.pages.words import certainty
 from rahbo.risk import RiskMeasure
@@ -208,7 +209,7 @@ def belief_of(optimizer: Optimizer, risk: RiskMeasure | None) -> Json:
     return {
         "recommendation": _recommended(found),
         "chosen": [point.params for point in points].index(found.params),
-        "points": [_point(p, int(n)) for p, n in zip(points, counts, strict=True)],
+        "points": _points(points, counts.tolist()),
         "best": list(zip(history.best_at, history.best, strict=True)),
     }
 
@@ -235,7 +236,17 @@ def _recommended(found: Recommendation) -> Json:
     }  # fmt: skip
 
 
-def _point(p: Prediction, n: int) -> list[Any]:
+def _points(points: Sequence[Prediction], counts: Sequence[int]) -> list[list[Any]]:
     """Return mean and interval, noise and interval, the number of values, and parameters."""
-    numbers = (p.mean, *p.mean_interval, p.noise_std, *p.noise_std_interval)
-    return [*(float(f"{number:.6g}") for number in numbers), n, _params(p.params)]
+    means = [(p.mean, *p.mean_interval) for p in points]
+    stds = [(p.noise_std, *p.noise_std_interval) for p in points]
+    of_means, of_stds = digits_of(*means), digits_of(*stds)
+    return [
+        [
+            *(rounded(number, of_means) for number in mean),
+            *(rounded(number, of_stds) for number in std),
+            int(n),
+            _params(p.params),
+        ]
+        for p, mean, std, n in zip(points, means, stds, counts, strict=True)
+    ]

@@ -8,11 +8,6 @@ const shown = { epoch: 0, known: 0, values: [], run: null, model: { version: 0 }
 const at = (id) => document.getElementById(id);
 const say = (id, text) => { if (at(id).textContent !== text) at(id).textContent = text; };
 
-function number(value, digits = 5) {
-  if (value === null || value === undefined) return "–";
-  return String(Number(value.toPrecision(digits)));
-}
-
 function count(n, one, many) { return `${n.toLocaleString("en")} ${n === 1 ? one : many}`; }
 
 // -- tables -----------------------------------------------------------------------------------
@@ -42,48 +37,49 @@ function svg(name, attributes = {}, text = "") {
   return element;
 }
 
-// Round numbers that span an interval, about n of them.
-function ticks(low, high, n) {
-  const rough = (high - low) / n, unit = 10 ** Math.floor(Math.log10(rough));
-  const step = unit * [1, 2, 5, 10].find((factor) => factor * unit >= rough * 0.999);
-  const found = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) found.push(i * step);
-  return found;
-}
-
 // The smallest and largest of some numbers, with a margin so that they always differ.
 function ends(numbers) {
-  let low = Infinity, high = -Infinity;
-  for (const value of numbers) {
-    if (value === null) continue;
-    if (value < low) low = value;
-    if (value > high) high = value;
-  }
-  if (low > high) return [0, 1];
-  const room = 0.05 * (high - low) || Math.abs(high) * 0.1 || 1;
-  return [low - room, high + room];
+  const found = extent(numbers);
+  if (found === null) return [0, 1];
+  const room = 0.05 * (found.high - found.low) || found.size * 0.1 || 1;
+  return [found.low - room, found.high + room];
 }
 
-// Draw the axes of a chart, and return the scales to draw on them.
-function axes(id, [x0, x1], [y0, y1], xlabel, ylabel) {
+// The width of a text of ticks, about.
+const widthOf = (texts) => 7 * texts.reduce((most, text) => Math.max(most, text.length), 0);
+
+// Draw the axes of a chart, and return the scales to draw on them. The steps between the ticks of
+// x are at least as large as given.
+function axes(id, [x0, x1], [y0, y1], xlabel, ylabel, least = 0) {
   const place = at(id), width = place.clientWidth, height = place.clientHeight;
-  const left = 62, right = width - 10, top = 22, bottom = height - 38;
+  const texts = (found) => found.map((tick) => number(tick, digitsOf(found)));
+  const ups = ticks(y0, y1, 5), left = Math.max(62, 12 + widthOf(texts(ups)));
+  const right = width - 10, top = 22, bottom = height - 38;
   const x = (value) => left + ((value - x0) / (x1 - x0)) * (right - left);
   const y = (value) => bottom - ((value - y0) / (y1 - y0)) * (bottom - top);
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
   root.setAttribute("aria-label", `${ylabel} by ${xlabel}`);
-  for (const tick of ticks(y0, y1, 5)) {
+  ups.forEach((tick, i) => {
     root.append(svg("path", { class: "grid", d: `M${left} ${y(tick)}H${right}` }));
-    root.append(svg("text", { x: left - 6, y: y(tick) + 4, "text-anchor": "end" }, number(tick, 4)));
-  }
-  for (const tick of ticks(x0, x1, width < 500 ? 4 : 6)) {
+    root.append(svg("text", { x: left - 6, y: y(tick) + 4, "text-anchor": "end" }, texts(ups)[i]));
+  });
+  const rights = ticks(x0, x1, width < 500 ? 4 : 6, least);
+  rights.forEach((tick, i) => {
     root.append(svg("path", { class: "grid", d: `M${x(tick)} ${bottom}v4` }));
-    root.append(svg("text", { x: x(tick), y: bottom + 17, "text-anchor": "middle" }, number(tick, 4)));
-  }
+    root.append(svg("text", { x: x(tick), y: bottom + 17, "text-anchor": "middle" }, texts(rights)[i]));
+  });
   root.append(svg("text", { x: right, y: height - 5, "text-anchor": "end" }, xlabel));
-  root.append(svg("text", { x: left, y: 12 }, ylabel));
+  root.append(svg("text", { x: 0, y: 12 }, ylabel));
   place.replaceChildren(root);
-  return { root, x, y, bottom };
+  return { root, x, y, left, right, top, bottom };
+}
+
+// A chart without marks says so.
+function empty(id) {
+  const place = at(id), width = place.clientWidth, height = place.clientHeight;
+  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Nothing to show yet" });
+  root.append(svg("text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, "Nothing to show yet."));
+  place.replaceChildren(root);
 }
 
 // All marks are one path, so that thousands of them are cheap to draw.
@@ -118,14 +114,15 @@ function readable(id, root, spots) {
 
 function drawValues() {
   const { values, known } = shown, first = known - values.length;
-  const told = values.map((v) => v[2]);
+  if (!values.length) { empty("values"); return; }
+  const told = values.map((v) => v[2]), frame = frameOf(told), digits = digitsOf(told, 6);
   const xs = [first + 1, Math.max(known, first + 2)];
-  const { root, x, y, bottom } = axes("values", xs, ends(told), "evaluation", "value");
+  const { root, x, y, bottom } = axes("values", xs, ends(told.map(frame.at)), "evaluation", frame.title("value"), 1);
   const spots = values.map(([trial, repeat, value], i) => ({
     x: x(first + i + 1),
-    y: value === null ? bottom - 5 : y(value),
+    y: value === null ? bottom - 5 : y(frame.at(value)),
     lost: value === null,
-    say: () => `Evaluation ${first + i + 1}, suggestion ${trial}, repeat ${repeat}: ${value === null ? "failed" : number(value, 8)}`,
+    say: () => `Evaluation ${first + i + 1}, suggestion ${trial}, repeat ${repeat}: ${value === null ? "failed" : number(value, digits)}`,
   }));
   const points = (lost) => spots.filter((s) => s.lost === lost).map((s) => [s.x, s.y]);
   root.append(svg("path", { class: "marks", d: dots(points(false)) }));
@@ -136,32 +133,42 @@ function drawValues() {
 
 function drawBest() {
   const { best = [], n_evaluations: n = 1 } = shown.model;
-  const { root, x, y } = axes("best", [1, Math.max(n, 2)], ends(best.map((b) => b[1])), "evaluation", "risk value");
-  const points = best.map(([i, value]) => [x(i), y(value)]);
+  const all = best.map((b) => b[1]), frame = frameOf(all), digits = digitsOf(all, 5);
+  if (!best.length) { empty("best"); return; }
+  const { root, x, y } = axes("best", [1, Math.max(n, 2)], ends(all.map(frame.at)), "evaluation", frame.title("risk value"), 1);
+  const points = best.map(([i, value]) => [x(i), y(frame.at(value))]);
   root.append(svg("path", { class: "line", d: points.map((p, k) => `${k ? "L" : "M"}${p}`).join("") }));
   root.append(svg("path", { class: "marks", d: dots(points) }));
-  readable("best", root, best.map(([i, value]) => ({
-    x: x(i), y: y(value), say: () => `After ${count(i, "evaluation", "evaluations")}: ${number(value)}`,
+  readable("best", root, best.map(([i, value], k) => ({
+    x: points[k][0], y: points[k][1], say: () => `After ${count(i, "evaluation", "evaluations")}: ${number(value, digits)}`,
   })));
 }
 
 function drawNoise() {
   const { points = [], chosen = -1 } = shown.model;
-  const xs = ends(points.flatMap((p) => [p[4], p[5]])), ys = ends(points.flatMap((p) => [p[1], p[2]]));
-  const { root, x, y } = axes("noise", [Math.max(0, xs[0]), xs[1]], ys, "noise std", "mean");
-  const bars = (p) => `M${x(p[3])} ${y(p[1])}V${y(p[2])}M${x(p[4])} ${y(p[0])}H${x(p[5])}`;
+  if (!points.length) { empty("noise"); return; }
+  const stds = points.flatMap((p) => p.slice(3, 6)), means = points.flatMap((p) => p.slice(0, 3));
+  const across = frameOf(stds), up = frameOf(means), digits = digitsOf(means, 5);
+  const xs = ends(stds.map(across.at)), least = across.at(0);
+  const { root, x, y, left, right, top, bottom } = axes("noise", [Math.max(least, xs[0]), xs[1]], ends(means.map(up.at)),
+    across.title("noise std"), up.title("mean"));
+  // A bound that is not finite lies at the edge of the chart.
+  const px = (value, edge) => (value === null ? edge : x(across.at(value)));
+  const py = (value, edge) => (value === null ? edge : y(up.at(value)));
+  const middle = (p) => [px(p[3], left), py(p[0], bottom)];
+  const bars = (p) => `M${middle(p)[0]} ${py(p[1], bottom)}V${py(p[2], top)}M${px(p[4], left)} ${middle(p)[1]}H${px(p[5], right)}`;
   const others = points.filter((_, i) => i !== chosen);
   root.append(svg("path", { class: "bars", d: others.map(bars).join("") }));
-  root.append(svg("path", { class: "marks", d: dots(others.map((p) => [x(p[3]), y(p[0])])) }));
+  root.append(svg("path", { class: "marks", d: dots(others.map(middle)) }));
   if (chosen in points) {
-    const p = points[chosen];
+    const p = points[chosen], [cx, cy] = middle(p);
     root.append(svg("path", { class: "chosen-bars", d: bars(p) }));
-    root.append(svg("circle", { class: "chosen", r: 7, cx: x(p[3]), cy: y(p[0]) }));
+    root.append(svg("circle", { class: "chosen", r: 7, cx, cy }));
   }
   readable("noise", root, points.map((p, i) => ({
-    x: x(p[3]),
-    y: y(p[0]),
-    say: () => `${i === chosen ? "Recommended: " : ""}${p[7]}: mean ${number(p[0])}, noise std ${number(p[3])}, ${count(p[6], "value", "values")}`,
+    x: middle(p)[0],
+    y: middle(p)[1],
+    say: () => `${i === chosen ? "Recommended: " : ""}${p[7]}: mean ${number(p[0], digits)}, noise std ${number(p[3], 5)}, ${count(p[6], "value", "values")}`,
   })));
 }
 
@@ -180,13 +187,17 @@ function showRun(run, age) {
     (o) => [[o.id], [o.told], [o.failed], [o.missing], o.params]));
   const more = run.n_open - run.open.length;
   say("evaluated", more > 0 ? `Being evaluated, and ${more} more` : "Being evaluated");
+  const digits = digitsOf(run.newest.map((v) => v.value), 6);
   table("newest", [["value"], ["suggestion"], "parameters"], run.newest.map(
-    (v) => [[v.value === null ? "failed" : number(v.value, 6)], [`${v.trial}, repeat ${v.repeat}`], v.params]));
+    (v) => [[v.value === null ? "failed" : number(v.value, digits)], [`${v.trial}, repeat ${v.repeat}`], v.params]));
   at("no-failures").hidden = run.failures.length > 0;
   table("failures", [["suggestion"], "reason", "parameters"], run.failures.map(
     (v) => [[`${v.trial}, repeat ${v.repeat}`], v.reason, v.params]));
   table("settings", ["", ""], run.settings);
 }
+
+// The digits of a number with an interval.
+const enough = (numbers) => Math.max(4, digitsOf(numbers, 3));
 
 function showModel(model) {
   const found = model.recommendation;
@@ -202,14 +213,15 @@ function showModel(model) {
   say("sure", found.certainty);
   table("params", ["parameter", "value"], found.params);
   table("known", ["", [""], [`${level} interval from`], ["to"]], found.known.map(
-    ([label, ...numbers]) => [label, ...numbers.map((value) => [number(value, 4)])])
-    .concat([["pessimistic value", [number(found.pessimistic, 4)], [""], [""]]]));
+    ([label, ...numbers]) => [label, ...numbers.map((value) => [number(value, enough(numbers))])])
+    .concat([["pessimistic value", [number(found.pessimistic, enough(found.known.at(-1).slice(1)))], [""], [""]]]));
   say("intervals", `Each evaluated point with its ${level} intervals. The recommended point is the large one.`);
   const spread = found.sample_std === null ? "" : `, standard deviation ${number(found.sample_std, 4)}`;
-  say("measured", `Values at this point: ${number(found.n_evaluations)}, mean ${number(found.sample_mean, 4)}${spread}.`);
+  say("measured", `Values at this point: ${found.n_evaluations}, mean ${number(found.sample_mean, enough(found.known[0].slice(1)))}${spread}.`);
+  const digits = digitsOf(found.runner_ups.flatMap((r) => [r.risk, r.score]), 5);
   const heads = ["risk value", "pessimistic value", "expected gain", `${level} bound of gain`];
   table("runner-ups", ["parameters", ...heads.map((head) => [head])], found.runner_ups.map(
-    (r) => [r.params, [number(r.risk)], [number(r.score)], [number(r.expected, 2)], [number(r.bound, 2)]]));
+    (r) => [r.params, [number(r.risk, digits)], [number(r.score, digits)], [number(r.expected, 2)], [number(r.bound, 2)]]));
 }
 
 function sayLearned() {

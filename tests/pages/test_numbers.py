@@ -1,0 +1,99 @@
+"""The numbers of the pages' scripts, in a browser."""
+
+import json
+import math
+import sys
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from browser import Page, needs_chromium, open_browser
+from rahbo.pages.rounding import digits_of
+
+pytestmark = [needs_chromium, pytest.mark.slow]
+
+LARGEST = sys.float_info.max
+# Intervals of an axis, down to one unit in the last place and beyond.
+INTERVALS = (
+    (0.0, 1.0), (-3.0, 17.0), (1.0, 1.0 + 2**-52), (1.0, 1.0 + 2**-51), (-1.0, -1.0 + 2**-53),
+    (1e300, np.nextafter(1e300, math.inf)), (1e-300, np.nextafter(1e-300, 1.0)), (0.0, 5e-324),
+    (5e-324, 1e-323), (1e12, 1e12 + 1e-4), (-1e12 - 1e-4, -1e12), (-LARGEST, LARGEST),
+    (0.0, LARGEST),
+    (1e-320, 2e-320), (-1e60, 1e60), (1.0, 1.0), (0.0, 0.0), (1e300, 1e300), (2.0, 1.0),
+    (math.nan, 1.0), (0.0, math.inf), (-math.inf, math.inf), (math.inf, math.inf),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    script = (files("rahbo.pages") / "numbers.js").read_text("utf-8")
+    file: Path = tmp_path_factory.mktemp("numbers") / "numbers.html"
+    file.write_text(f"<!doctype html><meta charset=utf-8><script>{script}</script>", "utf-8")
+    with open_browser() as browser:
+        yield browser.page(file.as_uri())
+
+
+def js(number: float) -> str:
+    return str(json.dumps(float(number)))
+
+
+@pytest.mark.parametrize("interval", INTERVALS, ids=str)
+@pytest.mark.parametrize("n", [4, 6])
+def test_the_ticks_of_every_interval_are_few(page, interval, n):
+    found = page.evaluate(f"ticks({js(interval[0])}, {js(interval[1])}, {n})")
+    assert len(found) <= 2 * n
+    low, high = map(float, interval)
+    if high > low and math.isfinite(high / 2 - low / 2):
+        # Between neighbouring numbers there is nothing to be exact with.
+        margin = 1e-8 * (high / 2 - low / 2) + float(4 * np.spacing(max(abs(low), abs(high)) / 2))
+        assert all(low - margin <= tick <= high + margin for tick in found)
+    else:
+        assert found == []
+
+
+@pytest.mark.parametrize("interval", INTERVALS, ids=str)
+def test_in_its_frame_every_interval_has_ticks_that_can_be_read(page, interval):
+    """As the live page draws values: whatever they are, the axis has several different labels."""
+    numbers = f"[{', '.join(map(js, interval))}, null]"
+    drawn = page.evaluate(
+        f"""(() => {{
+          const frame = frameOf({numbers}), all = {numbers}.map(frame.at), found = extent(all);
+          if (found === null) return null;
+          const room = 0.05 * (found.high - found.low) || found.size * 0.1 || 1;
+          const marks = ticks(found.low - room, found.high + room, 5);
+          return [all, marks.map((tick) => number(tick, digitsOf(marks))), frame.title("value")];
+        }})()"""
+    )
+    if drawn is None:
+        assert not any(map(math.isfinite, interval))
+        return
+    places, labels, title = drawn
+    assert 2 <= len(labels) == len(set(labels)) <= 10
+    assert max(map(len, labels)) <= 12
+    assert title.startswith("value")
+    finite = [place for place in places if place is not None]
+    assert len(finite) == sum(map(math.isfinite, interval))
+    # Numbers that differ are drawn apart, in their order.
+    assert (len(finite) < 2) or np.sign(finite[1] - finite[0]) == np.sign(interval[1] - interval[0])
+
+
+def test_ordinary_numbers_are_drawn_as_they_are(page):
+    assert page.evaluate("[3, 4.5, null].map(frameOf([3, 4.5, null]).at)") == [3, 4.5, None]
+    assert page.evaluate("frameOf([3, 4.5]).title('mean')") == "mean"
+    assert page.evaluate("frameOf([]).at(2)") == 2
+    told = "frameOf([1e12, 1e12 + 1e-4]).title('mean')"
+    assert page.evaluate(told) == "mean − 1000000000000"
+    assert page.evaluate("frameOf([1e-200]).title('mean')") == "mean, in units of 1e-200"
+
+
+@pytest.mark.parametrize("interval", INTERVALS, ids=str)
+def test_the_digits_are_those_of_the_package(page, interval):
+    assert page.evaluate(f"digitsOf([{', '.join(map(js, interval))}], 6)") == digits_of(interval)
+
+
+def test_whole_numbers_have_whole_ticks(page):
+    assert page.evaluate("ticks(1, 2, 6, 1)") == [1, 2]
+    assert page.evaluate("ticks(1, 3, 6)") == [1, 1.5, 2, 2.5, 3]
