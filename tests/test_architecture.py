@@ -95,7 +95,7 @@ CLOSED_ROOMS = tuple(
 SEES_ONLY = {"problems": {"errors", "numerics", "risk", "space", "problems"}}
 MAX_ENTRIES = 20
 # Private names that are also those of a library, which its adapter cannot do without.
-FOREIGN = {"_storage"}
+FOREIGN = {"_storage", "_timeout"}
 
 CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
 ADAPTER_LIBRARIES = {

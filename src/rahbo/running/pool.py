@@ -187,7 +187,7 @@ class Pool:
         """Replace an executor whose workers died."""
         broken, ours = self.executor, self._ours
         self._made(self._make or (lambda: _made_again(broken)))
-        _finish_off(broken, _processes(broken))
+        _finish_off(broken, _workers_of(broken))
         if ours:
             broken.shutdown(wait=False)
         if self.executor is broken:
@@ -200,7 +200,7 @@ class Pool:
         """Kill the workers if they are processes on this machine. Return whether they are."""
         if getattr(self.executor, "_processes", None) is None:
             return False
-        _finish_off(self.executor, _processes(self.executor))
+        _finish_off(self.executor, _workers_of(self.executor))
         return True
 
     def close(self, idle: bool) -> None:
@@ -215,7 +215,7 @@ class Pool:
         if not idle:
             self.kill()
         # loky forgets a worker that is about to exit.
-        processes = _processes(self.executor)
+        processes = _workers_of(self.executor)
         ending = Thread(target=_shut_down, args=(self.executor, idle), daemon=True)
         ending.start()
         ending.join(EXIT_TIME)
@@ -269,7 +269,7 @@ def _watch_parent(executor: Any, owner: int) -> None:
         executor._initializer = begin
 
 
-def _processes(executor: Executor) -> list[Any]:
+def _workers_of(executor: Executor) -> list[Any]:
     """Return the worker processes of an executor on this machine; none for other executors."""
     return list((getattr(executor, "_processes", None) or {}).values())
 
