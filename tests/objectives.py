@@ -72,3 +72,31 @@ def prepared(x, seed):
 def refuse():
     """An initializer that fails."""
     raise RuntimeError("no licence")
+
+
+def lingering(x, seed):
+    """It leaves a thread behind for which Python waits at exit."""
+    threading.Thread(target=time.sleep, args=(100.0,)).start()
+    return noisy(x, seed)
+
+
+def tearing(x, seed):
+    """In the upper part the worker dies while it sends its result."""
+    if x > 1.5:
+        frame = sys._getframe()
+        while "result_queue" not in frame.f_locals:
+            frame = frame.f_back
+        messages = frame.f_locals["result_queue"]._writer.fileno()
+        os.write(messages, (1_000_000).to_bytes(4, "big") + b"the beginning")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return noisy(x, seed)
+
+
+def parental(x, seed):
+    """In the upper part the worker dies, but a fork of it lives on with all its open files."""
+    if x > 1.5:
+        if os.fork() == 0:
+            time.sleep(15.0)
+            os._exit(0)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return noisy(x, seed)

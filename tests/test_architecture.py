@@ -83,7 +83,7 @@ INNER_ORDER = {
         "diagnosis",
     ),
     "journal": ("files", "lines", "codec", "events", "journal"),
-    "running": ("stopping", "budget", "run", "pool", "parallel", "loop"),
+    "running": ("stopping", "budget", "run", "worker", "liveness", "pool", "parallel", "loop"),
 }
 # Rooms whose modules others import from the room itself. The modules of an integration load its
 # library and those of the command line load a command: they are imported one by one.
@@ -95,7 +95,7 @@ CLOSED_ROOMS = tuple(
 SEES_ONLY = {"problems": {"errors", "numerics", "risk", "space", "problems"}}
 MAX_ENTRIES = 20
 # Private names that are also those of a library, which its adapter cannot do without.
-FOREIGN = {"_storage"}
+FOREIGN = {"_storage", "_timeout"}
 
 CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
 ADAPTER_LIBRARIES = {

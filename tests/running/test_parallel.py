@@ -4,12 +4,14 @@ import itertools
 import multiprocessing
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
 import threading
 import time
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import partial
 from random import Random
 
@@ -638,6 +640,202 @@ def test_dask_tasks_past_their_time_fail(client):
     )  # fmt: skip
     for trial in result.trials:
         assert bool(trial.failures) == (trial.params["x"] > 1.0)
+
+
+# -- clusters that are gone ------------------------------------------------------------------
+
+
+class Cluster:
+    """A Dask scheduler with workers, each a program of its own that can be killed."""
+
+    def __init__(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.programs = []
+        self.start()
+
+    def run(self, name, *options):
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        command = [sys.executable, "-m", f"distributed.cli.dask_{name}", "--no-dashboard", *options]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.programs.append(subprocess.Popen(command, env=environment, **quiet))
+        return self.programs[-1]
+
+    def start(self):
+        self.scheduler = self.run("scheduler", "--host", "127.0.0.1", "--port", str(self.port))
+        self.workers = [self.run("worker", self.address, "--no-nanny", "--nthreads", "1")]
+
+    def kill(self, *programs):
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+@pytest.fixture
+def cluster():
+    imported("distributed")
+    cluster = Cluster()
+    yield cluster
+    cluster.kill(*cluster.programs)
+
+
+@contextmanager
+def connected(cluster):
+    """A client that gives up after some seconds, with a worker that is ready."""
+    client = imported("distributed").Client(cluster.address, timeout=60)
+    client.wait_for_workers(1, timeout=120)
+    client._timeout = 4.0
+    try:
+        yield client
+    finally:
+        # There may be nobody who answers.
+        client.close(timeout=1)
+
+
+def once(action):
+    """A callback that does something after the third suggestion, and never again."""
+    done = []
+
+    def callback(optimizer):
+        if optimizer.n_evaluations >= 9 and not done:
+            done.append(optimizer.n_evaluations)
+            action()
+
+    return callback
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trouble", ["killed", "frozen", "no workers", "closed"])
+def test_a_cluster_that_is_gone_ends_the_run_and_a_new_one_continues_it(
+    cluster, trouble, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("rahbo.running.liveness.LONGEST_SILENCE", 4.0)
+    monkeypatch.setattr("rahbo.running.liveness.LONGEST_WITHOUT_WORKERS", 4.0)
+    arguments = {
+        "space": SPACE, "evaluations": 30, "parallel": 2, "journal": tmp_path / "run.jsonl", **QUICK
+    }  # fmt: skip
+    with connected(cluster) as client:
+        action = {
+            "killed": lambda: cluster.kill(cluster.scheduler),
+            "frozen": lambda: cluster.scheduler.send_signal(signal.SIGSTOP),
+            "no workers": lambda: cluster.kill(*cluster.workers),
+            "closed": client.close,
+        }[trouble]
+        said = {"killed": "closed|answered", "frozen": "answered", "closed": "closed|no more tasks"}
+        with pytest.raises(ExecutorError, match=said.get(trouble, "no workers")) as caught:
+            rahbo.maximize(
+                objectives.slow, **arguments, executor=client.get_executor(pure=False),
+                callback=once(action),
+            )  # fmt: skip
+    before = caught.value.optimizer
+    assert before.n_evaluations >= 9
+    assert not any(trial.failures for trial in before.trials)
+    with ThreadPoolExecutor(2) as executor:
+        result = rahbo.maximize(objectives.slow, **arguments, executor=executor)
+    for old, new in zip(before.trials, result.trials, strict=False):
+        assert old.values.items() <= new.values.items()
+    assert_each_told_once(result, 30, repeats=3, seed=7)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_starts_again_gets_the_tasks_again(cluster):
+    def restart():
+        cluster.kill(*cluster.programs)
+        cluster.start()
+
+    with connected(cluster) as client:
+        client._timeout = 120.0
+        result = rahbo.maximize(
+            objectives.slow, SPACE, evaluations=30, **QUICK, callback=once(restart), parallel=2,
+            executor=client.get_executor(pure=False),
+        )  # fmt: skip
+    assert_each_told_once(result, 30, repeats=3, seed=7)
+
+
+@pytest.mark.slow
+def test_no_evaluation_is_blamed_for_a_scheduler_that_pauses(cluster):
+    def pause():
+        cluster.scheduler.send_signal(signal.SIGSTOP)
+        timer = threading.Timer(4.0, cluster.scheduler.send_signal, (signal.SIGCONT,))
+        timer.start()
+
+    with connected(cluster) as client:
+        result = rahbo.maximize(
+            objectives.slow, SPACE, evaluations=30, **QUICK, callback=once(pause), timeout=2.0,
+            executor=client.get_executor(pure=False),
+        )  # fmt: skip
+    assert_each_told_once(result, 30, repeats=3, seed=7)
+
+
+# -- pools that do not notice ----------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("objective", "method"), [(objectives.tearing, "forkserver"), (objectives.parental, "spawn")]
+)
+def test_a_pool_that_does_not_notice_a_death_is_replaced(objective, method, monkeypatch):
+    monkeypatch.setattr("rahbo.running.liveness.LONGEST_UNNOTICED", 1.0)
+    managers = set(threading.enumerate())
+    context = multiprocessing.get_context(method)
+    result = rahbo.maximize(
+        objective, SPACE, evaluations=8, **(QUICK | {"repeats": 1}),
+        executor=partial(ProcessPoolExecutor, 2, mp_context=context),
+    )  # fmt: skip
+    assert {bool(t.failures) for t in result.trials} == {False, True}
+    assert [bool(t.failures) for t in result.trials] == [t.params["x"] > 1.5 for t in result.trials]
+    # Python waits for these threads at its end.
+    for thread in set(threading.enumerate()) - managers:
+        thread.join(60.0)
+        assert not thread.is_alive()
+
+
+@pytest.mark.slow
+def test_workers_killed_at_any_time_hang_nothing():
+    chance, kills, pools = Random(3), 0, []
+    over = threading.Event()
+
+    def make():
+        pools.append(processes(3))
+        return pools[-1]
+
+    def kill():
+        nonlocal kills
+        while not over.wait(chance.expovariate(10.0)):
+            table = pools[-1]._processes if pools else None
+            for process in list((table or {}).values())[:1]:
+                kills += process.exitcode is None
+                process.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        for _ in range(3):
+            # Whether it gets through is a matter of luck; that it ends is not.
+            with suppress(ExecutorError, SettingsError):
+                rahbo.maximize(objectives.slow, SPACE, evaluations=60, executor=make, **QUICK)
+    finally:
+        over.set()
+        killer.join()
+    assert kills
+    for thread in threading.enumerate():
+        if type(thread).__name__ == "_ExecutorManagerThread":
+            thread.join(60.0)
+            assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("cancel", [False, True])
+def test_a_pool_that_is_shut_down_meanwhile_ends_the_run(cancel):
+    executor = processes()
+    with pytest.raises(ExecutorError, match="takes no more tasks") as caught:
+        rahbo.maximize(
+            objectives.slow, SPACE, evaluations=90, executor=executor, parallel=6, **QUICK,
+            callback=once(partial(executor.shutdown, wait=False, cancel_futures=cancel)),
+        )  # fmt: skip
+    assert caught.value.optimizer.n_evaluations >= 9
+    assert not any(trial.failures for trial in caught.value.optimizer.trials)
 
 
 # -- what is refused -------------------------------------------------------------------------

@@ -1,8 +1,12 @@
 """A pool: how many workers it has, how it is made again, killed and shut down."""
 
 import multiprocessing
+import os
+import signal
+import threading
 import time
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -87,8 +91,12 @@ def test_a_killed_pool_is_made_again_as_it_was():
         pool.renew()
         made = pool.executor
         assert made is not given
-        for name in ("max_workers", "mp_context", "max_tasks_per_child", *options):
+        for name in ("max_workers", "mp_context", "max_tasks_per_child"):
             assert getattr(made, f"_{name}") == getattr(given, f"_{name}")
+        # Even the pool that replaces the new one has the initializer.
+        assert pool.kill()
+        pool.renew()
+        made = pool.executor
         assert pool.submit(objectives.prepared, 1.0, 0).result() == objectives.noisy(1.0, 0)
         pool.close(idle=True)
         assert not is_open(made)
@@ -138,3 +146,74 @@ def test_a_start_shows_what_workers_cannot_run():
     given.shutdown()
     with pytest.raises(SettingsError, match="shutdown"):
         Pool(given).start(abs, -1)
+
+
+# -- pools that do not end by themselves -----------------------------------------------------
+
+
+def managers():
+    """The threads that manage pools; Python waits for them when it exits."""
+    return [t for t in threading.enumerate() if type(t).__name__ == "_ExecutorManagerThread"]
+
+
+def poll(condition, seconds=60.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["processes", "loky"])
+def test_a_thread_that_is_left_in_a_worker_holds_nobody_up(kind, monkeypatch):
+    monkeypatch.setattr("rahbo.running.pool.EXIT_TIME", 0.5)
+    make = partial(ProcessPoolExecutor, 1, mp_context=FORKSERVER)
+    pool = Pool(make if kind == "processes" else partial(imported("loky").ProcessPoolExecutor, 1))
+    before = len(managers())
+    pool.start(abs, -1)
+    pool.submit(objectives.lingering, 1.0, 0).result()
+    (process,) = pool.executor._processes.values()
+    began = time.monotonic()
+    pool.close(idle=True)
+    # The thread sleeps for 100 s.
+    assert time.monotonic() - began < 50.0
+    poll(lambda: process.exitcode is not None)
+    poll(lambda: len(managers()) == before)
+
+
+def test_a_worker_that_started_while_its_pool_broke_is_killed():
+    with ProcessPoolExecutor(2, mp_context=FORKSERVER) as given:
+        pool = Pool(given)
+        pool.start(abs, -1)
+        (first,) = given._processes.values()
+        os.kill(first.pid, signal.SIGKILL)
+        poll(lambda: pool.is_broken)
+        # As if the thread that submits were a moment slower than the one that manages the pool.
+        given._idle_worker_semaphore = threading.Semaphore(0)
+        late = FORKSERVER.Process(target=time.sleep, args=(100.0,))
+        late.start()
+        given._processes[late.pid] = late
+        pool.renew()
+        poll(lambda: late.exitcode is not None)
+        pool.close(idle=True)
+
+
+@pytest.mark.parametrize("times", [1, 9])
+def test_a_fork_server_that_is_gone_for_a_moment(times, monkeypatch):
+    monkeypatch.setattr("rahbo.running.pool.LONGEST_WAIT", 0.01)
+    refused = []
+
+    class Refusing(ProcessPoolExecutor):
+        def submit(self, *arguments):
+            if len(refused) < times:
+                refused.append(1)
+                raise ConnectionRefusedError
+            return super().submit(*arguments)
+
+    pool = Pool(lambda: Refusing(1, mp_context=FORKSERVER))
+    if times == 1:
+        pool.start(abs, -1)
+    else:
+        with pytest.raises(SettingsError, match="ConnectionRefused"):
+            pool.start(abs, -1)
+    pool.close(idle=True)

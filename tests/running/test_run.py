@@ -10,6 +10,7 @@ from rahbo.errors import ExhaustedError, ObjectiveError
 from rahbo.numerics import evaluation_seed
 from rahbo.running import Budget, Run
 from rahbo.running.run import CallResult, attempt
+from rahbo.trials.trial import LONGEST_REASON
 
 SPACE = {"x": (0.0, 2.0)}
 
@@ -117,3 +118,51 @@ def test_no_number_is_an_error_that_carries_the_run():
     with pytest.raises(ObjectiveError, match="got 'seven' at") as caught:
         run.record(run.optimizer.ask(), 0, CallResult(no_number="'seven'"))
     assert caught.value.optimizer is run.optimizer
+
+
+# -- what the objective raises or returns ----------------------------------------------------------
+
+
+class Unprintable(Exception):
+    def __repr__(self):
+        raise ValueError("no text for this")
+
+    __str__ = __repr__
+
+
+class Odd(float):
+    """A number that cannot become a float."""
+
+    def __float__(self):
+        raise OverflowError("too odd")
+
+
+def test_an_exception_that_cannot_be_printed_is_a_failure():
+    def objective(x):
+        raise Unprintable
+
+    outcome = attempt(objective, {"x": 1.0})
+    assert outcome.failure == "<Unprintable, whose repr() raises ValueError>"
+    result = rahbo.maximize(
+        lambda x: x if x < 0.8 else objective(x), {"x": (0.0, 1.0)}, evaluations=12, seed=0
+    )
+    assert any(trial.failures for trial in result.trials)
+
+
+def test_what_cannot_become_a_number_or_be_printed_is_told_as_it_is():
+    assert attempt(lambda: Odd(1.0), {}).failure == "OverflowError('too odd')"
+    assert "whose repr() raises" in attempt(lambda: [Unprintable()], {}).no_number
+    assert "whose repr() raises" in attempt(Unprintable, {}).no_number
+
+
+def test_long_reasons_are_shortened_to_their_beginning_and_end():
+    def objective():
+        raise RuntimeError("begin " + "x" * 10**6 + " end")
+
+    reason = attempt(objective, {}).failure
+    assert len(reason) == LONGEST_REASON
+    assert reason.startswith("RuntimeError('begin ")
+    assert reason.endswith(" end')")
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, repeats=1)
+    opt.tell_failure(opt.ask(), "y" * 10**7)
+    assert len(opt.trials[0].failures[0]) == LONGEST_REASON

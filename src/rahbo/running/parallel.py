@@ -9,29 +9,23 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
-import traceback
 import uuid
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 from rahbo.errors import ExecutorError, ExhaustedError
-from rahbo.running.pool import MAX_CRASHES, Pool
-from rahbo.running.run import CallResult, End, Objective, Run, attempt
+from rahbo.running.pool import LONGEST_WAIT, MAX_CRASHES, Pool
+from rahbo.running.run import CallResult, End, Run
+from rahbo.running.worker import arrive, attempt_there
 from rahbo.trials import Suggestion
 
-# In seconds. On some systems an interrupt is handled only when a wait ends.
-LONGEST_WAIT = 1.0
+# In seconds, for a time-out that has passed but cannot be confirmed.
+SHORTEST_WAIT = 0.02
 # Time-outs after which evaluations that cannot be stopped are considered lost.
 PATIENCE = 10
-
-
-class RemoteError(Exception):
-    """The traceback of an exception in a worker; not every exception can be sent back."""
 
 
 def in_parallel(run: Run, pool: Pool, timeout: float | None) -> End:
@@ -46,7 +40,7 @@ def in_parallel(run: Run, pool: Pool, timeout: float | None) -> End:
     tasks = _Tasks(run, pool, timeout)
     try:
         try:
-            pool.start(_arrive, run.objective)
+            pool.start(arrive, run.objective)
             return tasks.work()
         finally:
             tasks.give_up()
@@ -57,29 +51,6 @@ def in_parallel(run: Run, pool: Pool, timeout: float | None) -> End:
         raise
     finally:
         pool.close(idle=tasks.idle)
-
-
-def _arrive(objective: Objective) -> None:
-    """Do nothing; a worker that runs this has everything it needs."""
-
-
-def _attempt_there(objective: Objective, arguments: dict[str, Any], mark: Path) -> CallResult:
-    """Call the objective in a worker, and return an outcome that can always be sent back.
-
-    The file ``mark`` is created to show that the task has started, if its folder exists. Each task
-    has its own mark, so that no executor takes two repeats for the same computation.
-    """
-    with suppress(OSError):
-        mark.touch()
-    try:
-        outcome = attempt(objective, arguments)
-    except SystemExit as error:
-        # In a worker this ends only the evaluation.
-        outcome = CallResult(failure=repr(error), error=error)
-    if outcome.error is None:
-        return outcome
-    lines = traceback.format_exception(outcome.error)
-    return replace(outcome, error=RemoteError("\n" + "".join(lines)))
 
 
 @dataclass(eq=False)
@@ -149,9 +120,9 @@ class _Tasks:
         """Cancel the tasks under way, but tell the values that have already arrived."""
         shutil.rmtree(self._marks, ignore_errors=True)
         for future in self._overdue:
-            future.cancel()
+            self._pool.cancel(future)
         for future, task in list(self._under_way.items()):
-            if not future.cancel() and not future.done():
+            if not self._pool.cancel(future) and not future.done():
                 continue
             del self._under_way[future]
             if not future.cancelled() and future.exception() is None:
@@ -194,8 +165,9 @@ class _Tasks:
     def _submit(self, task: _Task) -> None:
         task.mark, task.deadline = self._marks / uuid.uuid4().hex, math.inf
         arguments = self._run.arguments(task.suggestion, task.repeat)
+        objective, owner = self._run.objective, self._pool.owner
         try:
-            future = self._pool.submit(_attempt_there, self._run.objective, arguments, task.mark)
+            future = self._pool.submit(attempt_there, objective, arguments, task.mark, owner)
         except BrokenExecutor as error:
             # A worker died while it was idle or busy with another task.
             self._waiting.appendleft(task)
@@ -218,7 +190,11 @@ class _Tasks:
     def _settle(self) -> bool:
         """Wait for progress. Return whether a suggestion completed."""
         unsettled = len(self._unsettled)
-        done, late = self._wait()
+        try:
+            done, late = self._wait()
+        except BrokenExecutor as error:
+            self._rebuild(error)
+            return len(self._unsettled) < unsettled
         self._overdue -= done
         broken = self._take([future for future in self._under_way if future in done])
         if broken is not None:
@@ -229,14 +205,18 @@ class _Tasks:
 
     def _wait(self) -> tuple[set[Future[CallResult]], list[Future[CallResult]]]:
         """Wait for futures that are done or past their deadline, and return both."""
+        liveness = self._pool.watch()
         while True:
             futures = [*self._under_way, *self._overdue]
             done, _ = wait(futures, self._start_clocks(), return_when=FIRST_COMPLETED)
             now = monotonic()
-            late = [f for f, t in self._under_way.items() if f not in done and t.deadline <= now]
+            past = {f: t.deadline for f, t in self._under_way.items() if t.deadline <= now}
+            # No task is blamed for a cluster that is not heard.
+            late = [f for f in past if f not in done and past[f] <= liveness.heard_at]
             if done or late:
                 self._last_event = now
                 return done, late
+            liveness.check(urgent=bool(past))
 
     def _start_clocks(self) -> float:
         """Give each running task a deadline. Return the seconds to wait before the next check."""
@@ -254,7 +234,7 @@ class _Tasks:
                 f"and none came free for {waited:.0f} s: threads and remote workers cannot be "
                 "stopped. Use processes. The error's .optimizer holds all measurements."
             )
-        return max(0.0, min(LONGEST_WAIT, self._timeout / 10, soonest - now))
+        return max(SHORTEST_WAIT, min(LONGEST_WAIT, self._timeout / 10, soonest - now))
 
     def _running(self) -> list[_Task]:
         """Return the tasks under way that workers have started."""

@@ -8,13 +8,31 @@ kill their workers.
 from __future__ import annotations
 
 import inspect
+import os
+import signal
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import suppress
+from threading import Thread
+from time import sleep
+from typing import Any, TypeVar
 
 from rahbo.errors import ExecutorError, SettingsError
 from rahbo.numerics import is_whole
+from rahbo.running.liveness import Liveness, count_workers, dask_client, is_closed
+from rahbo.running.worker import begin
 
+# In seconds. On some systems an interrupt is handled only when a wait ends.
+LONGEST_WAIT = 1.0
+# Seconds that the workers of a pool made here get to exit before they are killed.
+EXIT_TIME = 5.0
 # Workers may die for unrelated reasons. A task during which they die this often is to blame.
 MAX_CRASHES = 3
 
@@ -43,6 +61,8 @@ class Pool:
         self._make: Callable[[], Executor] | None = None
         # Only an executor that was made here is shut down here.
         self._ours = False
+        # How often in a row no worker could be started.
+        self._refused = 0
         if isinstance(executor, Executor):
             self._take(executor)
         elif callable(executor):
@@ -75,6 +95,8 @@ class Pool:
             )
         self._ours = True
         self._take(executor)
+        if self.owner is not None:
+            _watch_parent(executor, self.owner)
 
     def start(self, function: Callable[..., object], *arguments: object) -> None:
         """Make the executor, and check that its workers can run a function with such arguments.
@@ -86,13 +108,19 @@ class Pool:
         if self._make is not None:
             self._made(self._make)
         problem = f"The executor's workers cannot run {arguments[0] if arguments else function!r}"
+        died: Exception = BrokenExecutor()
         for _ in range(MAX_CRASHES):
             try:
-                self.submit(function, *arguments).result()
+                self._try(function, *arguments)
                 return
             except BrokenExecutor as error:
                 died = error
                 self.renew()
+            except CancelledError as error:
+                # A cluster cancels its tasks when it starts again.
+                died = error
+            except ExecutorError:
+                raise
             except Exception as error:
                 raise SettingsError(
                     f"{problem}: {error!r}. Processes and clusters need rahbo installed, and a "
@@ -106,15 +134,47 @@ class Pool:
             "if __name__ == '__main__'), and an initializer must not fail."
         ) from died
 
+    def _try(self, function: Callable[..., object], *arguments: object) -> None:
+        """Run a function in a worker and wait for its end."""
+        future = self.submit(function, *arguments)
+        liveness = self.watch()
+        while not wait([future], LONGEST_WAIT).done:
+            liveness.check()
+        future.result()
+
+    def watch(self) -> Liveness:
+        """Return what finds out, while nothing is heard from the executor, if it still works."""
+        return Liveness(self.executor)
+
     def submit(self, function: Callable[..., T], *arguments: object) -> Future[T]:
         """Submit a function call to the workers and return its future."""
-        return self.executor.submit(function, *arguments)
+        try:
+            future = self.executor.submit(function, *arguments)
+        except ConnectionError as error:
+            self._refused += 1
+            if self.owner is None or self._refused > MAX_CRASHES:
+                raise
+            # Python's fork server may die with a pool. It starts again a moment later.
+            sleep(LONGEST_WAIT)
+            raise BrokenExecutor(f"no worker could be started: {error!r}") from error
+        self._refused = 0
+        return future
+
+    def cancel(self, future: Future[T]) -> bool:
+        """Cancel a future if it has not started. Return whether it is cancelled."""
+        # A client that is closed would only complain.
+        return not is_closed(self.executor) and future.cancel()
 
     @property
     def is_local(self) -> bool:
         """Whether the workers are known to share this machine's files."""
         threads = isinstance(self.executor, ThreadPoolExecutor)
         return threads or hasattr(self.executor, "_processes")
+
+    @property
+    def owner(self) -> int | None:
+        """The id of this process if the workers are its own processes, and should end with it."""
+        return os.getpid() if hasattr(self.executor, "_processes") else None
 
     @property
     def is_broken(self) -> bool:
@@ -127,6 +187,7 @@ class Pool:
         """Replace an executor whose workers died."""
         broken, ours = self.executor, self._ours
         self._made(self._make or (lambda: _made_again(broken)))
+        _finish_off(broken, _workers_of(broken))
         if ours:
             broken.shutdown(wait=False)
         if self.executor is broken:
@@ -137,15 +198,9 @@ class Pool:
 
     def kill(self) -> bool:
         """Kill the workers if they are processes on this machine. Return whether they are."""
-        processes = getattr(self.executor, "_processes", None)
-        if processes is None:
+        if getattr(self.executor, "_processes", None) is None:
             return False
-        if "kill_workers" in inspect.signature(self.executor.shutdown).parameters:
-            # loky's processes cannot be killed one by one.
-            self.executor.shutdown(wait=False, kill_workers=True)  # type: ignore[call-arg]
-        else:
-            for process in list(processes.values()):
-                process.kill()
+        _finish_off(self.executor, _workers_of(self.executor))
         return True
 
     def close(self, idle: bool) -> None:
@@ -155,17 +210,32 @@ class Pool:
             idle: Whether nothing is under way. If something is, its workers are killed where that
                 is possible.
         """
-        if self._ours:
-            if not idle:
-                self.kill()
-            self.executor.shutdown(wait=idle)
+        if not self._ours:
+            return
+        if not idle:
+            self.kill()
+        # loky forgets a worker that is about to exit.
+        processes = _workers_of(self.executor)
+        ending = Thread(target=_shut_down, args=(self.executor, idle), daemon=True)
+        ending.start()
+        ending.join(EXIT_TIME)
+        if ending.is_alive():
+            # A worker may wait for a thread that an evaluation has left behind.
+            _finish_off(self.executor, processes)
+            ending.join(EXIT_TIME)
 
 
 def _n_workers(executor: Executor) -> int | None:
     """Return how many tasks run at the same time; None if the executor does not say."""
-    of_dask = getattr(getattr(executor, "_client", None), "nthreads", None)
-    if of_dask is not None:
-        return sum(of_dask().values()) or None
+    client = dask_client(executor)
+    if client is not None:
+        try:
+            return count_workers(client) or None
+        except Exception as error:
+            raise ExecutorError(
+                f"The Dask cluster does not answer: {error!r}. Its status is {client.status!r}. "
+                "Start its scheduler, and pass the executor of a client that is connected to it."
+            ) from error
     # The first name is used by the standard library and loky, the second by mpi4py.
     for name in ("_max_workers", "num_workers"):
         number = getattr(executor, name, None)
@@ -186,4 +256,50 @@ def _made_again(executor: Executor) -> Executor:
             f"The workers of {executor!r} died, and rahbo does not know how to make such an "
             "executor. Pass executor= as a function that makes one."
         )
-    return type(executor)(**{name: getattr(executor, f"_{name}") for name in names})
+    arguments = {name: getattr(executor, f"_{name}") for name in names}
+    if arguments.get("initializer") is begin:
+        _, arguments["initializer"], arguments["initargs"] = arguments["initargs"]
+    return type(executor)(**arguments)
+
+
+def _watch_parent(executor: Any, owner: int) -> None:
+    """Let the workers of an executor end with this process, if it has not started them yet."""
+    if hasattr(executor, "_initializer") and not executor._processes:
+        executor._initargs = (owner, executor._initializer, executor._initargs)
+        executor._initializer = begin
+
+
+def _workers_of(executor: Executor) -> list[Any]:
+    """Return the worker processes of an executor on this machine; none for other executors."""
+    return list((getattr(executor, "_processes", None) or {}).values())
+
+
+def _finish_off(executor: Any, processes: list[Any]) -> None:
+    """Kill the workers of a pool of processes, and let the thread that manages it know.
+
+    Otherwise Python might never exit. It waits for that thread, which may wait for a worker that
+    was started while the pool broke, or for the rest of a message that a dead worker was sending.
+    """
+    messages = getattr(getattr(executor, "_result_queue", None), "_writer", None)
+    manager = getattr(executor, "_executor_manager_thread", None)
+    if "kill_workers" in inspect.signature(executor.shutdown).parameters:
+        # loky also kills what its workers have started.
+        executor.shutdown(wait=False, kill_workers=True)
+        if manager is not None:
+            manager.join(EXIT_TIME)
+    for process in processes:
+        if process is not None and process.exitcode is None:
+            # A process of loky has no method for it, and Windows no such signal.
+            with suppress(OSError):
+                os.kill(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+    if messages is not None:
+        with suppress(OSError):
+            # The thread cannot read this, so that it gives up; then the end of file.
+            messages.send_bytes(b"broken")
+            messages.close()
+
+
+def _shut_down(executor: Executor, wait: bool) -> None:
+    """Shut down an executor; the run is over, so it does not matter how that ends."""
+    with suppress(Exception):
+        executor.shutdown(wait=wait)
