@@ -123,7 +123,7 @@ def test_no_number_is_an_error_that_carries_the_run():
 # -- what the objective raises or returns ----------------------------------------------------------
 
 
-class Unprintable(Exception):
+class UnprintableError(Exception):
     def __repr__(self):
         raise ValueError("no text for this")
 
@@ -139,10 +139,10 @@ class Odd(float):
 
 def test_an_exception_that_cannot_be_printed_is_a_failure():
     def objective(x):
-        raise Unprintable
+        raise UnprintableError
 
     outcome = attempt(objective, {"x": 1.0})
-    assert outcome.failure == "<Unprintable, whose repr() raises ValueError>"
+    assert outcome.failure == "<UnprintableError, whose repr() raises ValueError>"
     result = rahbo.maximize(
         lambda x: x if x < 0.8 else objective(x), {"x": (0.0, 1.0)}, evaluations=12, seed=0
     )
@@ -151,8 +151,8 @@ def test_an_exception_that_cannot_be_printed_is_a_failure():
 
 def test_what_cannot_become_a_number_or_be_printed_is_told_as_it_is():
     assert attempt(lambda: Odd(1.0), {}).failure == "OverflowError('too odd')"
-    assert "whose repr() raises" in attempt(lambda: [Unprintable()], {}).no_number
-    assert "whose repr() raises" in attempt(Unprintable, {}).no_number
+    assert "whose repr() raises" in attempt(lambda: [UnprintableError()], {}).no_number
+    assert "whose repr() raises" in attempt(UnprintableError, {}).no_number
 
 
 def test_long_reasons_are_shortened_to_their_beginning_and_end():
