@@ -103,11 +103,12 @@ def test_no_worker_outlives_a_killed_run(tmp_path, pool, seconds):
 
 
 @pytest.mark.slow
-def test_workers_that_have_not_had_a_task_end_too(tmp_path):
+@pytest.mark.parametrize("pool", ["fork", "function"])
+def test_workers_that_have_not_had_a_task_end_too(tmp_path, pool):
     program = tmp_path / "program.py"
     program.write_text(
         textwrap.dedent(PROGRAM)
-        .format(seconds=300.0, executor=POOLS["function"])
+        .format(seconds=300.0, executor=POOLS[pool])
         .replace("executor=", "parallel=1, executor=")
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -95,8 +95,7 @@ class Pool:
             )
         self._ours = True
         self._take(executor)
-        if self.owner is not None:
-            _watch_parent(executor, self.owner)
+        _watch_parent(executor)
 
     def start(self, function: Callable[..., object], *arguments: object) -> None:
         """Make the executor, and check that its workers can run a function with such arguments.
@@ -107,6 +106,7 @@ class Pool:
         """
         if self._make is not None:
             self._made(self._make)
+        _watch_parent(self.executor)
         problem = f"The executor's workers cannot run {arguments[0] if arguments else function!r}"
         died: Exception = BrokenExecutor()
         for _ in range(MAX_CRASHES):
@@ -262,10 +262,11 @@ def _made_again(executor: Executor) -> Executor:
     return type(executor)(**arguments)
 
 
-def _watch_parent(executor: Any, owner: int) -> None:
-    """Let the workers of an executor end with this process, if it has not started them yet."""
-    if hasattr(executor, "_initializer") and not executor._processes:
-        executor._initargs = (owner, executor._initializer, executor._initargs)
+def _watch_parent(executor: Any) -> None:
+    """Let the workers of a pool end with this process, if none of them has started yet."""
+    fresh = hasattr(executor, "_initializer") and getattr(executor, "_processes", None) == {}
+    if fresh and executor._initializer is not begin:
+        executor._initargs = (os.getpid(), executor._initializer, executor._initargs)
         executor._initializer = begin
 
 
