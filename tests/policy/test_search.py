@@ -518,3 +518,10 @@ def test_of_equal_ones_the_best_is_that_of_the_highest_ceiling():
     X = np.linspace(0.0, 1.0, 100)[:, None]
     flat, rising = Function(lambda X: np.zeros(len(X))), Function(lambda X: 1.0 + X[:, 0])
     assert index_of_best(flat, rising, X) == 99
+
+
+def test_a_range_of_two_floats_can_be_used_up(rng):
+    space = Space.of({"x": Float(1.0, np.nextafter(1.0, 2.0))})
+    used = frozenset(x.tobytes() for x in space.from_uniform(np.array([[0.0], [1.0]])))
+    with pytest.raises(ExhaustedError, match="Every point has all its repeats"):
+        random_point(Domain(space, np.empty((0, 1)), used), rng)

@@ -1,7 +1,7 @@
 """Array types, checks of numbers, a quasi-Newton search, BLAS threads and random streams."""
 
 from rahbo.numerics.arrays import Array, Index, Mask
-from rahbo.numerics.checks import is_finite, is_number, is_whole
+from rahbo.numerics.checks import is_finite, is_number, is_whole, not_negative, positive
 from rahbo.numerics.quasinewton import quasi_newton
 from rahbo.numerics.streams import FixedStream, Stream, evaluation_seed, fixed_generator, generator
 from rahbo.numerics.threads import one_blas_thread
@@ -18,6 +18,8 @@ __all__ = [
     "is_finite",
     "is_number",
     "is_whole",
+    "not_negative",
     "one_blas_thread",
+    "positive",
     "quasi_newton",
 ]

@@ -33,6 +33,11 @@ MOVES = 30  # largest number of moves in discrete parameters
 FEW = 32  # points evaluated at once where most may be ruled out
 CHUNK = 1024  # points evaluated at once, to bound the memory of a large list
 
+EXHAUSTED = (
+    "Every point has all its repeats, and revisit=False or Folds forbids more. "
+    "Call recommend(), add points, or allow revisits."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Domain:
@@ -61,10 +66,7 @@ class Domain:
             raise SpaceError("No point of the space satisfies valid=. Check the predicate.")
         X = X[self._included(X)]
         if len(X) == 0:
-            raise ExhaustedError(
-                "Every point has all its repeats, and revisit=False or Folds forbids more. "
-                "Call recommend(), add points, or allow revisits."
-            )
+            raise ExhaustedError(EXHAUSTED)
         return X
 
     def _included(self, X: Array) -> Mask:
@@ -137,6 +139,8 @@ def random_point(domain: Domain, rng: np.random.Generator) -> Array:
     if np.isfinite(domain.space.size):
         X = domain.listed()
         return np.asarray(X[int(rng.integers(len(X)))])
+    if hopeful_point(replace(domain, success=None, excluded=frozenset()), rng) is not None:
+        raise ExhaustedError(EXHAUSTED)
     raise SpaceError(
         "None of 4096 random points satisfies valid=. Check the predicate, or choose bounds where "
         "it holds more often."

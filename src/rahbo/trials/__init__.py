@@ -3,6 +3,7 @@
 from rahbo.trials.observations import Observations
 from rahbo.trials.trial import (
     LARGEST_VALUE,
+    MOST_REPEATS,
     Source,
     Suggestion,
     Trial,
@@ -24,6 +25,7 @@ from rahbo.trials.trial import (
 
 __all__ = [
     "LARGEST_VALUE",
+    "MOST_REPEATS",
     "Observations",
     "Source",
     "Suggestion",
