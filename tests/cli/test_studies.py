@@ -9,13 +9,14 @@ from pathlib import Path
 import optuna
 import pytest
 import sqlalchemy
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import postgres
 import rahbo
 from extras import needs
-from rahbo.cli import studies
+from rahbo.cli import main, studies
 from rahbo.cli.studies import optimizer_in
 from rahbo.errors import RahboError, SettingsError
 
@@ -232,3 +233,21 @@ def test_what_is_recommended_is_what_the_study_stores(folder):
     found = studies.recommendation_in(storage, "s")
     assert found.params in [trial.params for trial in study.trials]
     assert "momentum" in found.params
+
+
+@pytest.mark.parametrize("command", ["recommend", "report", "frontier", "doctor", "watch"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "mysql+nonsense://me:s3cret@127.0.0.1:1/db",
+        "mysql://me:s3@s3cret@127.0.0.1:1/db?password=s3cret",
+        "mysql:/me:s3cret@127.0.0.1:1/db",
+        "mysql://me:/s3cret@127.0.0.1:1/db",
+    ],
+)
+def test_no_message_of_a_command_shows_a_password(command, source):
+    for options in ([], ["--value", "y"], ["--study", "s"]):
+        if not (command == "watch" and (options or "://" not in source)):
+            result = CliRunner().invoke(main, [command, source, *options])
+            assert result.exit_code != 0
+            assert "s3cret" not in result.output

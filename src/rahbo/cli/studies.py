@@ -168,6 +168,19 @@ def _why(error: BaseException, source: str) -> str:
     return text[:LONGEST_REASON]
 
 
+def hidden(source: str) -> str:
+    """Return a source as a message may show it, without the login and the query of a URL.
+
+    >>> hidden("mysql://me:p@ss@host/db?ssl_key=k"), hidden("mysql:/me:pass@host"), hidden("a.csv")
+    ('mysql://***@host/db', 'mysql:***@host', 'a.csv')
+    """
+    scheme, mark, rest = source.partition("://")
+    if not mark:
+        return re.sub(":.*@", ":***@", source, flags=re.DOTALL)
+    _, login, place = rest.rpartition("@")
+    return f"{scheme}://{'***@' if login else ''}{place.partition('?')[0]}"
+
+
 def _secrets(source: str) -> set[str]:
     """Return the parts of a URL that must not be shown, as written and decoded."""
     if "://" not in source:
