@@ -69,6 +69,14 @@ class Domain:
             raise ExhaustedError(EXHAUSTED)
         return X
 
+    def first_canonical(self, X: Array) -> Array | None:
+        """Return the first of ``X (m, d)`` in canonical form, leaving out excluded points.
+
+        A point that may be proposed can round to one that may not.
+        """
+        points = (self.space.canonical(x) for x in X)
+        return next((x for x in points if x.tobytes() not in self.excluded), None)
+
     def _included(self, X: Array) -> Mask:
         if not self.excluded:
             return np.ones(len(X), dtype=bool)
@@ -128,7 +136,10 @@ def _best_from(
     X, F, _ = uphill.continuous(X, F, SUMMIT, curvature[lead])
     if space.valid is not None:
         X, F = uphill.along_borders(X, F, rng)
-    return _prefer_known(acquisition, domain, X, F, spread)
+    best = domain.first_canonical(X[np.argsort(-F, kind="stable")])
+    # Where all that was found rounds to points that may not be proposed, any other will do.
+    best = random_point(domain, rng) if best is None else best
+    return _prefer_known(acquisition, domain, best, spread)
 
 
 def random_point(domain: Domain, rng: np.random.Generator) -> Array:
@@ -154,8 +165,9 @@ def hopeful_point(domain: Domain, rng: np.random.Generator) -> Array | None:
         X = X[domain.allowed(X)]
         if domain.success is not None and len(X):
             X = X[rng.random(len(X)) < domain.success.chance(X) ** 2]
-        if len(X):
-            return domain.space.canonical(X[0])
+        found = domain.first_canonical(X)
+        if found is not None:
+            return found
     return None
 
 
@@ -331,15 +343,12 @@ class _Climb:
         return x[None], np.array([f])
 
 
-def _prefer_known(
-    acquisition: Acquisition, domain: Domain, X: Array, F: Array, spread: float
-) -> Array:
-    """Return the best point in canonical form, or a known point beside it that is as good.
+def _prefer_known(acquisition: Acquisition, domain: Domain, best: Array, spread: float) -> Array:
+    """Return the point ``(d,)``, or a known point beside it that is as good.
 
     Repeating a known point costs the model nothing. A near-duplicate adds a row and makes the
     matrix ill-conditioned.
     """
-    best = domain.space.canonical(X[int(np.argmax(F))])
     if len(domain.known) == 0:
         return best
     gaps = np.abs(domain.known - best).max(axis=1)
