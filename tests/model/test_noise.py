@@ -340,7 +340,10 @@ def test_link_and_its_slope(rng):
     g, h = np.array([-3.0, 0.0, 2.0]), 1e-5
     difference = (posterior.link(g + h) - posterior.link(g - h)) / (2 * h)
     np.testing.assert_allclose(posterior.link_slope(g), difference, rtol=1e-8)
-    assert np.all(np.isfinite(posterior.link(np.array([-1e6, 1e6]))))
+    # The largest noise times the square of the largest scale is finite.
+    ends = posterior.link(np.array([-1e6, 1e6]))
+    assert 0.0 < ends[0] < 1e-200
+    assert 1e120 < ends[1] < 1e188
 
 
 @pytest.mark.parametrize("counts", [(10, 10), (2, 20), (2, 2)])
@@ -411,3 +414,10 @@ def test_direct_noise_of_tiny_sample_variances(rng, size):
     model = DirectNoise()
     mu, sigma = model.condition(data, model.learn(data)).latent(X)
     assert np.all(np.isfinite(mu) & np.isfinite(sigma))
+
+
+@pytest.mark.parametrize("prior_mean", [-1e3, 1e3])
+def test_log_noise_without_data_is_finite_at_any_prior(prior_mean):
+    data = SampleVariances(np.empty((0, 1)), np.empty(0), np.empty(0), floor=1e-8)
+    posterior = LogNoise().condition(data, given(RBF([0.3]), prior_mean))
+    assert np.isfinite(posterior.variance(np.array([[0.5]])) ** 2).all()

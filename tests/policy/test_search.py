@@ -533,4 +533,3 @@ def test_what_rounds_to_an_excluded_point_is_not_proposed(rng):
     used = frozenset([np.array([0.0]).tobytes()])
     domain = Domain(space, np.empty((0, 1)), used)
     assert maximise(Quadratic([0.3]), domain, rng).tolist() == [1.0]
-    assert random_point(domain, rng).tolist() == [1.0]

@@ -27,6 +27,7 @@ from rahbo.model.gp import GP, Evidence, Hyperparameters, cholesky, fit, solve
 from rahbo.model.hyperprior import NOISE_STD, Hyperprior
 from rahbo.model.kernels import RBF, Kernel, Matern52, check_kernel
 from rahbo.model.variance import (
+    LARGEST_VAR,
     CubeNoise,
     KnownNoise,
     KnownPosterior,
@@ -62,6 +63,7 @@ HALVINGS = 20
 LEVEL_VAR = NOISE_STD**2
 # Curvature is clipped to these multiples of its expectation dof / 2.
 LEAST, MOST = 0.1, 10.0
+LARGEST_LOG_VAR = math.log(LARGEST_VAR)
 # Far from the mode e may be enormous. Its square must be finite.
 LARGEST_RATIO = 1e100
 # A smaller mean square of s^2 counts as this, whose inverse is finite.
@@ -98,8 +100,8 @@ class LogPosterior(DirectPosterior):
     """A GP on log rho^2."""
 
     def link(self, g: Array) -> Array:
-        """Return the noise variance, with the exponent kept inside the range of floats."""
-        return np.exp(np.clip(g, -650.0, 650.0))
+        """Return the noise variance, at most `LARGEST_VAR`."""
+        return np.exp(np.clip(g, -650.0, LARGEST_LOG_VAR))
 
     def link_slope(self, g: Array) -> Array:
         """Return the derivative of the link, which is the variance itself."""
@@ -181,7 +183,7 @@ class LogNoise(NoiseModel):
         """Return the posterior of log rho^2, or its prior mean if there are no data."""
         hyper = _needed(hyperparameters)
         if len(data.s2) == 0:
-            level = math.exp(hyper.prior_mean)
+            level = math.exp(min(hyper.prior_mean, LARGEST_LOG_VAR))
             return KnownPosterior(lambda X: np.full(len(X), level))
         data = _floored(data)
         K = hyper.kernel.among(data.X)[0]

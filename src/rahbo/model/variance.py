@@ -19,9 +19,9 @@ from rahbo.model.gp import GP, Hyperparameters
 from rahbo.numerics import Array, Index, is_number, not_negative
 from rahbo.space import Space
 
-# A noise variance this many times the variance of the outputs drowns everything. Its square is
-# still finite.
-LARGEST_VAR = 1e100
+# The largest noise variance in the model's units. The largest value that can be told is 1e60, so a
+# larger one drowns everything. Its square is finite, and so is it in the user's units.
+LARGEST_VAR = 1e125
 
 Number = TypeVar("Number", float, Array)
 

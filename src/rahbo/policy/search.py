@@ -127,18 +127,19 @@ def _best_from(
         return np.asarray(X[int(np.argmax(F))])
     spread = float(np.max(F) - np.median(F)) or 1.0
     effort = _effort(space)
-    best = _spaced_best(X, F, effort * STARTS)
+    sampled = X[np.argsort(-F, kind="stable")]
+    starts = _spaced_best(X, F, effort * STARTS)
     uphill = _Climb(acquisition, domain, spread)
-    X, F, curvature = uphill.continuous(X[best], F[best], SCOUTING)
+    X, F, curvature = uphill.continuous(X[starts], F[starts], SCOUTING)
     # Points that are behind after the first steps rarely catch up.
     lead = np.argsort(-F, kind="stable")[: effort * LEADERS]
     X, F = uphill.discrete(X[lead], F[lead])
     X, F, _ = uphill.continuous(X, F, SUMMIT, curvature[lead])
     if space.valid is not None:
         X, F = uphill.along_borders(X, F, rng)
-    best = domain.first_canonical(X[np.argsort(-F, kind="stable")])
-    # Where all that was found rounds to points that may not be proposed, any other will do.
-    best = random_point(domain, rng) if best is None else best
+    # If what was found rounds to points that may not be proposed, the best sample will do.
+    found = domain.first_canonical(np.vstack([X[np.argsort(-F, kind="stable")], sampled]))
+    best = random_point(domain, rng) if found is None else found
     return _prefer_known(acquisition, domain, best, spread)
 
 
