@@ -1,6 +1,6 @@
 """Data sets that break naive numerics, and what a run must still do with each of them.
 
-    python tests/chaos/degenerate.py --sets 2000              half an hour on one core
+    python tests/chaos/degenerate.py --sets 2000              about 20 minutes on one core
     python tests/chaos/degenerate.py --first 17 --sets 1      one set again
 
 Every number is a seed and makes one set: a space, settings, values, failures and open suggestions.
