@@ -1,5 +1,6 @@
 """Risk measures against sampling, other libraries' formulas and finite differences."""
 
+import math
 import pickle
 from dataclasses import dataclass
 
@@ -192,6 +193,13 @@ def test_std_measures_refuse_negative_variances(risk):
     assert not risk.allows_negative_variance
     with pytest.raises(DataError, match=r"-0\.5"):
         risk.value([0.0, 0.0], [0.1, -0.5])
+
+
+@pytest.mark.parametrize("bad", [math.nan, -math.inf, "1", True, None, [1.0], 10**400, 1j])
+@pytest.mark.parametrize("measure", [MeanVariance, MeanStd, Quantile, ExpectedShortfall])
+def test_settings_must_be_finite_numbers(measure, bad):
+    with pytest.raises(SettingsError, match=f"{measure.__name__} needs a finite number for"):
+        measure(bad)
 
 
 def test_settings_become_plain_floats():

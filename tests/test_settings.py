@@ -235,6 +235,19 @@ def test_equal_noise_bounds_are_legal_and_infinite_ones_are_not():
             made(**{name: np.inf})
 
 
+@pytest.mark.parametrize("model", [LogNoise, DirectNoise])
+def test_the_kernel_of_the_noise_must_fit_the_space(model):
+    assert made(noise=model(RBF([0.2]))).noise.kernel.d == 1
+    with pytest.raises(SettingsError, match=r"^noise\.kernel must have one lengthscale for each"):
+        made(noise=model(RBF([0.2, 0.3])))
+
+
+@pytest.mark.parametrize("bad", [np.array([1.0, 2.0]), ["maximize"], None, 1, True])
+def test_a_direction_is_one_of_two_words(bad):
+    with pytest.raises(SettingsError, match="direction must be 'maximize' or 'minimize', got"):
+        made(direction=bad)
+
+
 def test_settings_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         made().seed = 1

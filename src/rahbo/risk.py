@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar
@@ -48,11 +49,15 @@ def _arrays(f: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
 
 def _number(owner: str, name: str, value: object) -> float:
     """Return a setting as a plain float; raise an error unless it is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+    number = math.nan
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):  # whole numbers may be too large for a float
+            number = float(value)
+    if not math.isfinite(number):
         raise SettingsError(
             f"{owner} needs a finite number for {name}, got {value!r}. Pass a number such as 1.0."
         )
-    return float(value)
+    return number
 
 
 def _non_negative(owner: str, name: str, value: object) -> float:

@@ -32,8 +32,9 @@ from rahbo.model import (
     Refit,
     Standardized,
     as_confidence,
+    check_kernel,
 )
-from rahbo.numerics import is_number, is_whole
+from rahbo.numerics import is_number, is_whole, positive
 from rahbo.policy import (
     Adaptive,
     Fixed,
@@ -128,15 +129,15 @@ class Settings:
         _require_instance("noise", self.noise, NoiseModel, "LogNoise()")
         _require_instance("outputs", self.outputs, Outputs, "Standardized()")
         _require_instance("refit", self.refit, Refit, "Refit(1.1)")
-        _check_kernel(self.kernel, self.space)
+        _check_kernel("kernel", self.kernel, self.space)
+        if isinstance(self.noise, LogNoise | DirectNoise):
+            _check_kernel("noise.kernel", self.noise.kernel, self.space)
         _check_noise_bounds(self.min_noise_var, self.max_noise_var)
-        if self.direction not in get_args(Direction):
+        if not (isinstance(self.direction, str) and self.direction in get_args(Direction)):
             raise SettingsError(
                 f"direction must be 'maximize' or 'minimize', got {self.direction!r}."
             )
-        ok = is_number(self.lam) and 0 < self.lam < np.inf
-        _require(ok, "lam", "a positive number", self.lam)
-        object.__setattr__(self, "lam", float(self.lam))
+        object.__setattr__(self, "lam", positive("lam", self.lam))
         # This binds the noise model to the space, which raises an error if they do not fit.
         _ = self.model
 
@@ -277,13 +278,11 @@ def _checked_seed(seed: object) -> int:
     return int(seed)
 
 
-def _check_kernel(kernel: object, space: Space) -> None:
-    if isinstance(kernel, type) and issubclass(kernel, Kernel):
-        return
-    _require_instance("kernel", kernel, Kernel, "Matern52 or Matern52([0.2], variance=1.0)")
+def _check_kernel(name: str, kernel: object, space: Space) -> None:
+    check_kernel(name, kernel)
     if isinstance(kernel, Kernel) and kernel.d != space.d:
         raise SettingsError(
-            f"kernel must have one lengthscale for each of the {space.d} columns of the space "
+            f"{name} must have one lengthscale for each of the {space.d} columns of the space "
             f"({', '.join(space.columns)}), got {kernel!r} with {kernel.d}."
         )
 

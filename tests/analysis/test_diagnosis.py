@@ -329,3 +329,12 @@ def test_the_printed_page():
     assert "No answer" in even.inputs_verdict
     from_residuals = replace(found, unevenness=replace(found.unevenness, source="residuals"))
     assert from_residuals.inputs_verdict.endswith("depth.")
+
+
+def test_a_point_that_the_others_predict_exactly_gives_a_finite_ratio():
+    # The lengthscale makes all points one, and the noise is far above the spread of the values.
+    settings = {"kernel": rahbo.model.RBF([1e6], 1e-6), "noise": KnownNoise(1e9)}
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, **settings)
+    for x in (0.1, 0.4, 0.8):
+        opt.tell({"x": x}, [x, 2.0 * x])
+    assert math.isfinite(page(opt).repeats.noise_ratio)

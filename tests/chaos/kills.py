@@ -83,9 +83,18 @@ def with_told_log(folder: Path) -> None:
     Optimizer.tell = noting  # type: ignore[method-assign]
 
 
-def sequential(folder: Path) -> None:
+def maximized(folder: Path, **settings: Any) -> None:
+    """A whole run of `maximize`; an interrupted one is not at its end."""
     with_told_log(folder)
-    rahbo.maximize(objective, SPACE, evaluations=EVALUATIONS, journal=folder / "run", **SETTINGS)
+    result = rahbo.maximize(
+        objective, SPACE, evaluations=EVALUATIONS, journal=folder / "run", **SETTINGS, **settings
+    )
+    if result.stopped_by == "interrupt":
+        raise KeyboardInterrupt
+
+
+def sequential(folder: Path) -> None:
+    maximized(folder)
 
 
 def ask_and_tell(folder: Path) -> None:
@@ -116,19 +125,11 @@ class rahbo_optimizer:  # noqa: N801
 
 
 def in_threads(folder: Path) -> None:
-    with_told_log(folder)
-    rahbo.maximize(
-        objective, SPACE, evaluations=EVALUATIONS, journal=folder / "run", strategy=CHEAP,
-        executor=lambda: ThreadPoolExecutor(3), **SETTINGS,
-    )  # fmt: skip
+    maximized(folder, strategy=CHEAP, executor=lambda: ThreadPoolExecutor(3))
 
 
 def in_processes(folder: Path) -> None:
-    with_told_log(folder)
-    rahbo.maximize(
-        objective, SPACE, evaluations=EVALUATIONS, journal=folder / "run", strategy=CHEAP,
-        executor=lambda: ProcessPoolExecutor(3), **SETTINGS,
-    )  # fmt: skip
+    maximized(folder, strategy=CHEAP, executor=lambda: ProcessPoolExecutor(3))
 
 
 PROGRAM = """

@@ -1,15 +1,22 @@
 """Optuna storages: read, never written, and refused in a sentence."""
 
+import socket
 import sqlite3
+import sys
 from contextlib import suppress
+from pathlib import Path
 
 import optuna
 import pytest
+import sqlalchemy
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import postgres
 import rahbo
-from rahbo.cli import studies
+from extras import needs
+from rahbo.cli import main, studies
 from rahbo.cli.studies import optimizer_in
 from rahbo.errors import RahboError, SettingsError
 
@@ -104,6 +111,78 @@ def test_urls_that_lead_nowhere(source):
     assert "\n" not in str(refused.value)
 
 
+def said_of(source):
+    """What a user reads on a storage that cannot be used, and that it holds no secret."""
+    with pytest.raises(SettingsError) as refused:
+        optimizer_in(source, None)
+    text = str(refused.value)
+    assert "\n" not in text
+    assert "commit" not in text
+    for secret in ("s3cret", "p@ss/word", "p%40ss%2Fword"):
+        assert secret not in text
+    assert refused.value.__cause__ is None
+    return text
+
+
+@needs("psycopg")
+def test_a_refused_port_is_a_database_that_cannot_be_reached():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens there
+        port = taken.getsockname()[1]
+        for login in ("me:s3cret", "me:p%40ss%2Fword"):
+            said = said_of(f"postgresql+psycopg://{login}@127.0.0.1:{port}/db")
+            assert said.startswith("The database at '127.0.0.1' cannot be reached: ")
+            assert "refused" in said.lower()
+            assert "Check that it runs" in said
+
+
+@needs("psycopg")
+def test_an_unknown_host():
+    said = said_of("postgresql+psycopg://me:s3cret@nowhere.invalid/db?password=s3cret")
+    assert said.startswith("The database at 'nowhere.invalid' cannot be reached: ")
+
+
+@needs("psycopg")
+@pytest.mark.slow
+def test_a_wrong_password():
+    binaries = postgres.binaries()
+    if binaries is None:
+        pytest.skip("no PostgreSQL binaries are installed")
+    with postgres.server(binaries) as url:
+        home = Path(url.partition("host=")[2])
+        engine = sqlalchemy.create_engine(url)
+        with engine.connect() as database:
+            database.execute(sqlalchemy.text("create role me login password 'right'"))
+            rules = home / "data" / "pg_hba.conf"
+            rules.write_text("local all me scram-sha-256\nlocal all all trust\n")
+            database.execute(sqlalchemy.text("select pg_reload_conf()"))
+            database.commit()
+        engine.dispose()
+        said = said_of(f"postgresql+psycopg://me:s3cret@/postgres?host={home}")
+    assert said.startswith("The database cannot be reached: ")
+    assert "password authentication failed" in said
+
+
+def test_a_missing_driver_and_an_unknown_kind_of_database(monkeypatch):
+    monkeypatch.setitem(sys.modules, "MySQLdb", None)
+    said = said_of("mysql://me:s3cret@127.0.0.1:1/db")
+    assert said.startswith("The driver for mysql is not installed: ")
+    assert "MySQLdb" in said
+    assert "unknown kind of database, 'nonsense'" in said_of("nonsense://me:s3cret@127.0.0.1/db")
+
+
+@pytest.mark.parametrize("url", ["://s3cret", "mysql://me@h:s3cret/x"])
+def test_a_url_that_cannot_be_parsed_is_not_quoted(url):
+    assert said_of(url).startswith("The URL of the Optuna storage cannot be parsed.")
+
+
+def test_a_text_file_is_not_a_database(tmp_path):
+    path = tmp_path / "notes.db"
+    path.write_text("hello, text")
+    assert "cannot be read: 'file is not a database'" in said_of(f"sqlite:///{path}")
+    assert path.read_text() == "hello, text"
+
+
 def test_another_data_base_is_refused_and_left_as_it_is(tmp_path):
     path = tmp_path / "other.db"
     with sqlite3.connect(path) as other:
@@ -154,3 +233,21 @@ def test_what_is_recommended_is_what_the_study_stores(folder):
     found = studies.recommendation_in(storage, "s")
     assert found.params in [trial.params for trial in study.trials]
     assert "momentum" in found.params
+
+
+@pytest.mark.parametrize("command", ["recommend", "report", "frontier", "doctor", "watch"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "mysql+nonsense://me:s3cret@127.0.0.1:1/db",
+        "mysql://me:s3@s3cret@127.0.0.1:1/db?password=s3cret",
+        "mysql:/me:s3cret@127.0.0.1:1/db",
+        "mysql://me:/s3cret@127.0.0.1:1/db",
+    ],
+)
+def test_no_message_of_a_command_shows_a_password(command, source):
+    for options in ([], ["--value", "y"], ["--study", "s"]):
+        if not (command == "watch" and (options or "://" not in source)):
+            result = CliRunner().invoke(main, [command, source, *options])
+            assert result.exit_code != 0
+            assert "s3cret" not in result.output

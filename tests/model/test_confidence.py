@@ -68,21 +68,21 @@ def test_lemma_1_band_holds_at_all_points_and_times(lam):
     assert failures <= delta * runs
 
 
-@pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
+@pytest.mark.parametrize("value", [-1.0, math.nan, math.inf, "2", True, None])
 def test_constant_refuses(value):
     with pytest.raises(SettingsError, match="beta must be a number >= 0"):
         ConstantBeta(value)
 
 
-@pytest.mark.parametrize("norm", [-1.0, math.nan, math.inf])
+@pytest.mark.parametrize("norm", [-1.0, math.nan, math.inf, "2", True, None])
 def test_lemma_refuses_a_norm(norm):
-    with pytest.raises(SettingsError, match="needs a norm"):
+    with pytest.raises(SettingsError, match=r"Lemma1Beta\(norm\) must be a number >= 0"):
         Lemma1Beta(norm)
 
 
-@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, math.nan])
+@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, math.nan, "0.1", True, None])
 def test_lemma_refuses_a_probability(delta):
-    with pytest.raises(SettingsError, match="delta must be between 0 and 1"):
+    with pytest.raises(SettingsError, match=r"Lemma1Beta\(delta\) must be between 0 and 1"):
         Lemma1Beta(1.0, delta)
 
 

@@ -511,3 +511,18 @@ def test_noise_is_positive_where_rounding_hides_it():
         Matern52([0.4], 1e4), np.linspace(0, 1, 5)[:, None], np.ones(5), np.full(5, 1e-14)
     )
     assert np.all(gp.noise_var > 0.0)
+
+
+@pytest.mark.parametrize("kind", [RBF, Matern52])
+def test_without_data_the_posterior_is_the_prior(kind, rng):
+    kernel, none = kind([0.3, 0.5], 2.0), np.empty(0)
+    gp = GP.condition(kernel, np.empty((0, 2)), none, none, lam=0.5, prior_mean=1.5)
+    X = rng.random((4, 2))
+    mu, sigma = gp.predict(X)
+    close(mu, np.full(4, 1.5))
+    close(sigma, np.full(4, 2.0))
+    close(gp.covariance(X), kernel(X, X) / 0.5)
+    assert (gp.log_likelihood, gp.log_det_ratio) == (0.0, 0.0)
+    later = gp.with_pending(X[:2], np.full(2, 0.1))
+    close(later.predict(X)[1], GP.condition(kernel, X[:2], np.zeros(2), np.full(2, 0.1), lam=0.5)
+          .predict(X)[1])  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from differences import slope_of
 from rahbo.errors import SettingsError
-from rahbo.model import RBF, Linear, Matern32, Matern52
+from rahbo.model import RBF, Kernel, Linear, Matern32, Matern52, check_kernel
 
 STATIONARY = [RBF, Matern32, Matern52]
 KERNELS = [*STATIONARY, Linear]
@@ -148,14 +148,40 @@ def test_repr_names_the_parameters():
     assert repr(Matern52([0.25, 3.0], 1.5)) == "Matern52([0.25, 3], variance=1.5)"
 
 
-@pytest.mark.parametrize("lengths", [[0.0], [-1.0, 1.0], [math.nan], [[0.1, 0.2]]])
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        [0.0], [-1.0, 1.0], [math.nan], [[0.1, 0.2]], [math.inf], [1e-200], ["0.2"], [True], "0.2",
+        None, [10**400], [0.1, [0.2]], {0.2},
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("kind", KERNELS)
 def test_lengthscales_must_be_positive(kind, lengths):
     with pytest.raises(SettingsError, match="positive lengthscale"):
         kind(lengths)
 
 
-@pytest.mark.parametrize("variance", [0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize("variance", [0.0, -1.0, math.nan, math.inf, "1", True, None, [1.0]])
 def test_variance_must_be_positive(variance):
     with pytest.raises(SettingsError, match="positive variance"):
         RBF([0.2], variance)
+
+
+@pytest.mark.parametrize("bad", [None, "RBF", 1.0, True, int, Kernel, [RBF]])
+def test_what_is_not_a_kernel_is_refused_by_name(bad):
+    with pytest.raises(SettingsError, match=r"^LogNoise\(kernel\) must be a Kernel such as"):
+        check_kernel("LogNoise(kernel)", bad)
+
+
+def test_kernels_and_their_classes_pass():
+    for kernel in (RBF, Linear, Matern52([0.1, 0.2])):
+        check_kernel("kernel", kernel)
+
+
+@pytest.mark.parametrize("kind", STATIONARY)
+@pytest.mark.parametrize("length", [1e-3, 1e-6, 1e-9])
+def test_short_lengthscales_keep_small_distances(kind, length):
+    kernel = kind([length, 1.0])
+    X = np.column_stack([0.7 + length * np.arange(6), np.linspace(0.0, 1.0, 6)])
+    expected = [[by_formula(kernel, x, z) for z in X] for x in X]
+    np.testing.assert_allclose(kernel(X, X), expected, atol=1e-6)

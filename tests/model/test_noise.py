@@ -201,12 +201,38 @@ def test_conditioning_needs_hyperparameters(rng, model):
 
 
 def test_direct_noise_refuses():
-    for bound in (0.0, -1.0, math.nan):
-        with pytest.raises(SettingsError, match="max_noise_var must be positive"):
+    for bound in (0.0, -1.0, math.nan, math.inf, "1", True):
+        with pytest.raises(SettingsError, match=r"DirectNoise\(max_noise_var\) must be a positive"):
             DirectNoise(max_noise_var=bound)
-    for kurtosis in (0.9, math.nan):
-        with pytest.raises(SettingsError, match="kurtosis"):
+    for kurtosis in (0.9, math.nan, math.inf, "3", True, None):
+        with pytest.raises(SettingsError, match=r"DirectNoise\(kurtosis\) must be at least 1"):
             DirectNoise(kurtosis=kurtosis)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, 0.0, -1.0, "1", True, None])
+@pytest.mark.parametrize("model", [LogNoise, DirectNoise])
+def test_learned_noise_refuses_a_regulariser(model, bad):
+    with pytest.raises(SettingsError, match=rf"{model.__name__}\(lam\) must be a positive number"):
+        model(lam=bad)
+
+
+@pytest.mark.parametrize("bad", [math.nan, 1.0, "RBF", None, True, int])
+@pytest.mark.parametrize("model", [LogNoise, DirectNoise])
+def test_learned_noise_refuses_what_is_not_a_kernel(model, bad):
+    with pytest.raises(SettingsError, match=rf"{model.__name__}\(kernel\) must be a Kernel"):
+        model(kernel=bad)
+
+
+def test_direct_noise_without_data_is_its_prior():
+    kernel = RBF([0.3], 4.0)
+    data = SampleVariances(np.empty((0, 1)), np.empty(0), np.empty(0), floor=1e-8)
+    posterior = DirectNoise().condition(data, given(kernel, noise_scale=0.1))
+    X = np.array([[0.1], [0.9]])
+    mu, sigma = posterior.latent(X)
+    assert mu.tolist() == [0.0, 0.0]
+    assert sigma == pytest.approx([2.0, 2.0])
+    later = posterior.with_pending(X[:1], np.array([3]))
+    assert later.latent(X)[1][0] < 1.0
 
 
 # LogNoise
@@ -314,7 +340,10 @@ def test_link_and_its_slope(rng):
     g, h = np.array([-3.0, 0.0, 2.0]), 1e-5
     difference = (posterior.link(g + h) - posterior.link(g - h)) / (2 * h)
     np.testing.assert_allclose(posterior.link_slope(g), difference, rtol=1e-8)
-    assert np.all(np.isfinite(posterior.link(np.array([-1e6, 1e6]))))
+    # The largest noise times the square of the largest scale is finite.
+    ends = posterior.link(np.array([-1e6, 1e6]))
+    assert 0.0 < ends[0] < 1e-200
+    assert 1e120 < ends[1] < 1e188
 
 
 @pytest.mark.parametrize("counts", [(10, 10), (2, 20), (2, 2)])
@@ -360,3 +389,35 @@ def test_pending_repeats_narrow_the_band_where_they_are_due(rng):
     assert later_sigma[0] ** -2 == pytest.approx(sigma[0] ** -2 + 2.0, rel=1e-9)
     alone = posterior.with_pending(pending[:1], count[:1]).latent(X)[1]
     np.testing.assert_allclose(later_sigma, alone, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", [5, 8, 12, 17, 18, 21])
+def test_the_mode_is_found_beside_points_that_say_next_to_nothing(seed):
+    # Newton's method with its curvature clipped leaps over the mode here, to exp(-g) = 1e280.
+    rng = np.random.default_rng(seed)
+    X = rng.random((60, 1))
+    dof = np.where(rng.random(60) < 0.5, 1e-3, 1.0)
+    s2 = rng.choice([1.0, 1e-4], 60) * rng.chisquare(1, 60)
+    dof[0], s2[0] = 2999.0, 1e-8
+    data = SampleVariances(X, s2, dof, floor=1e-8)
+    hyper = given(Matern52([0.3], 1e4), prior_mean=-1.8)
+    posterior = LogNoise().condition(data, hyper)
+    g, spread = posterior.latent(X)
+    assert np.all(np.isfinite(g) & np.isfinite(spread))
+    assert np.max(dof * s2 * np.exp(-g)) < 1e4
+
+
+@pytest.mark.parametrize("size", [1e-160, 1e-155, 1e-130])
+def test_direct_noise_of_tiny_sample_variances(rng, size):
+    X = rng.random((8, 1))
+    data = SampleVariances(X, size * rng.chisquare(2, 8), np.full(8, 2.0), floor=1e-8 * size)
+    model = DirectNoise()
+    mu, sigma = model.condition(data, model.learn(data)).latent(X)
+    assert np.all(np.isfinite(mu) & np.isfinite(sigma))
+
+
+@pytest.mark.parametrize("prior_mean", [-1e3, 1e3])
+def test_log_noise_without_data_is_finite_at_any_prior(prior_mean):
+    data = SampleVariances(np.empty((0, 1)), np.empty(0), np.empty(0), floor=1e-8)
+    posterior = LogNoise().condition(data, given(RBF([0.3]), prior_mean))
+    assert np.isfinite(posterior.variance(np.array([[0.5]])) ** 2).all()

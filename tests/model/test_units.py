@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rahbo.model import Raw, Standardized, Units, output_scale
+from rahbo.model.units import SMALLEST_SCALE
 from rahbo.risk import MeanStd, MeanVariance, Quantile
 from rahbo.trials import Observations
 
@@ -58,3 +59,15 @@ def test_output_scale_falls_back_to_the_repeats_and_to_one():
     assert output_scale(Observations.from_rounds([x], [[0.0, 6.0]])) == pytest.approx(18.0**0.5)
     assert output_scale(Observations.from_rounds([x, z], [[2.0, 2.0], [2.0]])) == 1.0
     assert output_scale(Observations.from_rounds([x, z], [[2.0], [2.0]])) == 1.0
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 1e-160, 1e-91])
+def test_differences_too_small_to_square_count_as_nearly_none(size):
+    points = [np.array([0.0]), np.array([1.0])]
+    told = Observations.from_rounds(points, [[0.0], [size]])
+    assert output_scale(told) in (SMALLEST_SCALE, 1.0)
+    units = Standardized().units(told)
+    assert np.all(np.abs(units.to_model(told.mean)) <= 0.1)
+    assert np.isfinite(1e120 / units.scale**2)
+    prior = Raw().hyperprior(1, told.mean)
+    assert np.isfinite(np.exp(-prior.log_noise + prior.log_noise_reach))

@@ -1,12 +1,14 @@
 """What is known of the noise in advance."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from rahbo.errors import DataError, SettingsError
 from rahbo.model import CubeNoise, DirectNoise, KnownNoise, LogNoise, SampleVariances
+from rahbo.model.variance import LARGEST_VAR
 from rahbo.space import Candidates, Categorical, Float, Int, Space
 
 SPACE = Space.of({"lr": Float(1e-4, 1e-1, log=True), "depth": Int(1, 5), "kind": ["a", "b"]})
@@ -88,6 +90,35 @@ def test_known_variances_of_a_small_grid():
     space = Space.of({"depth": Int(1, 3), "kind": Categorical(["a", "b"])})
     posterior = KnownNoise(np.arange(1.0, 7.0)).bind(space).condition(empty(space.d), None)
     np.testing.assert_allclose(posterior.variance(space.enumerate()), np.arange(1.0, 7.0))
+
+
+@pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf])
+def test_known_numbers_must_be_variances(bad):
+    for given in (bad, [0.1, bad]):
+        with pytest.raises(SettingsError, match=r"KnownNoise\(noise_var\) must be a number >= 0"):
+            KnownNoise(given)
+
+
+@pytest.mark.parametrize("bad", ["1", True, None, {"x": 1.0}])
+def test_known_noise_must_be_a_number_a_list_or_a_function(bad):
+    with pytest.raises(SettingsError, match=r"KnownNoise needs a function .* got"):
+        KnownNoise(bad)
+    with pytest.raises(SettingsError, match=r"KnownNoise\(noise_var\) must be a number >= 0"):
+        KnownNoise([bad])
+
+
+def test_noise_far_above_the_outputs_stays_finite():
+    data = replace(empty(1), unit=1e-180)
+    assert data.to_model(1e-200) == pytest.approx(1e-20)
+    assert data.to_model(3.0) == LARGEST_VAR
+    with np.errstate(all="raise", under="ignore"):
+        found = (
+            KnownNoise(1e120)
+            .bind(Space.of({"x": (0.0, 1.0)}))
+            .condition(data, None)
+            .variance(np.array([[0.5]]))
+        )
+    assert np.isfinite(found**2).all()
 
 
 @pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf])

@@ -1,7 +1,10 @@
+import re
+
 import numpy as np
 import pytest
 
-from rahbo.numerics import is_finite, is_number, is_whole
+from rahbo.errors import SettingsError
+from rahbo.numerics import is_finite, is_number, is_whole, not_negative, positive
 
 
 @pytest.mark.parametrize(
@@ -24,3 +27,22 @@ from rahbo.numerics import is_finite, is_number, is_whole
 )
 def test_what_counts_as_a_number(value, whole, number, finite):
     assert (is_whole(value), is_number(value), is_finite(value)) == (whole, number, finite)
+
+
+BAD = [float("nan"), float("inf"), -1.0, "1", True, None, [1.0], 1j, 10**400, np.array([1.0, 2.0])]
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_setting_that_must_be_a_number_is_refused_by_name(bad):
+    for check in (positive, not_negative):
+        with pytest.raises(SettingsError, match=re.escape(f"got {bad!r}. Pass")) as refused:
+            check("Rule(width)", bad)
+        assert str(refused.value).startswith("Rule(width) must be a")
+
+
+def test_a_setting_that_must_be_a_number_becomes_a_float():
+    assert [positive("lam", value) for value in (2, np.float32(0.5), 1e-300)] == [2.0, 0.5, 1e-300]
+    assert type(positive("lam", np.int64(2))) is float
+    assert not_negative("norm", 0) == 0.0
+    with pytest.raises(SettingsError, match="lam must be a positive number, got 0"):
+        positive("lam", 0)

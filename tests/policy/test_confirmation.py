@@ -9,6 +9,7 @@ from scipy.stats import chi2
 from rahbo.errors import SettingsError
 from rahbo.policy import CONFIRMED, Contest, share_of
 from rahbo.policy.confirmation import SMALLEST_BUDGET
+from rahbo.trials import MOST_REPEATS
 
 
 def contest(reported, tried, under_way=None):
@@ -73,6 +74,13 @@ def test_of_equal_points_the_first_leads():
 def test_other_numbers_are_named(n):
     with pytest.raises(SettingsError, match=r"confirm\(n\) needs a whole number >= 1, got"):
         contest([1.0], [1]).again(n)
+
+
+def test_a_large_number_is_handed_out_at_once_and_a_larger_one_refused():
+    found = contest([1, 3, 2], [2, 6, 1])
+    assert found.again(MOST_REPEATS) == {1: MOST_REPEATS - 7, 2: 4, 0: 3}
+    with pytest.raises(SettingsError, match="whole number up to 1000000, got 1000000000"):
+        found.again(10**9)
 
 
 @given(

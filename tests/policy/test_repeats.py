@@ -11,7 +11,7 @@ import rahbo
 from rahbo.errors import ExhaustedError, SettingsError
 from rahbo.model.variance import KnownPosterior
 from rahbo.policy import Adaptive, Fixed, Folds, as_repeats
-from rahbo.trials import Observations
+from rahbo.trials import MOST_REPEATS, Observations
 
 
 def test_a_number_means_that_many_repeats():
@@ -111,6 +111,21 @@ def test_what_is_costly_to_set_up_and_noisy_is_repeated_more():
 def test_adaptive_refuses(bad):
     with pytest.raises(SettingsError, match="Adaptive needs"):
         Adaptive(**bad)
+
+
+@pytest.mark.parametrize("k", [MOST_REPEATS + 1, 10**9, 10**400])
+def test_more_repeats_than_memory_holds_are_refused(k):
+    for make in (Fixed, Folds, as_repeats, lambda k: Adaptive(max=k), lambda k: Adaptive(k, k)):
+        with pytest.raises(SettingsError, match=r"must be at most 1000000, got .* Ask for fewer"):
+            make(k)
+
+
+@pytest.mark.slow
+def test_the_most_repeats_can_be_asked_for():
+    for repeats in (MOST_REPEATS, Adaptive(MOST_REPEATS, MOST_REPEATS, setup=1e9)):
+        opt = rahbo.Optimizer({"x": (0.0, 1.0)}, repeats=repeats, n_initial=1, seed=0)
+        opt.tell({"x": 0.5}, [1.0, 2.0])
+        assert opt.ask().repeats == MOST_REPEATS
 
 
 @pytest.mark.slow

@@ -518,3 +518,18 @@ def test_of_equal_ones_the_best_is_that_of_the_highest_ceiling():
     X = np.linspace(0.0, 1.0, 100)[:, None]
     flat, rising = Function(lambda X: np.zeros(len(X))), Function(lambda X: 1.0 + X[:, 0])
     assert index_of_best(flat, rising, X) == 99
+
+
+def test_a_range_of_two_floats_can_be_used_up(rng):
+    space = Space.of({"x": Float(1.0, np.nextafter(1.0, 2.0))})
+    used = frozenset(x.tobytes() for x in space.from_uniform(np.array([[0.0], [1.0]])))
+    with pytest.raises(ExhaustedError, match="Every point has all its repeats"):
+        random_point(Domain(space, np.empty((0, 1)), used), rng)
+
+
+def test_what_rounds_to_an_excluded_point_is_not_proposed(rng):
+    # Only the two ends of this range can be told apart.
+    space = Space.of({"x": Float(1e12, 1e12 + 1e-3)})
+    used = frozenset([np.array([0.0]).tobytes()])
+    domain = Domain(space, np.empty((0, 1)), used)
+    assert maximise(Quadratic([0.3]), domain, rng).tolist() == [1.0]

@@ -119,3 +119,9 @@ def test_repr_says_how_many():
 def test_choices_that_cannot_be_compared_are_refused(value):
     with pytest.raises(SpaceError, match="choice must be"):
         Candidates([{"k": "a"}, {"k": value}])
+
+
+@pytest.mark.parametrize("bad", ["no", 1, None, 0.0, [True]])
+def test_revisit_must_be_true_or_false(bad):
+    with pytest.raises(SpaceError, match="revisit=True or False, got"):
+        Candidates([{"x": 1.0}], revisit=bad)

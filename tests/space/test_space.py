@@ -487,3 +487,19 @@ def test_told_values_come_back_in_the_types_of_the_space():
     assert params == told
     assert list(params) == ["x", "n", "kind"]
     assert [type(value) for value in params.values()] == [float, int, int]
+
+
+@given(st.data())
+def test_several_are_encoded_as_one_by_one(data):
+    space = Space.of(MIXED)
+    U = np.random.default_rng(data.draw(st.integers(0, 99))).random((5, space.n_uniform))
+    several = [space.decode(x) for x in space.from_uniform(U)]
+    together = space.encode_all(several)
+    assert together.tobytes() == np.array([space.encode(p) for p in several]).tobytes()
+    assert space.encode_all([]).shape == (0, space.d)
+
+
+@pytest.mark.parametrize("bad", [True, "x > 1", 1.0, math.nan, [1.0]])
+def test_a_constraint_must_be_a_function(bad):
+    with pytest.raises(SpaceError, match="valid must be a function of a dict of parameters"):
+        Space.of(MIXED, bad)

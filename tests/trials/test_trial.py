@@ -290,3 +290,10 @@ def test_tried_once_knows_what_came_of_a_trial():
         trial(8, 0.6, failures={0: "no"}),
     ]
     assert tried_once(trials) == {np.array([0.1]).tobytes()}
+
+
+@given(st.integers(0, 9), st.sets(st.integers(0, 12)), st.sets(st.integers(0, 12)), st.booleans())
+def test_missing_repeats_are_counted_as_they_are_listed(n, told, failed, cancelled):
+    known = trial(n, values=dict.fromkeys(told, 1.0), failures=dict.fromkeys(failed, ""),
+                  cancelled=cancelled)  # fmt: skip
+    assert known.n_missing == len(known.missing)

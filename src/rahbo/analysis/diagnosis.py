@@ -244,9 +244,10 @@ def _repeats(known: Snapshot, differ: bool) -> RepeatsThatPay:
     best = float(np.max(known.pessimistic[known.legal]))
     leading = known.legal & (model.units.to_outcome(optimistic(model, risk).value(X)) >= best)
     # The variance of f at a point given all others: that of the left-out mean minus its noise.
-    unknown = np.maximum(model.mean.leave_one_out()[1] - model.mean.noise_var, 1e-300)[leading]
+    unknown = (model.mean.leave_one_out()[1] - model.mean.noise_var)[leading]
     noise_var = np.maximum(model.noise.variance(X[leading]), model.min_noise_var)
-    ratio = float(np.median(noise_var / unknown))
+    # The floor keeps the ratio finite.
+    ratio = float(np.median(noise_var / np.maximum(unknown, 1e-300 * np.maximum(noise_var, 1.0))))
     least = 2 if float(risk.gradient(0.0, 1.0)[1]) < 0.0 else 1
     return RepeatsThatPay(
         n_repeats=max(least, math.ceil(min(ratio, MAX_REPEATS))) if differ else None,

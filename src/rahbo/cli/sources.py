@@ -13,7 +13,7 @@ from rahbo.analysis import Recommendation
 from rahbo.cli.options import chosen_direction, chosen_risk
 from rahbo.cli.parameters import named
 from rahbo.cli.results import read_results
-from rahbo.cli.studies import is_sqlite, optimizer_in, recommendation_in
+from rahbo.cli.studies import hidden, is_sqlite, optimizer_in, recommendation_in
 from rahbo.cli.tables import visible
 from rahbo.errors import DataError, SettingsError
 from rahbo.journal import Code, read
@@ -84,7 +84,7 @@ class Asked:
             if getattr(self, name):
                 option = "-p" if name == "space" else f"--{name}"
                 raise SettingsError(
-                    f"{option} does not apply to {kind} such as {source}. Leave it out."
+                    f"{option} does not apply to {kind} such as {hidden(source)}. Leave it out."
                 )
 
 
@@ -118,7 +118,7 @@ def _is_study(source: str) -> bool:
 def _first_line(path: Path) -> bytes:
     try:
         if not path.is_file():
-            raise DataError(f"There is no file {str(path)!r}. Check the name.")
+            raise DataError(f"There is no file {hidden(str(path))!r}. Check the name.")
         if path.stat().st_size > LARGEST_FILE:
             raise DataError(f"{path} is larger than {LARGEST_FILE} bytes. Use only a part of it.")
         with path.open("rb") as file:

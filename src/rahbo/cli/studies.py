@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack
+from urllib.parse import unquote, urlsplit
 
 from rahbo.analysis import Recommendation
 from rahbo.errors import RahboError, SettingsError
@@ -15,6 +17,11 @@ from rahbo.settings import Keywords
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
     from optuna.study import Study
+    from sqlalchemy import URL
+
+LONGEST_REASON = 300
+# The names of query parameters whose values are secret.
+_SECRET = re.compile("pass|pwd|key|token|secret", re.IGNORECASE)
 
 Answer = TypeVar("Answer")
 
@@ -66,8 +73,10 @@ def _answer(source: str, name: str | None, ask: Callable[[Study], Answer]) -> An
         raise
     except Exception as error:
         # Databases, their drivers and damaged files fail in many ways.
-        why = next(iter(str(error).splitlines()), "") or type(error).__name__
-        raise SettingsError(f"The Optuna storage cannot be read: {why[:300]!r}.") from error
+        raise SettingsError(
+            f"The Optuna storage cannot be read: {_why(error, source)!r}. Check that it is one, "
+            "and that this version of Optuna can read it."
+        ) from None
 
 
 def _chosen(names: list[str], name: str | None) -> str:
@@ -87,8 +96,10 @@ def _storage(source: str) -> BaseStorage:
 
     if "://" not in source and not is_sqlite(Path(source)):
         return JournalStorage(JournalFileBackend(source))
+    url = _url(source)
+    _check_reachable(url, source)
     # A database without tables is not an Optuna storage, and must not be turned into one.
-    return RDBStorage(_url(source), skip_table_creation=True)
+    return RDBStorage(url.render_as_string(hide_password=False), skip_table_creation=True)
 
 
 def is_sqlite(path: Path) -> bool:
@@ -97,10 +108,85 @@ def is_sqlite(path: Path) -> bool:
         return file.read(16) == b"SQLite format 3\0"
 
 
-def _url(source: str) -> Any:
+def _url(source: str) -> URL:
     from sqlalchemy import URL, make_url
+    from sqlalchemy.exc import ArgumentError
 
-    url = make_url(source) if "://" in source else URL.create("sqlite", database=source)
+    try:
+        url = make_url(source) if "://" in source else URL.create("sqlite", database=source)
+    except (ArgumentError, ValueError):
+        # Its message may quote a part of the password.
+        raise SettingsError(
+            "The URL of the Optuna storage cannot be parsed. It must have the form "
+            "DIALECT://USER:PASSWORD@HOST:PORT/DATABASE. Write special characters as "
+            "percent codes: %40 for @, %2F for /, %3A for a colon."
+        ) from None
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
         raise SettingsError(f"There is no file {url.database!r}. Check the name.")
-    return url.render_as_string(hide_password=False)
+    return url
+
+
+def _check_reachable(url: URL, source: str) -> None:
+    """Raise an error that says why a database cannot be reached.
+
+    Optuna would say that the data of a commit are invalid.
+    """
+    from sqlalchemy import create_engine
+    from sqlalchemy.exc import NoSuchModuleError
+
+    try:
+        engine = create_engine(url)
+        try:
+            engine.connect().close()
+        finally:
+            engine.dispose()
+    except NoSuchModuleError:
+        raise SettingsError(
+            f"The URL of the Optuna storage names an unknown kind of database, {url.drivername!r}. "
+            "Use one that SQLAlchemy knows, such as postgresql+psycopg, mysql+pymysql or sqlite."
+        ) from None
+    except ImportError as error:
+        raise SettingsError(
+            f"The driver for {url.drivername} is not installed: {_why(error, source)!r}. "
+            "Install it, or name another one in the URL, such as postgresql+psycopg://."
+        ) from None
+    except Exception as error:
+        where = "" if url.host is None else f" at {url.host!r}"
+        raise SettingsError(
+            f"The database{where} cannot be reached: {_why(error, source)!r}. Check that it runs, "
+            "and the host, port, user, password and database in the URL."
+        ) from None
+
+
+def _why(error: BaseException, source: str) -> str:
+    """Return the first cause of an error in one line, without the secrets of its URL."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    text = " ".join(str(error).split()) or type(error).__name__
+    for secret in _secrets(source):
+        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
+    return text[:LONGEST_REASON]
+
+
+def hidden(source: str) -> str:
+    """Return a source as a message may show it, without the login and the query of a URL.
+
+    >>> hidden("mysql://me:p@ss@host/db?ssl_key=k"), hidden("mysql:/me:pass@host"), hidden("a.csv")
+    ('mysql://***@host/db', 'mysql:***@host', 'a.csv')
+    """
+    scheme, mark, rest = source.partition("://")
+    if not mark:
+        return re.sub(":.*@", ":***@", source, flags=re.DOTALL)
+    _, login, place = rest.rpartition("@")
+    return f"{scheme}://{'***@' if login else ''}{place.partition('?')[0]}"
+
+
+def _secrets(source: str) -> set[str]:
+    """Return the parts of a URL that must not be shown, as written and decoded."""
+    if "://" not in source:
+        return set()
+    login, _, _ = source.split("://", 1)[1].rpartition("@")
+    _, _, password = login.partition(":")
+    query = urlsplit(source).query.split("&")
+    parts = {password, *(pair.partition("=")[2] for pair in query if _SECRET.search(pair))}
+    return {text for part in parts for text in (part, unquote(part)) if text}

@@ -7,6 +7,7 @@ import webbrowser
 import click
 
 from rahbo.cli.options import chosen_risk, measure_options
+from rahbo.cli.studies import hidden
 from rahbo.cli.tables import visible
 from rahbo.errors import SettingsError
 from rahbo.pages import LOOPBACK, Live, Server
@@ -35,7 +36,7 @@ def command(
     """
     if "://" in journal:
         raise SettingsError(
-            f"JOURNAL must be a file, got {journal!r}. For an Optuna study use "
+            f"JOURNAL must be a file, got {hidden(journal)!r}. For an Optuna study use "
             "rahbo.integrations.optuna.publish() and optuna-dashboard."
         )
     live = Live(journal, chosen_risk(ctx))

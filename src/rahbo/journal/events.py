@@ -15,10 +15,8 @@ from rahbo.errors import DataError, JournalError, RahboError, SettingsError
 from rahbo.journal.codec import decode, encode, encode_scalar
 from rahbo.numerics import is_number
 from rahbo.space import Space
-from rahbo.trials import Source, Trial, checked_values
+from rahbo.trials import MOST_REPEATS, Source, Trial, checked_values
 
-# The most repeats that a suggestion may ask for, so that no file can keep its reader busy for ever.
-MOST_REPEATS = 1_000_000
 # How far a recorded point may be from that of its parameters, as machines round differently.
 ROUNDING = 1e-9
 

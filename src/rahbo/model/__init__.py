@@ -5,7 +5,7 @@ from rahbo.model.fitting import Fits, Fitting, Refit, fits_before, shared_fits
 from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
 from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.joint import MeanNoiseModel, ModelSettings
-from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52
+from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52, check_kernel
 from rahbo.model.learning import condition, learn
 from rahbo.model.noise import (
     DirectNoise,
@@ -51,6 +51,7 @@ __all__ = [
     "Units",
     "alternatives",
     "as_confidence",
+    "check_kernel",
     "condition",
     "fit",
     "fits_before",

@@ -13,7 +13,7 @@ import numpy as np
 
 from rahbo.errors import SettingsError
 from rahbo.model.gp import GP
-from rahbo.numerics import is_number
+from rahbo.numerics import is_number, not_negative
 
 
 class Confidence(ABC):
@@ -31,8 +31,7 @@ class ConstantBeta(Confidence):
     value: float = 2.0
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.value) and self.value >= 0):
-            raise SettingsError(f"beta must be a number >= 0, got {self.value!r}.")
+        not_negative("beta", self.value)
 
     def beta(self, gp: GP) -> float:
         """Return the constant."""
@@ -59,10 +58,12 @@ class Lemma1Beta(Confidence):
     delta: float = 0.1
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.norm) and self.norm >= 0):
-            raise SettingsError(f"Lemma1Beta needs a norm >= 0, got {self.norm!r}.")
-        if not 0 < self.delta < 1:
-            raise SettingsError(f"delta must be between 0 and 1, got {self.delta!r}.")
+        not_negative("Lemma1Beta(norm)", self.norm)
+        if not (is_number(self.delta) and 0 < self.delta < 1):
+            raise SettingsError(
+                f"Lemma1Beta(delta) must be between 0 and 1, got {self.delta!r}. It is the "
+                "probability that the band fails: pass one such as 0.1."
+            )
 
     def beta(self, gp: GP) -> float:
         """Return beta_t after the observations of ``gp``."""

@@ -376,6 +376,8 @@ def cholesky(K: Array, diagonal: Array, size: float | None = None) -> Array:
     element of the diagonal.
     """
     n = len(K)
+    if n == 0:
+        return K
     K.flat[:: n + 1] += diagonal
     scale = float(np.max(K.flat[:: n + 1], initial=0.0)) if size is None else size
     chol, failed = lapack.dpotrf(K.T, lower=1)
@@ -395,11 +397,15 @@ def cholesky(K: Array, diagonal: Array, size: float | None = None) -> Array:
 
 def solve(chol: Array, B: Array) -> Array:
     """Return A^-1 B for ``B (n, m)``."""
+    if len(chol) == 0:
+        return B
     return np.asarray(lapack.dpotrs(chol, B, lower=1)[0])
 
 
 def _half_solve(chol: Array, B: Array, *, transposed: bool = False) -> Array:
     """Return L^-1 B, or L^-T B, for ``B (n, m)``."""
+    if len(chol) == 0:
+        return B
     return np.asarray(lapack.dtrtrs(chol, B, lower=1, trans=int(transposed))[0])
 
 

@@ -108,8 +108,8 @@ def noise_of_means(
     settings: ModelSettings, noise_var: Array, count: Index, data: SampleVariances
 ) -> Array:
     """Return the variance of the mean of ``count (n,)`` values with this noise variance."""
-    highest = np.inf if settings.max_noise_var is None else settings.max_noise_var / data.unit
-    lowest = max(data.floor, (settings.min_noise_var or 0.0) / data.unit)
+    highest = np.inf if settings.max_noise_var is None else data.to_model(settings.max_noise_var)
+    lowest = max(data.floor, data.to_model(settings.min_noise_var or 0.0))
     of_mean = np.clip(noise_var, lowest, max(highest, lowest)) / count
     return np.asarray(np.maximum(of_mean * unseen(settings, count), data.floor))
 
@@ -175,14 +175,14 @@ class MeanNoiseModel:
     @property
     def min_noise_var(self) -> float:
         """The lower bound of the noise variance, in the model's units."""
-        return max(self.learned.floor, (self.settings.min_noise_var or 0.0) / self.data.unit)
+        return max(self.learned.floor, self.data.to_model(self.settings.min_noise_var or 0.0))
 
     @property
     def max_noise_var(self) -> float:
         """The upper bound of the noise variance, in the model's units, or infinity."""
         if self.settings.max_noise_var is None:
             return math.inf
-        return max(self.settings.max_noise_var / self.data.unit, self.min_noise_var)
+        return max(self.data.to_model(self.settings.max_noise_var), self.min_noise_var)
 
     def belief(self, X: Array) -> Belief:
         """Return confidence intervals at ``X (m, d)``."""

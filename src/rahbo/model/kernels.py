@@ -12,6 +12,7 @@ with slope = -variance * shape'(r) / r. No ``(m, n, d)`` array is ever formed.
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Self
@@ -19,9 +20,13 @@ from typing import Self
 import numpy as np
 
 from rahbo.errors import SettingsError
-from rahbo.numerics import Array
+from rahbo.numerics import Array, is_finite
 
 BLOCK = 64
+# Below this lengthscale a product of matrices loses the small distances to rounding.
+DIFFERENCES_BELOW = 1e-4
+# The squares of lengthscales, and of distances divided by them, must be finite.
+SHORTEST, LONGEST = 1e-100, 1e100
 
 
 class Kernel(ABC):
@@ -33,17 +38,18 @@ class Kernel(ABC):
     """
 
     def __init__(self, lengthscales: Sequence[float] | Array, variance: float = 1.0) -> None:
-        self.lengthscales = np.array(lengthscales, dtype=float, ndmin=1)
-        self.variance = float(variance)
-        if self.lengthscales.ndim != 1 or not np.all(self.lengthscales > 0):
+        lengths = _as_numbers(lengthscales)
+        if lengths is None or not np.all((lengths >= SHORTEST) & (lengths <= LONGEST)):
             raise SettingsError(
-                f"{type(self).__name__} needs one positive lengthscale per input, "
-                f"got {lengthscales!r}."
+                f"{type(self).__name__} needs one positive lengthscale per input, from {SHORTEST} "
+                f"to {LONGEST}, got {lengthscales!r}. Pass a list such as [0.2, 0.2]."
             )
-        if not (np.isfinite(self.variance) and self.variance > 0):
+        if not (is_finite(variance) and variance > 0):
             raise SettingsError(
-                f"{type(self).__name__} needs a positive variance, got {variance!r}."
+                f"{type(self).__name__} needs a positive variance, got {variance!r}. "
+                "Pass a finite one such as 1.0."
             )
+        self.lengthscales, self.variance = lengths, float(variance)
 
     def __repr__(self) -> str:
         lengths = ", ".join(f"{length:.4g}" for length in self.lengthscales)
@@ -136,15 +142,23 @@ class Stationary(Kernel):
 
     def evaluate(self, X: Array, Z: Array) -> tuple[Array, Array]:
         """Return the covariances and slopes, each ``(m, n)``."""
-        U, V = X / self.lengthscales, Z / self.lengthscales
-        squared = U @ (-2.0 * V.T)
-        squared += np.einsum("ij,ij->i", U, U)[:, None]
-        squared += np.einsum("ij,ij->i", V, V)
-        np.maximum(squared, 0.0, out=squared)
+        squared = self._squared_distances(X / self.lengthscales, Z / self.lengthscales)
         K, slope = self.shape(squared)
         K *= self.variance
         slope *= self.variance
         return K, slope
+
+    def _squared_distances(self, U: Array, V: Array) -> Array:
+        """Return the squared distances ``(m, n)`` between ``U (m, d)`` and ``V (n, d)``."""
+        if self.lengthscales.min() < DIFFERENCES_BELOW:
+            squared = np.zeros((len(U), len(V)))
+            for u, v in zip(U.T, V.T, strict=True):
+                squared += np.subtract.outer(u, v) ** 2
+            return squared
+        squared = U @ (-2.0 * V.T)
+        squared += np.einsum("ij,ij->i", U, U)[:, None]
+        squared += np.einsum("ij,ij->i", V, V)
+        return np.maximum(squared, 0.0, out=squared)
 
     def diagonal(self, X: Array) -> Array:
         """Return the prior variances ``(m,)``."""
@@ -250,3 +264,23 @@ class Linear(Kernel):
         spread = np.einsum("ij,ij->j", X, W @ X)
         in_lengths = -2.0 * self.variance * spread / self.lengthscales**2
         return np.append(in_lengths, np.vdot(W, K))
+
+
+def check_kernel(name: str, kernel: object) -> None:
+    """Raise an error unless a setting is a kernel, or a class of kernels that can be made."""
+    if isinstance(kernel, type) and issubclass(kernel, Kernel) and not inspect.isabstract(kernel):
+        return
+    if not isinstance(kernel, Kernel):
+        raise SettingsError(
+            f"{name} must be a Kernel such as Matern52 or Matern52([0.2], variance=1.0), "
+            f"got {kernel!r}."
+        )
+
+
+def _as_numbers(values: object) -> Array | None:
+    """Return a new array of one or more numbers ``(d,)``; None if the values are not numbers."""
+    try:
+        found = np.array(values, ndmin=1)
+    except ValueError:
+        return None
+    return found.astype(float) if found.dtype.kind in "iuf" and found.ndim == 1 else None

@@ -25,8 +25,9 @@ from scipy.special import polygamma, psi
 from rahbo.errors import SettingsError
 from rahbo.model.gp import GP, Evidence, Hyperparameters, cholesky, fit, solve
 from rahbo.model.hyperprior import NOISE_STD, Hyperprior
-from rahbo.model.kernels import RBF, Kernel, Matern52
+from rahbo.model.kernels import RBF, Kernel, Matern52, check_kernel
 from rahbo.model.variance import (
+    LARGEST_VAR,
     CubeNoise,
     KnownNoise,
     KnownPosterior,
@@ -34,7 +35,7 @@ from rahbo.model.variance import (
     NoisePosterior,
     SampleVariances,
 )
-from rahbo.numerics import Array, Index
+from rahbo.numerics import Array, Index, is_finite, positive
 
 __all__ = [
     "CubeNoise",
@@ -56,12 +57,17 @@ __all__ = [
 # first targets are good enough, and a later fit starts close to its end.
 PASSES, MANY = 2, 256
 # The most Newton steps, and the gain per point, in nats, below which they stop.
-NEWTON, NEWTON_GAIN = 50, 2e-3
+NEWTON, NEWTON_SAFE, NEWTON_GAIN = 50, 500, 2e-3
 HALVINGS = 20
 # The prior variance of a log noise level.
 LEVEL_VAR = NOISE_STD**2
 # Curvature is clipped to these multiples of its expectation dof / 2.
 LEAST, MOST = 0.1, 10.0
+LARGEST_LOG_VAR = math.log(LARGEST_VAR)
+# Far from the mode e may be enormous. Its square must be finite.
+LARGEST_RATIO = 1e100
+# A smaller mean square of s^2 counts as this, whose inverse is finite.
+SMALLEST_SQUARE = 1e-250
 # The shortest lengthscale, as a share of the typical one.
 SHORTEST = 0.5
 # Beyond this variance of g its mode says little, and exp(g) says nothing.
@@ -94,8 +100,8 @@ class LogPosterior(DirectPosterior):
     """A GP on log rho^2."""
 
     def link(self, g: Array) -> Array:
-        """Return the noise variance, with the exponent kept inside the range of floats."""
-        return np.exp(np.clip(g, -650.0, 650.0))
+        """Return the noise variance, at most `LARGEST_VAR`."""
+        return np.exp(np.clip(g, -650.0, LARGEST_LOG_VAR))
 
     def link_slope(self, g: Array) -> Array:
         """Return the derivative of the link, which is the variance itself."""
@@ -131,6 +137,10 @@ class LogNoise(NoiseModel):
 
     kernel: type[Kernel] | Kernel = Matern52
     lam: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_kernel("LogNoise(kernel)", self.kernel)
+        object.__setattr__(self, "lam", positive("LogNoise(lam)", self.lam))
 
     def learn(
         self, data: SampleVariances, previous: Hyperparameters | None = None
@@ -173,7 +183,7 @@ class LogNoise(NoiseModel):
         """Return the posterior of log rho^2, or its prior mean if there are no data."""
         hyper = _needed(hyperparameters)
         if len(data.s2) == 0:
-            level = math.exp(hyper.prior_mean)
+            level = math.exp(min(hyper.prior_mean, LARGEST_LOG_VAR))
             return KnownPosterior(lambda X: np.full(len(X), level))
         data = _floored(data)
         K = hyper.kernel.among(data.X)[0]
@@ -202,16 +212,38 @@ class LogNoise(NoiseModel):
         K: Array,
         start: tuple[Array, Array],
     ) -> Array:
-        """Return the g ``(n,)`` of largest posterior density, by Newton's method with halved steps.
+        """Return the g ``(n,)`` of largest posterior density, or close to it.
+
+        The clipped curvature makes for few steps, but steps that are too long where some s^2 are
+        far above what their neighbours show. If they end below the prior mean, the true curvature
+        is used instead. It never fails, because the density is concave.
+        """
+        prior = log_density(np.full(len(data.s2), hyper.prior_mean), data)
+        g, height = self._newton(data, hyper, K, start, NEWTON, MOST)
+        if not height >= prior:
+            g, _ = self._newton(data, hyper, K, start, NEWTON_SAFE, LARGEST_RATIO, prior)
+        return g
+
+    def _newton(
+        self,
+        data: SampleVariances,
+        hyper: Hyperparameters,
+        K: Array,
+        start: tuple[Array, Array],
+        steps: int,
+        most: float,
+        height: float = -np.inf,
+    ) -> tuple[Array, float]:
+        """Return g ``(n,)`` and its log posterior, by Newton's method with halved steps.
 
         It starts from the given targets and stops one step early, because the posterior given the
         targets is one more step. With A = K + lam / W, g = m + K a:
         a = A^-1 (z - m), log posterior = log p(s^2 | g) - (lam / 2) a^T K a
         """
-        m, a, height = hyper.prior_mean, np.zeros(len(data.s2)), -np.inf
+        m, a = hyper.prior_mean, np.zeros(len(data.s2))
         g = np.full(len(a), m)
         z, error_var = start
-        for _ in range(NEWTON):
+        for _ in range(steps):
             chol = cholesky(K.copy(), self.lam * error_var)
             step = solve(chol, (z - m)[:, None])[:, 0] - a
             share, before, last = 1.0, height, a
@@ -222,12 +254,12 @@ class LogNoise(NoiseModel):
                 if height >= before:
                     break
                 share *= 0.5
-            z, error_var = _targets(g, data)
+            z, error_var = _targets(g, data, most)
             # The curvature is at least 1 / error_var, so the slope bounds the remaining gain.
             slope = (z - g) / error_var - self.lam * a
             if 0.5 * float(slope**2 @ error_var) < NEWTON_GAIN * len(g):
                 break
-        return g
+        return g, height
 
 
 def _floored(data: SampleVariances) -> SampleVariances:
@@ -242,17 +274,23 @@ def gaussian_targets(data: SampleVariances) -> tuple[Array, Array]:
     return z, np.asarray(polygamma(1, half))
 
 
-def _targets(g: Array, data: SampleVariances) -> tuple[Array, Array]:
+def _targets(g: Array, data: SampleVariances, most: float = MOST) -> tuple[Array, Array]:
     """Return the targets z and error variances 1 / W at ``g (n,)``, each ``(n,)``."""
-    e = data.s2 * np.exp(np.clip(-g, -650.0, 650.0))
-    curvature = np.clip(e, LEAST, MOST)
+    e = _ratio(data.s2, g)
+    curvature = np.clip(e, LEAST, most)
     return g + (e - 1.0) / curvature, 2.0 / (data.dof * curvature)
 
 
 def log_density(g: Array, data: SampleVariances) -> float:
     """Return log p(s^2 | g) up to a constant, with s^2 at least the smallest that can be told."""
-    e = _floored(data).s2 * np.exp(np.clip(-g, -650.0, 650.0))
+    e = _ratio(_floored(data).s2, g)
     return -0.5 * float(data.dof @ (g + e))
+
+
+def _ratio(s2: Array, g: Array) -> Array:
+    """Return e = s^2 exp(-g), at most `LARGEST_RATIO`."""
+    with np.errstate(over="ignore"):
+        return np.minimum(s2 * np.exp(np.clip(-g, -650.0, 650.0)), LARGEST_RATIO)
 
 
 def expected_error_var(count: Array | Index) -> Array:
@@ -282,17 +320,23 @@ class DirectNoise(NoiseModel):
     lam: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.max_noise_var is not None and not self.max_noise_var > 0:
-            raise SettingsError(f"max_noise_var must be positive, got {self.max_noise_var!r}.")
-        if not self.kurtosis >= 1:
-            raise SettingsError(f"kurtosis must be at least 1, got {self.kurtosis!r}.")
+        check_kernel("DirectNoise(kernel)", self.kernel)
+        object.__setattr__(self, "lam", positive("DirectNoise(lam)", self.lam))
+        if self.max_noise_var is not None:
+            positive("DirectNoise(max_noise_var)", self.max_noise_var)
+        if not (is_finite(self.kurtosis) and self.kurtosis >= 1):
+            raise SettingsError(
+                f"DirectNoise(kurtosis) must be at least 1, got {self.kurtosis!r}. "
+                "Pass 3.0 for Gaussian noise."
+            )
 
     def learn(
         self, data: SampleVariances, previous: Hyperparameters | None = None
     ) -> Hyperparameters | None:
         """Fit the GP on s^2 by marginal likelihood."""
         noise_var, weights = self._eta(data)
-        typical = float(np.mean(data.s2**2)) or 1.0
+        size = float(np.mean(data.s2**2))
+        typical = max(size, SMALLEST_SQUARE) if size else 1.0
         # Ten points fit any noise level, even none. So the search is centred at the level for
         # Gaussian outcomes: weights 1 / (count - 1) times 2 rho^4.
         prior = replace(
@@ -312,7 +356,7 @@ class DirectNoise(NoiseModel):
         def eta_var(count: Array | Index) -> Array:
             if self.max_noise_var is None:
                 return np.maximum(scale / (count - 1), data.floor**2)
-            bound = self.max_noise_var / data.unit
+            bound = data.to_model(self.max_noise_var)
             return np.maximum(sample_variance_var(bound, count, self.kurtosis), data.floor**2)
 
         hyper = _needed(hyperparameters)
@@ -330,7 +374,7 @@ class DirectNoise(NoiseModel):
         floor = np.full(len(data.s2), data.floor**2)
         if self.max_noise_var is None:
             return floor, 1.0 / data.dof
-        bound = self.max_noise_var / data.unit
+        bound = data.to_model(self.max_noise_var)
         return np.maximum(sample_variance_var(bound, data.dof + 1, self.kurtosis), floor), None
 
 

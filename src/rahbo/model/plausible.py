@@ -112,11 +112,11 @@ def _at_level(
     prior = settings.outputs.hyperprior(told.X.shape[1], y)
     data = sample_variances(settings, told, model.learned.floor, units)
     g = noise.centre(told.X) + t
-    v = np.exp(g)
+    v = noise.link(g)
     if (
         t > 0.0
         and settings.max_noise_var is not None
-        and v.min() > settings.max_noise_var / data.unit
+        and v.min() > data.to_model(settings.max_noise_var)
     ):
         return None
     noise_var = noise_of_means(settings, v, told.count, data)

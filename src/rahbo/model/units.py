@@ -18,6 +18,10 @@ from rahbo.numerics import Array
 from rahbo.risk import RiskMeasure
 from rahbo.trials import Observations
 
+# With a smaller scale, a variance in the model's units could overflow: the largest noise variance
+# that can be set is 1e120, and the square of the scale divides it.
+SMALLEST_SCALE = 1e-90
+
 Number = TypeVar("Number", float, Array)
 
 
@@ -111,12 +115,17 @@ class Raw(Outputs):
         once, an input dropped for a small gain stays dropped. A lengthscale that is too short only
         costs time.
         """
-        return replace(Hyperprior.flat(float(np.log(np.mean(y**2) or 1.0))), longest=1.0)
+        size = float(np.mean(y**2))
+        typical = max(size, SMALLEST_SCALE**2) if size else 1.0
+        return replace(Hyperprior.flat(float(np.log(typical))), longest=1.0)
 
 
 def output_scale(observations: Observations) -> float:
-    """Return the spread of the point means; if it is zero, that of the repeats, or 1."""
+    """Return the spread of the point means; if it is zero, that of the repeats, or 1.
+
+    It is at least `SMALLEST_SCALE`: finer differences count as nearly none.
+    """
     spread = float(np.std(observations.mean))
     if spread == 0.0:
         spread = float(np.sqrt(np.nanmax(observations.sample_var, initial=0.0)))
-    return spread or 1.0
+    return max(spread, SMALLEST_SCALE) if spread else 1.0

@@ -10,14 +10,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from rahbo.errors import DataError, SettingsError
 from rahbo.model.gp import GP, Hyperparameters
-from rahbo.numerics import Array, Index, is_number
+from rahbo.numerics import Array, Index, is_number, not_negative
 from rahbo.space import Space
+
+# The largest noise variance in the model's units. The largest value that can be told is 1e60, so a
+# larger one drowns everything. Its square is finite, and so is it in the user's units.
+LARGEST_VAR = 1e125
+
+Number = TypeVar("Number", float, Array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +48,12 @@ class SampleVariances:
     unit: float = 1.0
     typical: float = 1.0
     rounding: float = 0.0
+
+    def to_model(self, noise_var: Number) -> Number:
+        """Return noise variances of the user in the model's units, at most `LARGEST_VAR`."""
+        with np.errstate(over="ignore"):
+            found: Number = np.minimum(noise_var / self.unit, LARGEST_VAR)
+        return found
 
 
 class NoisePosterior(ABC):
@@ -158,22 +170,28 @@ class KnownNoise(NoiseModel):
         if isinstance(self.noise_var, np.ndarray):
             # Arrays do not compare as a whole.
             object.__setattr__(self, "noise_var", self.noise_var.tolist())
+        known = self.noise_var
+        if isinstance(known, Sequence) and not isinstance(known, str):
+            for value in known:
+                not_negative("KnownNoise(noise_var)", value)
+        elif is_number(known):
+            not_negative("KnownNoise(noise_var)", known)
+        elif not callable(known):
+            raise SettingsError(
+                "KnownNoise needs a function of the parameters, a number, or one variance for each "
+                f"candidate, got {known!r}."
+            )
 
     def bind(self, space: Space) -> NoiseModel:
         """Return the model on the unit cube."""
         if callable(self.noise_var):
             function = self.noise_var
             return CubeNoise(lambda X: np.array([_known(function, space.decode(x)) for x in X]))
-        if is_number(self.noise_var):
+        if not isinstance(self.noise_var, Sequence):
             constant = float(self.noise_var)
             return CubeNoise(lambda X: np.full(len(X), constant))
         finite = np.isfinite(space.size)
         rows = replace(space, valid=None).enumerate() if finite else np.empty((0, space.d))
-        if not isinstance(self.noise_var, Sequence):
-            raise SettingsError(
-                "KnownNoise needs a function of the parameters, a number, or one variance for each "
-                f"candidate, got {self.noise_var!r}."
-            )
         if len(rows) != len(self.noise_var):
             raise SettingsError(
                 f"KnownNoise needs one variance for each of the {len(rows)} candidates, got "
@@ -219,7 +237,7 @@ class CubeNoise(NoiseModel):
                     "The known noise variance must be a finite number >= 0 at every point, "
                     f"got {v!r}."
                 )
-            return np.maximum(v / data.unit, data.floor)
+            return np.maximum(data.to_model(v), data.floor)
 
         return KnownPosterior(internal)
 

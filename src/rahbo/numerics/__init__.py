@@ -1,7 +1,7 @@
 """Array types, checks of numbers, a quasi-Newton search, threads and random streams."""
 
 from rahbo.numerics.arrays import Array, Index, Mask
-from rahbo.numerics.checks import is_finite, is_number, is_whole
+from rahbo.numerics.checks import is_finite, is_number, is_whole, not_negative, positive
 from rahbo.numerics.quasinewton import quasi_newton
 from rahbo.numerics.streams import FixedStream, Stream, evaluation_seed, fixed_generator, generator
 from rahbo.numerics.threads import SharedLock, one_blas_thread, shared_by_threads
@@ -19,7 +19,9 @@ __all__ = [
     "is_finite",
     "is_number",
     "is_whole",
+    "not_negative",
     "one_blas_thread",
+    "positive",
     "quasi_newton",
     "shared_by_threads",
 ]

@@ -1,4 +1,4 @@
-"""What counts as a number."""
+"""What counts as a number, and checks of settings that must be one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from typing import TypeGuard
 
 import numpy as np
+
+from rahbo.errors import SettingsError
 
 # Whole numbers beyond this do not fit into a float.
 _LARGEST_WHOLE = 10**300
@@ -26,3 +28,21 @@ def is_number(value: object) -> TypeGuard[float]:
 def is_finite(value: object) -> TypeGuard[float]:
     """Return whether a value is a finite real number."""
     return is_number(value) and math.isfinite(value)
+
+
+def positive(name: str, value: object) -> float:
+    """Return a setting as a float; raise an error unless it is a finite number above 0."""
+    if not (is_finite(value) and value > 0):
+        raise SettingsError(
+            f"{name} must be a positive number, got {value!r}. Pass a finite one such as 1.0."
+        )
+    return float(value)
+
+
+def not_negative(name: str, value: object) -> float:
+    """Return a setting as a float; raise an error unless it is a finite number >= 0."""
+    if not (is_finite(value) and value >= 0):
+        raise SettingsError(
+            f"{name} must be a number >= 0, got {value!r}. Pass a finite one such as 1.0."
+        )
+    return float(value)

@@ -16,6 +16,7 @@ import numpy as np
 from rahbo.errors import SettingsError
 from rahbo.numerics import Array, Index, is_whole
 from rahbo.policy.repeats import CONFIRMED
+from rahbo.trials import MOST_REPEATS
 
 # The share of a budget that is reserved for confirmation, and the smallest budget with such a
 # share. At 30 evaluations the minimum, CONFIRMED, is a sixth; the search needs all of a smaller
@@ -62,15 +63,19 @@ class Contest:
         """
         if not is_whole(n) or n < 1:
             raise SettingsError(f"confirm(n) needs a whole number >= 1, got {n!r}.")
-        expected, chosen = self.under_way.copy(), dict[int, int]()
-        for _ in range(n):
-            point = self._next(expected)
-            expected[point] += 1
-            chosen[point] = chosen.get(point, 0) + 1
-        return chosen
-
-    def _next(self, expected: Index) -> int:
-        """Return the first point in line that lacks values or has nothing under way."""
+        if n > MOST_REPEATS:
+            raise SettingsError(
+                f"confirm(n) needs a whole number up to {MOST_REPEATS}, got {n!r}. Ask for fewer."
+            )
         line = np.argsort(-self.reported, kind="stable")
-        wanting = (self.tried + expected < CONFIRMED) | (expected == 0)
-        return int(line[np.argmax(wanting[line])])
+        expected, chosen = self.under_way.copy(), dict[int, int]()
+        left = int(n)
+        while left > 0:
+            # The first point in line that lacks values or has nothing under way; if there is none,
+            # the leading point gets all that is left.
+            wanting = ((self.tried + expected < CONFIRMED) | (expected == 0))[line]
+            point, more = int(line[np.argmax(wanting)]), 1 if wanting.any() else left
+            expected[point] += more
+            chosen[point] = chosen.get(point, 0) + more
+            left -= more
+        return chosen

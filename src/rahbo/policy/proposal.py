@@ -92,7 +92,7 @@ def propose_design(
     If every point of the design failed, the next point is a random one.
     """
     told = valued(trials)
-    under_way = {t.x.tobytes() for t in trials if t.values or t.missing}
+    under_way = {t.x.tobytes() for t in trials if t.values or t.n_missing}
     if told and len(under_way) >= settings.n_initial:
         return None
     x = next_design_point(settings.space, {t.x.tobytes() for t in trials}, settings.seed)
@@ -144,7 +144,7 @@ def with_pending(
 ) -> MeanNoiseModel:
     """Return the model with values drawn from it for the evaluations under way."""
     X = np.array([t.x for t in pending]).reshape(len(pending), model.mean.kernel.d)
-    count = np.array([len(t.missing) for t in pending], dtype=np.intp)
+    count = np.array([t.n_missing for t in pending], dtype=np.intp)
     return model.with_pending(X, count, rng)
 
 

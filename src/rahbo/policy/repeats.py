@@ -10,7 +10,7 @@ import numpy as np
 from rahbo.errors import SettingsError
 from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array, is_number, is_whole
-from rahbo.trials import Observations
+from rahbo.trials import MOST_REPEATS, Observations
 
 # If repeats at this many points agree to within this share of the spread, the noise is negligible.
 NEGLIGIBLE, QUIET_POINTS = 0.01, 4
@@ -52,6 +52,7 @@ class Fixed(Repeats):
         k = self.n_repeats
         if not is_whole(k) or k < 1:
             raise SettingsError(f"repeats must be a whole number >= 1, got {k!r}.")
+        _check_most("repeats", k)
         object.__setattr__(self, "n_repeats", int(k))
 
     def initial(self, observations: Observations | None) -> int:
@@ -107,6 +108,7 @@ class Adaptive(Repeats):
             k = getattr(self, name)
             if not is_whole(k) or k < 1:
                 raise SettingsError(f"Adaptive needs a whole number >= 1 for {name}, got {k!r}.")
+            _check_most(f"Adaptive({name})", k)
         if self.min > self.max:
             raise SettingsError(f"Adaptive needs min <= max, got {self.min!r} > {self.max!r}.")
         if not (is_number(self.setup) and 0 <= self.setup < np.inf):
@@ -127,6 +129,13 @@ class Adaptive(Repeats):
         noise_var = max(float(model.noise.variance(x[None])[0]), model.min_noise_var)
         m = np.arange(1, self.max + 1)
         return int(m[np.argmax(np.log1p(m * var / noise_var) / (self.setup + m))])
+
+
+def _check_most(name: str, k: int) -> None:
+    if k > MOST_REPEATS:
+        raise SettingsError(
+            f"{name} must be at most {MOST_REPEATS}, got {k!r}. Ask for fewer; you may tell more."
+        )
 
 
 def is_quiet(observations: Observations) -> bool:

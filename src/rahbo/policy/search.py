@@ -33,6 +33,11 @@ MOVES = 30  # largest number of moves in discrete parameters
 FEW = 32  # points evaluated at once where most may be ruled out
 CHUNK = 1024  # points evaluated at once, to bound the memory of a large list
 
+EXHAUSTED = (
+    "Every point has all its repeats, and revisit=False or Folds forbids more. "
+    "Call recommend(), add points, or allow revisits."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Domain:
@@ -61,11 +66,16 @@ class Domain:
             raise SpaceError("No point of the space satisfies valid=. Check the predicate.")
         X = X[self._included(X)]
         if len(X) == 0:
-            raise ExhaustedError(
-                "Every point has all its repeats, and revisit=False or Folds forbids more. "
-                "Call recommend(), add points, or allow revisits."
-            )
+            raise ExhaustedError(EXHAUSTED)
         return X
+
+    def first_canonical(self, X: Array) -> Array | None:
+        """Return the first of ``X (m, d)`` in canonical form, leaving out excluded points.
+
+        A point that may be proposed can round to one that may not.
+        """
+        points = (self.space.canonical(x) for x in X)
+        return next((x for x in points if x.tobytes() not in self.excluded), None)
 
     def _included(self, X: Array) -> Mask:
         if not self.excluded:
@@ -117,16 +127,20 @@ def _best_from(
         return np.asarray(X[int(np.argmax(F))])
     spread = float(np.max(F) - np.median(F)) or 1.0
     effort = _effort(space)
-    best = _spaced_best(X, F, effort * STARTS)
+    sampled = X[np.argsort(-F, kind="stable")]
+    starts = _spaced_best(X, F, effort * STARTS)
     uphill = _Climb(acquisition, domain, spread)
-    X, F, curvature = uphill.continuous(X[best], F[best], SCOUTING)
+    X, F, curvature = uphill.continuous(X[starts], F[starts], SCOUTING)
     # Points that are behind after the first steps rarely catch up.
     lead = np.argsort(-F, kind="stable")[: effort * LEADERS]
     X, F = uphill.discrete(X[lead], F[lead])
     X, F, _ = uphill.continuous(X, F, SUMMIT, curvature[lead])
     if space.valid is not None:
         X, F = uphill.along_borders(X, F, rng)
-    return _prefer_known(acquisition, domain, X, F, spread)
+    # If what was found rounds to points that may not be proposed, the best sample will do.
+    found = domain.first_canonical(np.vstack([X[np.argsort(-F, kind="stable")], sampled]))
+    best = random_point(domain, rng) if found is None else found
+    return _prefer_known(acquisition, domain, best, spread)
 
 
 def random_point(domain: Domain, rng: np.random.Generator) -> Array:
@@ -137,6 +151,8 @@ def random_point(domain: Domain, rng: np.random.Generator) -> Array:
     if np.isfinite(domain.space.size):
         X = domain.listed()
         return np.asarray(X[int(rng.integers(len(X)))])
+    if hopeful_point(replace(domain, success=None, excluded=frozenset()), rng) is not None:
+        raise ExhaustedError(EXHAUSTED)
     raise SpaceError(
         "None of 4096 random points satisfies valid=. Check the predicate, or choose bounds where "
         "it holds more often."
@@ -150,8 +166,9 @@ def hopeful_point(domain: Domain, rng: np.random.Generator) -> Array | None:
         X = X[domain.allowed(X)]
         if domain.success is not None and len(X):
             X = X[rng.random(len(X)) < domain.success.chance(X) ** 2]
-        if len(X):
-            return domain.space.canonical(X[0])
+        found = domain.first_canonical(X)
+        if found is not None:
+            return found
     return None
 
 
@@ -327,15 +344,12 @@ class _Climb:
         return x[None], np.array([f])
 
 
-def _prefer_known(
-    acquisition: Acquisition, domain: Domain, X: Array, F: Array, spread: float
-) -> Array:
-    """Return the best point in canonical form, or a known point beside it that is as good.
+def _prefer_known(acquisition: Acquisition, domain: Domain, best: Array, spread: float) -> Array:
+    """Return the point ``(d,)``, or a known point beside it that is as good.
 
     Repeating a known point costs the model nothing. A near-duplicate adds a row and makes the
     matrix ill-conditioned.
     """
-    best = domain.space.canonical(X[int(np.argmax(F))])
     if len(domain.known) == 0:
         return best
     gaps = np.abs(domain.known - best).max(axis=1)

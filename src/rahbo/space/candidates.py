@@ -37,6 +37,8 @@ class Candidates(Listed):
     revisit: bool = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.revisit, bool | np.bool_):
+            raise SpaceError(f"Candidates needs revisit=True or False, got {self.revisit!r}.")
         given = tuple(self.rows)
         if not all(isinstance(row, Mapping) for row in given):
             raise SpaceError("Candidates rows must be dicts. Pass a list of dicts.")

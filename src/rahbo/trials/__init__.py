@@ -4,6 +4,7 @@ from rahbo.trials.ledger import Ledger
 from rahbo.trials.observations import Observations
 from rahbo.trials.trial import (
     LARGEST_VALUE,
+    MOST_REPEATS,
     Source,
     Suggestion,
     Trial,
@@ -26,6 +27,7 @@ from rahbo.trials.trial import (
 
 __all__ = [
     "LARGEST_VALUE",
+    "MOST_REPEATS",
     "Ledger",
     "Observations",
     "Source",

@@ -26,6 +26,9 @@ Source = Literal["design", "strategy", "user", "confirm"]
 LONGEST_REASON = 2000
 # A variance of variances takes fourth powers, which overflow beyond this.
 LARGEST_VALUE = 1e60
+# The most repeats that one suggestion may ask for. More would fill the memory with their indices,
+# and no file may keep its reader busy for ever.
+MOST_REPEATS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,17 @@ class Trial:
         if self.cancelled:
             return ()
         settled = self.values.keys() | self.failures.keys()
+        if not settled:
+            return tuple(range(self.n_requested))
         return tuple(i for i in range(self.n_requested) if i not in settled)
+
+    @property
+    def n_missing(self) -> int:
+        """The number of missing repeats, counted without listing them."""
+        if self.cancelled:
+            return 0
+        settled = self.values.keys() | self.failures.keys()
+        return self.n_requested - sum(i < self.n_requested for i in settled)
 
     @property
     def suggestion(self) -> Suggestion:
@@ -95,7 +108,7 @@ class Trial:
     @property
     def provided(self) -> int:
         """The number of repeats told or outstanding; a failed one may be tried again."""
-        return len(self.values) + len(self.missing)
+        return len(self.values) + self.n_missing
 
     def with_values(self, values: Sequence[float]) -> Trial:
         """Return this trial with values added at the first free repeat indices."""
@@ -213,7 +226,7 @@ def attempts_at(X: Array, trials: Iterable[Trial]) -> tuple[Index, Index]:
         row = rows.get(trial.x.tobytes())
         if row is not None:
             made[row] += len(trial.values) + len(trial.failures)
-            missing[row] += len(trial.missing)
+            missing[row] += trial.n_missing
     return made, missing
 
 
@@ -259,7 +272,7 @@ def tried_once(trials: Iterable[Trial]) -> set[bytes]:
     return {
         key
         for key, (first, *others) in by_point.items()
-        if not (others or first.missing or first.failures or first.cancelled)
+        if not (others or first.n_missing or first.failures or first.cancelled)
     }
 
 

@@ -173,7 +173,7 @@ def _field(optimizer: Optimizer, points: Sequence[Mapping[str, Any]]) -> Field:
     there = optimizer.predict(points)
     found = np.array([[*_row(p.mean, p.mean_interval), *_row(p.noise_std, p.noise_std_interval)]
                       for p in there])  # fmt: skip
-    found[~space.is_valid(np.array([space.encode(point) for point in points]))] = np.nan
+    found[~space.is_valid(space.encode_all(points))] = np.nan
     of_mean, of_noise = digits_of(*found.T[:3], few=4), digits_of(*found.T[3:], few=4)
     digits = [of_mean] * 3 + [of_noise] * 3
     return Field(*(_shown(column, n) for column, n in zip(found.T, digits, strict=True)))
@@ -188,7 +188,7 @@ def _centres(
 ) -> tuple[list[float | None], list[float | None]]:
     """Return means and noise stds without their intervals, at a fraction of the cost."""
     settings = optimizer.settings
-    X = np.array([settings.space.encode(point) for point in points])
+    X = settings.space.encode_all(points)
     with one_blas_thread():
         f, v = centre(optimizer.model, X)
     legal = settings.space.is_valid(X)
