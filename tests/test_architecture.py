@@ -43,7 +43,7 @@ ORDER = (
 )
 # The order inside a room; a room not named here has none.
 INNER_ORDER = {
-    "numerics": ("arrays", "checks", "quasinewton", "streams", "threads"),
+    "numerics": ("arrays", "checks", "quasinewton", "sobol", "streams", "threads"),
     "space": ("parameters", "candidates", "space"),
     "trials": ("observations", "trial", "ledger"),
     "model": (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rahbo.model import MeanNoiseModel
-from rahbo.numerics import Array, FixedStream, Index, fixed_generator
+from rahbo.numerics import Array, FixedStream, Index, fixed_generator, sobol_sequence
 from rahbo.policy import in_chunks
 from rahbo.space import Space
 
@@ -56,12 +56,8 @@ def sensitivity_of(model: MeanNoiseModel, space: Space, n: int = SAMPLES) -> Sen
         space: The inputs.
         n: The number of points, best a power of 2. The model predicts p + 2 times as many.
     """
-    # scipy.stats takes longer to import than all of this package.
-    from scipy.stats import qmc
-
     inputs = columns_of(space)
-    rng = fixed_generator(FixedStream.SENSITIVITY)
-    sobol = qmc.Sobol(2 * space.n_uniform, scramble=True, rng=rng)
+    sobol = sobol_sequence(2 * space.n_uniform, fixed_generator(FixedStream.SENSITIVITY))
     # The sequence is balanced only for a power of 2.
     both = sobol.random_base2(int(np.ceil(np.log2(n))))[:n]
     here, other = (space.from_uniform(U) for U in np.hsplit(both, 2))

@@ -1,8 +1,9 @@
-"""Array types, checks of numbers, a quasi-Newton search, threads and random streams."""
+"""Arrays, checks of numbers, a quasi-Newton search, Sobol sequences, threads, random streams."""
 
 from rahbo.numerics.arrays import Array, Index, Mask
 from rahbo.numerics.checks import is_finite, is_number, is_whole, not_negative, positive
 from rahbo.numerics.quasinewton import quasi_newton
+from rahbo.numerics.sobol import sobol_sequence
 from rahbo.numerics.streams import FixedStream, Stream, evaluation_seed, fixed_generator, generator
 from rahbo.numerics.threads import SharedLock, one_blas_thread, shared_by_threads
 
@@ -24,4 +25,5 @@ __all__ = [
     "positive",
     "quasi_newton",
     "shared_by_threads",
+    "sobol_sequence",
 ]

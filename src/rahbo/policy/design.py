@@ -7,7 +7,7 @@ from collections.abc import Set
 import numpy as np
 
 from rahbo.errors import SpaceError
-from rahbo.numerics import Array, Stream, generator
+from rahbo.numerics import Array, Stream, generator, sobol_sequence
 from rahbo.space import Space
 
 # Points to try before reporting that nothing satisfies the predicate.
@@ -20,13 +20,10 @@ def initial_design(space: Space, n: int, seed: int) -> Array:
     With the same seed, a longer design begins with the shorter one. If the space has fewer points,
     all that were found are returned.
     """
-    # Importing scipy.stats takes longer than importing this whole package.
-    from scipy.stats import qmc
-
     wanted = int(min(n, space.size))
     tries = max(8, 1 << int(np.ceil(np.log2(max(wanted, 1)))))
     while True:
-        sobol = qmc.Sobol(space.n_uniform, scramble=True, rng=generator(seed, Stream.DESIGN))
+        sobol = sobol_sequence(space.n_uniform, generator(seed, Stream.DESIGN))
         X = space.from_uniform(sobol.random(tries))
         X = X[np.sort(np.unique(X, axis=0, return_index=True)[1])]
         X = X[space.is_valid(X)]
