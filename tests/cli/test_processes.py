@@ -184,3 +184,28 @@ def test_closing_leaves_no_process(tmp_path):
     assert not any(is_alive(pid) for pid in set(descendants(os.getpid())) - before)
     with pytest.raises(StoppedError):
         made.run([*PYTHON, "print(1)"])
+
+
+ALONE = """
+import os, socket, sys
+from rahbo.cli.keeper import LENGTH, adopter, guard
+
+ours, theirs = socket.socketpair()
+command = f"echo $$ > {sys.argv[1]}; sleep 300".encode()
+payload = b"\\0".join([b"sh", b"-c", command])
+ours.sendall(LENGTH.pack(len(payload)) + payload)
+ours.close()
+files = [os.open(os.devnull, os.O_RDWR) for _ in range(3)]
+print(guard(theirs, files, adopter()()))
+"""
+
+
+@linux
+@pytest.mark.slow
+def test_a_program_whose_owner_died_before_it_started_is_killed(tmp_path):
+    path = tmp_path / "pid"
+    done = subprocess.run([sys.executable, "-c", ALONE, path], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout == f"{-signal.SIGKILL:d}\n"
+    if path.exists() and path.read_text():
+        assert not is_alive(int(path.read_text()))

@@ -147,7 +147,9 @@ def guard(control: socket.socket, files: list[int], adopts: bool) -> str:
         )
     except (OSError, ValueError) as error:
         return f"!{error}"
-    control.sendall(b"+")
+    with suppress(OSError):
+        # If `rahbo tune` has just ended, the loop below sees it and the program is killed.
+        control.sendall(b"+")
     for file in files:
         os.close(file)
     codes: dict[int, int] = {}
@@ -203,6 +205,9 @@ class Keeper:
         while self._guards and time.monotonic() < end:
             wait_for(self._woken, seconds=LOOK_AGAIN)
             self._look_after_guards()
+        if self._adopts:
+            # What a guard could not end, or did not live to end.
+            kill_all_below(self._woken)
 
     def _look_after_guards(self) -> None:
         """Forget the guards that have ended, and kill what a killed guard left."""

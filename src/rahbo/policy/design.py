@@ -25,7 +25,7 @@ def initial_design(space: Space, n: int, seed: int) -> Array:
     while True:
         sobol = sobol_sequence(space.n_uniform, generator(seed, Stream.DESIGN))
         X = space.from_uniform(sobol.random(tries))
-        X = X[np.sort(np.unique(X, axis=0, return_index=True)[1])]
+        X = _distinct(X)
         X = X[space.is_valid(X)]
         if len(X) < wanted and space.size <= tries:
             X = _complete(space, X)
@@ -38,6 +38,17 @@ def initial_design(space: Space, n: int, seed: int) -> Array:
             "Check the predicate, or choose bounds where it holds more often."
         )
     return np.array([space.canonical(x) for x in X[:wanted]])
+
+
+def _distinct(X: Array) -> Array:
+    """Return the rows of ``X (n, d)`` without those that came before.
+
+    `np.unique` answers an interrupt with a TypeError when it compares rows.
+    """
+    first: dict[bytes, int] = {}
+    for i, x in enumerate(X):
+        first.setdefault(x.tobytes(), i)
+    return X[list(first.values())]
 
 
 def next_design_point(space: Space, seen: Set[bytes], seed: int) -> Array | None:
