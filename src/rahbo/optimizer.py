@@ -73,7 +73,7 @@ class OptimizerKeywords(Keywords, total=False):
     journal: FileName | None
 
 
-@shared_by_threads("ask", "confirm")
+@shared_by_threads("ask", "confirm", "reuse_fits")
 class Optimizer:
     """Optimises something that is expensive to evaluate and gives a different result each time.
 
@@ -149,7 +149,10 @@ class Optimizer:
 
     def __getstate__(self) -> dict[str, Any]:
         # Models follow from settings and trials, and some cannot be pickled.
-        return {**self.__dict__, "_fits": {}, "_current": None}
+        with self._lock.here():
+            kept = self._ledger.copied()
+        return {**self.__dict__, "_ledger": kept, "_lock": kept.lock, "_trials": kept.trials,
+                "_fits": {}, "_current": None}  # fmt: skip
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -324,8 +327,12 @@ class Optimizer:
 
         This run would make the same fits itself. If the settings differ, nothing is reused.
         """
-        if self.settings.models_the_same_as(other.settings):
-            self._fits = {**shared_fits(other._fits, other.trials, self.trials), **self._fits}
+        # One lock at a time, so that two runs can take from each other.
+        with other._lock.here():
+            theirs, trials = other._fits, other.trials
+        with self._lock.here():
+            if self.settings.models_the_same_as(other.settings):
+                self._fits = {**shared_fits(theirs, trials, self.trials), **self._fits}
 
     def snapshot(self, *, risk: RiskMeasure | None = None) -> Snapshot:
         """Return what is known now, for reports and plots, under this risk or the run's own."""

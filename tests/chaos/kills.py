@@ -132,17 +132,22 @@ def in_processes(folder: Path) -> None:
     maximized(folder, strategy=CHEAP, executor=lambda: ProcessPoolExecutor(3))
 
 
+# A program that outlives `rahbo tune` stays for long enough to be seen.
 PROGRAM = """
+outlive() { case $(cut -d' ' -f3 /proc/$TUNE/stat 2>/dev/null) in ''|Z) sleep 300 ;; esac; }
 case $1 in *7) (sleep 300 &) ;; *3) setsid sleep 300 & ;; esac
+outlive
 sleep 0.0$(($1 % 4))
+outlive
 echo value $2$1
 """
 
 
 def tune(folder: Path) -> None:
     """Programs that leave processes behind, in their own session too."""
+    os.environ["TUNE"] = str(os.getpid())
     command_line(
-        ["tune", "--maximize", "--evaluations", str(EVALUATIONS), "--jobs", "3", "--repeats", "2",
+        ["tune", "--maximize", "--evaluations", str(EVALUATIONS), "--jobs", "5", "--repeats", "2",
          "--journal", str(folder / "run"), "-p", "x=1:9:int", "--seed", "5", "--",
          "sh", "-c", PROGRAM, "sh", "{seed}", "{x}"]
     )  # fmt: skip
@@ -209,9 +214,12 @@ def check_tuned(folder: Path) -> None:
 
 
 def check_study(folder: Path) -> None:
-    if not (folder / "study.db").exists():
+    storage = f"sqlite:///{folder / 'study.db'}"
+    try:
+        study = optuna.load_study(study_name="chaos", storage=storage)
+    except KeyError:
+        # It was killed before the study was created.
         return
-    study = optuna.load_study(study_name="chaos", storage=f"sqlite:///{folder / 'study.db'}")
     complete = study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
     for trial in complete:
         if trial.value != 3.0 * trial.params["x"]:
@@ -265,7 +273,7 @@ def start(mode: Mode, folder: Path) -> int:
     try:
         os.setpgid(0, 0)
         quiet = os.open(os.devnull, os.O_WRONLY)
-        errors = os.open(folder / "errors", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        errors = os.open(folder / "errors", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(quiet, 1)
         os.dup2(errors, 2)
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -345,8 +353,11 @@ def run_until_done(
     while True:
         before = whole_lines(folder)
         child = start(mode, folder)
+        disturbed = False
         if kills > 0:
             time.sleep(random.random() * seconds)
+            disturbed = is_running(child)
+        if disturbed:
             number = random.choice(mode.signals)
             send(child, number, to_group=number == signal.SIGINT and random.random() < 0.5)
             if number == signal.SIGINT and random.random() < 0.3:
@@ -358,11 +369,17 @@ def run_until_done(
         if not whole_lines(folder).startswith(before):
             raise BrokenPromiseError(f"{folder}: lines of the journal were lost or changed")
         mode.check(folder)
-        if status == 0 and kills <= 0:
+        errors = (folder / "errors").read_text() if (folder / "errors").exists() else ""
+        unexpected = "Traceback" in errors and "KeyboardInterrupt" not in errors.splitlines()[-1]
+        if unexpected or (status and not disturbed):
+            raise BrokenPromiseError(f"{folder}: an attempt ended with {status}: {errors}")
+        if status == 0 and not disturbed:
             return ended
-        errors = (folder / "errors").read_text()
-        if "Traceback" in errors and "KeyboardInterrupt" not in errors:
-            raise BrokenPromiseError(f"{folder}: an attempt ended with an error: {errors}")
+
+
+def is_running(child: int) -> bool:
+    """Return whether a child has not ended yet, and leave it to be waited for."""
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
 def wait(child: int, folder: Path) -> int:

@@ -99,8 +99,14 @@ def test_signals_that_a_program_gets_have_their_usual_effect(processes):
 @linux
 @pytest.mark.slow
 def test_a_time_out_ends_everything_a_program_started(processes, tmp_path):
-    done = processes.run([*PYTHON, FAMILY, str(tmp_path / "pids"), "time.sleep(600)"], timeout=3.0)
-    assert (done.code, done.late, done.err) == (-signal.SIGKILL, True, b"begun\n")
+    # On a busy machine the family needs a while to gather.
+    for timeout in (3.0, 10.0, 30.0):
+        program = [*PYTHON, FAMILY, str(tmp_path / "pids"), "time.sleep(600)"]
+        done = processes.run(program, timeout=timeout)
+        assert (done.code, done.late) == (-signal.SIGKILL, True)
+        if done.err:
+            break
+    assert done.err == b"begun\n"
     assert [pid for pid in family(tmp_path / "pids") if is_alive(pid)] == []
 
 

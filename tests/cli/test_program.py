@@ -1,5 +1,6 @@
 """Programs as objectives: values, failures with their reasons, time-outs, kills."""
 
+import errno
 import os
 import sys
 import threading
@@ -8,7 +9,7 @@ import time
 import pytest
 
 from processes_left import FAMILY, family, is_alive, wait_for
-from rahbo.cli.processes import END, REASON, Processes
+from rahbo.cli.processes import END, REASON, Ended, Processes
 from rahbo.cli.program import FailedError, Program, Workers
 from rahbo.cli.template import Template
 from rahbo.cli.values import json_reader, last_number
@@ -161,3 +162,34 @@ def test_workers_that_are_waited_for_finish(program):
     workers.shutdown()
     assert [future.result() for future in futures] == [4.0] * 3
     wait_for(lambda: threading.active_count() < 50)
+
+
+class Crowded:
+    """A machine on which a process can be started only at the third attempt."""
+
+    def __init__(self, number):
+        self.number, self.attempts = number, 0
+
+    def run(self, arguments, timeout):
+        self.attempts += 1
+        if self.attempts < 3:
+            raise OSError(self.number, os.strerror(self.number))
+        return Ended(0, False, b"4.5", b"", 3)
+
+
+def test_a_crowded_machine_is_no_failure_of_the_program(monkeypatch):
+    monkeypatch.setattr("rahbo.cli.program.WAITS", (0.0, 0.0, 0.0))
+    template = Template.of(["program", "{x}"])
+    for number in (errno.EMFILE, errno.EAGAIN, errno.ENOMEM):
+        crowded = Crowded(number)
+        assert Program(template, last_number, crowded)(x=1.0, seed=0) == 4.5
+        assert crowded.attempts == 3
+    missing = Program(template, last_number, Crowded(errno.ENOENT))
+    assert failure(missing, x=1.0).startswith("cannot be run: [Errno 2]")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a guard reports it")
+def test_the_number_of_an_error_comes_back(tmp_path):
+    with Processes() as processes, pytest.raises(OSError, match="No such file") as error:
+        processes.run([str(tmp_path / "missing")])
+    assert error.value.errno == errno.ENOENT

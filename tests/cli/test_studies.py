@@ -243,6 +243,8 @@ def test_what_is_recommended_is_what_the_study_stores(folder):
         "mysql://me:s3@s3cret@127.0.0.1:1/db?password=s3cret",
         "mysql:/me:s3cret@127.0.0.1:1/db",
         "mysql://me:/s3cret@127.0.0.1:1/db",
+        "postgresql+psycopg://me:p[s3cret]@127.0.0.1:1/db",
+        "mysql://me:s3cret@[1]:1/db",
     ],
 )
 def test_no_message_of_a_command_shows_a_password(command, source):
@@ -250,4 +252,5 @@ def test_no_message_of_a_command_shows_a_password(command, source):
         if not (command == "watch" and (options or "://" not in source)):
             result = CliRunner().invoke(main, [command, source, *options])
             assert result.exit_code != 0
+            assert isinstance(result.exception, SystemExit)
             assert "s3cret" not in result.output

@@ -52,3 +52,16 @@ def test_an_interrupted_import_does_no_harm(delay):
     command = [sys.executable, "-c", INTERRUPTED, delay]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ)
     assert done.returncode == 0, done.stderr
+
+
+AT_EXIT = """
+import atexit, rahbo
+opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0)
+atexit.register(lambda: print(opt.ask().id))
+"""
+
+
+@pytest.mark.slow
+def test_it_is_imported_at_exit_too():
+    done = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("0\n", "")

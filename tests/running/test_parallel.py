@@ -10,7 +10,7 @@ import sys
 import textwrap
 import threading
 import time
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from random import Random
@@ -758,15 +758,15 @@ def test_a_scheduler_that_starts_again_gets_the_tasks_again(cluster):
 def test_no_evaluation_is_blamed_for_a_scheduler_that_pauses(cluster):
     def pause():
         cluster.scheduler.send_signal(signal.SIGSTOP)
-        timer = threading.Timer(4.0, cluster.scheduler.send_signal, (signal.SIGCONT,))
+        timer = threading.Timer(8.0, cluster.scheduler.send_signal, (signal.SIGCONT,))
         timer.start()
 
     with connected(cluster) as client:
         result = rahbo.maximize(
-            objectives.slow, SPACE, evaluations=30, **QUICK, callback=once(pause), timeout=2.0,
+            objectives.slow, SPACE, evaluations=15, **QUICK, callback=once(pause), timeout=5.0,
             executor=client.get_executor(pure=False),
         )  # fmt: skip
-    assert_each_told_once(result, 30, repeats=3, seed=7)
+    assert_each_told_once(result, 15, repeats=3, seed=7)
 
 
 # -- pools that do not notice ----------------------------------------------------------------
@@ -961,3 +961,27 @@ def test_a_run_with_as_many_workers_as_evaluations_confirms():
         )
     asked = [t for t in result.optimizer.trials if t.source == "confirm"]
     assert sum(len(t.values) for t in asked) == 10
+
+
+class UnprintableError(Exception):
+    def __repr__(self):
+        raise ValueError("no text for this")
+
+
+class Unreliable(ThreadPoolExecutor):
+    """Loses some of its tasks with an exception that cannot be printed."""
+
+    def submit(self, function, *arguments, **keywords):
+        future = super().submit(function, *arguments, **keywords)
+        if len(arguments) < 2 or future.result().value < 1.0:
+            return future
+        lost = Future()
+        lost.set_exception(UnprintableError())
+        return lost
+
+
+def test_an_exception_of_the_executor_that_cannot_be_printed_is_a_failure():
+    with Unreliable(1) as pool:
+        result = rahbo.maximize(lambda x: x, SPACE, evaluations=8, seed=0, executor=pool)
+    reasons = {why for trial in result.trials for why in trial.failures.values()}
+    assert reasons == {"<UnprintableError, whose repr() raises ValueError>"}

@@ -137,7 +137,8 @@ def received(control: socket.socket) -> list[str]:
 def guard(control: socket.socket, files: list[int], adopts: bool) -> str:
     """Run a program to its end, or until our socket closes. Return its exit code.
 
-    Return ``!`` and the reason if it cannot be run, else send ``+`` when it has started.
+    Return ``!``, the error number and the reason if it cannot be run. Otherwise send ``+`` when it
+    has started.
     """
     woken = woken_by_children()
     arguments = received(control)
@@ -146,7 +147,7 @@ def guard(control: socket.socket, files: list[int], adopts: bool) -> str:
             arguments, stdin=files[0], stdout=files[1], stderr=files[2], start_new_session=True
         )
     except (OSError, ValueError) as error:
-        return f"!{error}"
+        return _problem(error)
     with suppress(OSError):
         # If `rahbo tune` has just ended, the loop below sees it and the program is killed.
         control.sendall(b"+")
@@ -163,6 +164,10 @@ def guard(control: socket.socket, files: list[int], adopts: bool) -> str:
             os.killpg(program.pid, signal.SIGKILL)
     codes |= kill_all_below(woken) if adopts else _wait_for(program, codes)
     return str(codes.get(program.pid, -signal.SIGKILL))
+
+
+def _problem(error: Exception) -> str:
+    return f"!{getattr(error, 'errno', None) or 0} {error}"
 
 
 def _wait_for(program: subprocess.Popen[bytes], codes: dict[int, int]) -> dict[int, int]:
@@ -225,7 +230,7 @@ class Keeper:
                 pid = os.fork()
             except OSError as error:
                 with suppress(OSError):
-                    control.sendall(f"!{error}\n".encode())
+                    control.sendall(f"{_problem(error)}\n".encode())
                 pid = -1
             if pid == 0:
                 self._be_guard(control, files[1:])

@@ -110,7 +110,10 @@ class _Guarded:
         except TimeoutError:
             return None
         if self._begins != b"+" or not said:
-            raise OSError(said.decode().strip() or "the process that watches it was killed")
+            number, _, why = said.decode().strip().partition(" ")
+            error = OSError(why or "the process that watches it was killed")
+            error.errno = int(number) if number else None
+            raise error
         return int(said)
 
     def kill(self) -> None:
@@ -143,7 +146,8 @@ class _Plain:
         self._process.kill()
 
     def close(self) -> None:
-        pass
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE)
 
 
 class Processes:
@@ -246,6 +250,8 @@ class Processes:
                 return process
         process.kill()
         process.close()
+        process.stdout.close()
+        process.stderr.close()
         raise StoppedError
 
     def _guarded(self, arguments: list[str], stdin: int) -> _Guarded:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import re
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from rahbo.cli.processes import END, REASON, Ended, Processes, StoppedError
 from rahbo.cli.template import Template
 from rahbo.cli.values import Reader, UnreadableError
 
+# Errors that say that the machine has no room for another process or file now, and how many seconds
+# to wait before the next attempt. They say nothing about the program.
+SCARCE = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+WAITS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 # The first word of an output whose beginning is lost.
 CUT_WORD = re.compile(r"\A\S*+")
 
@@ -74,7 +79,7 @@ class Program:
 
     def _evaluate(self, arguments: list[str]) -> float:
         try:
-            ended = self._launcher.run(arguments, self._timeout)
+            ended = self._run(arguments)
             if ended.late:
                 raise _failed(f"timed out after {self._timeout:g} s", ended)
             if ended.code < 0:
@@ -89,6 +94,17 @@ class Program:
             raise FailedError("stopped") from error
         except OSError as error:
             raise FailedError(f"cannot be run: {error}"[:REASON]) from error
+
+    def _run(self, arguments: list[str]) -> Ended:
+        """Run the program, later if the machine has no room for another process now."""
+        for pause in WAITS:
+            try:
+                return self._launcher.run(arguments, self._timeout)
+            except OSError as error:
+                if error.errno not in SCARCE:
+                    raise
+            sleep(pause)
+        return self._launcher.run(arguments, self._timeout)
 
     def kill(self) -> None:
         """Kill all running processes, and let no other start."""

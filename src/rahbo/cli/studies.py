@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, Unpack
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from rahbo.analysis import Recommendation
 from rahbo.errors import RahboError, SettingsError
@@ -187,6 +187,6 @@ def _secrets(source: str) -> set[str]:
         return set()
     login, _, _ = source.split("://", 1)[1].rpartition("@")
     _, _, password = login.partition(":")
-    query = urlsplit(source).query.split("&")
+    query = source.partition("?")[2].split("&")
     parts = {password, *(pair.partition("=")[2] for pair in query if _SECRET.search(pair))}
     return {text for part in parts for text in (part, unquote(part)) if text}

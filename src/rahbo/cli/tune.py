@@ -238,17 +238,21 @@ def _ended_like_interrupted() -> Iterator[list[int]]:
 
     def interrupt(number: int, frame: object) -> None:
         came.append(number)
-        raise KeyboardInterrupt
+        # A second signal does not hurry the end, which takes seconds at most. A third one does.
+        if len(came) != 2:
+            raise KeyboardInterrupt
 
+    usual = (signal.SIG_DFL, signal.default_int_handler)
     numbers = [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
-    ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *numbers)}
+    ours = {number: handler for number, handler in before.items() if handler in usual}
     for number in ours:
         signal.signal(number, interrupt)
     try:
         yield came
     finally:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in ours.items():
+            signal.signal(number, handler)
 
 
 def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
@@ -356,7 +360,8 @@ def command(
         try:
             result = run(task, jobs, timeout)
         except KeyboardInterrupt:
-            click.echo("Interrupted before anything could be recommended.", err=True)
+            again = " Run the same command again to resume." if journal else ""
+            click.echo(f"Interrupted before anything could be recommended.{again}", err=True)
             ctx.exit(128 + (came or [signal.SIGINT])[0])
     optimizer, found = result.optimizer, result.recommendation
     interrupted = result.stopped_by == "interrupt"

@@ -48,9 +48,10 @@ def parse(raw: bytes, name: str, before: int = 0) -> tuple[list[Any], int]:
             # All lines but the last were flushed whole, so no crash leaves them like this.
             is_last = number == before + len(lines) and not rest
             if not (is_last and _is_torn(line, error)):
+                other = "delete everything from that line on" if number > 1 else "start a new run"
                 raise JournalError(
                     f"{name}, line {number}, is damaged: {error}. Restore the file from a copy, "
-                    "or delete everything from that line on."
+                    f"or {other}."
                 ) from error
             end -= len(line) + 1
         else:

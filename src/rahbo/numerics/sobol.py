@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from threading import Thread
 from typing import Any
 
 import numpy as np
+
+QMC = "scipy.stats.qmc"
 
 
 def sobol_sequence(d: int, rng: np.random.Generator) -> Any:
@@ -22,5 +25,21 @@ def _qmc() -> Any:
     A thread of its own does it. An interrupt is raised in the main thread, where it would leave
     modules behind that are only half imported, and every later call would fail.
     """
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(import_module, "scipy.stats.qmc").result()
+    thread = Thread(target=_load)
+    try:
+        thread.start()
+    except RuntimeError:
+        # Python is shutting down and starts no more threads.
+        return import_module(QMC)
+    try:
+        thread.join()
+    finally:
+        # An interrupt waits, so that the import is not left half done.
+        thread.join()
+    return import_module(QMC)
+
+
+def _load() -> None:
+    # The main thread imports the module once more, and then raises what is wrong with it.
+    with suppress(Exception):
+        import_module(QMC)

@@ -46,7 +46,8 @@ def _distinct(X: Array) -> Array:
     `np.unique` answers an interrupt with a TypeError when it compares rows.
     """
     first: dict[bytes, int] = {}
-    for i, x in enumerate(X):
+    # The sum turns -0.0 into 0.0.
+    for i, x in enumerate(X + 0.0):
         first.setdefault(x.tobytes(), i)
     return X[list(first.values())]
 

@@ -18,7 +18,7 @@ from time import monotonic
 
 from rahbo.errors import ExecutorError, ExhaustedError
 from rahbo.running.pool import LONGEST_WAIT, MAX_CRASHES, Pool
-from rahbo.running.run import CallResult, End, Run
+from rahbo.running.run import CallResult, End, Run, described
 from rahbo.running.worker import arrive, attempt_there
 from rahbo.trials import Suggestion
 
@@ -179,8 +179,9 @@ class _Tasks:
                 self._rebuild(BrokenExecutor(str(error)))
                 return
             raise ExecutorError(
-                f"The executor takes no more tasks: {error!r}. The error's .optimizer holds all "
-                "measurements. Continue with trials=error.optimizer.trials and another executor."
+                f"The executor takes no more tasks: {described(error)}. The error's .optimizer "
+                "holds all measurements. Continue with trials=error.optimizer.trials and another "
+                "executor."
             ) from error
         else:
             self._under_way[future] = task
@@ -261,7 +262,7 @@ class _Tasks:
             if isinstance(error, CancelledError):
                 self._retry([task], error)
             elif error is not None:
-                self._record(task, CallResult(failure=repr(error), error=error))
+                self._record(task, CallResult(failure=described(error), error=error))
             else:
                 self._record(task, future.result())
         return broken
@@ -287,7 +288,7 @@ class _Tasks:
         self._waiting.extendleft(t for t in reversed(lost) if t.crashes < MAX_CRASHES)
         for task in lost:
             if task.crashes >= MAX_CRASHES:
-                failure = f"lost with its worker {task.crashes} times: {error!r}"
+                failure = f"lost with its worker {task.crashes} times: {described(error)}"
                 self._record(task, CallResult(failure=failure, error=error))
 
     def _fail(self, late: list[Future[CallResult]]) -> None:

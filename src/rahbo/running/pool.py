@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 from rahbo.errors import ExecutorError, SettingsError
 from rahbo.numerics import is_whole
 from rahbo.running.liveness import Liveness, count_workers, dask_client, is_closed
+from rahbo.running.run import described
 from rahbo.running.worker import begin
 
 # In seconds. On some systems an interrupt is handled only when a wait ends.
@@ -123,15 +124,15 @@ class Pool:
                 raise
             except Exception as error:
                 raise SettingsError(
-                    f"{problem}: {error!r}. Processes and clusters need rahbo installed, and a "
-                    "function that can be pickled, at the top level of a module that the workers "
-                    "can import. loky and Dask also take functions from a session or notebook, "
-                    "threads take any function."
+                    f"{problem}: {described(error)}. Processes and clusters need rahbo "
+                    "installed, and a function that can be pickled, at the top level of a module "
+                    "that the workers can import. loky and Dask also take functions from a "
+                    "session or notebook, threads take any function."
                 ) from error
         raise SettingsError(
-            f"{problem}: they died {MAX_CRASHES} times before they ran anything, {died!r}. They "
-            "must be able to import the module that defines it (a script needs "
-            "if __name__ == '__main__'), and an initializer must not fail."
+            f"{problem}: they died {MAX_CRASHES} times before they ran anything, "
+            f"{described(died)}. They must be able to import the module that defines it (a script "
+            "needs if __name__ == '__main__'), and an initializer must not fail."
         ) from died
 
     def _try(self, function: Callable[..., object], *arguments: object) -> None:
@@ -295,7 +296,9 @@ def _finish_off(executor: Any, processes: list[Any]) -> None:
                 os.kill(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
     if messages is not None:
         with suppress(OSError):
-            # The thread cannot read this, so that it gives up; then the end of file.
+            # The thread cannot read this, so that it gives up; then the end of file. If it is gone
+            # and the pipe is full, nobody makes room.
+            os.set_blocking(messages.fileno(), False)
             messages.send_bytes(b"broken")
             messages.close()
 

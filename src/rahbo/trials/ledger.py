@@ -19,27 +19,34 @@ class Ledger:
         trials: The trials. Each change is written there.
 
     Attributes:
+        trials: The trials.
         lock: Held by whoever looks at the trials or changes them.
     """
 
     def __init__(self, trials: MutableMapping[int, Trial]) -> None:
         self.lock = SharedLock()
-        self._trials = trials
+        self.trials = trials
         # Every trial that lacks repeats is among these.
         self._unsettled = {trial.id for trial in trials.values() if trial.missing}
         self._handed_out: set[int] = set()
 
+    def copied(self) -> Ledger:
+        """Return a ledger of the same trials, which are no longer written anywhere."""
+        other = Ledger(dict(self.trials))
+        other._handed_out = set(self._handed_out)
+        return other
+
     def record(self, trial: Trial) -> Trial:
         """Keep a new trial, or a new state of one, and return it."""
         self._unsettled.add(trial.id)
-        self._trials[trial.id] = trial
+        self.trials[trial.id] = trial
         if not trial.missing:
             self._unsettled.discard(trial.id)
         return trial
 
     def missing(self) -> list[Trial]:
         """Return the trials with missing repeats, oldest first."""
-        found = [self._trials[i] for i in sorted(self._unsettled) if i in self._trials]
+        found = [self.trials[i] for i in sorted(self._unsettled) if i in self.trials]
         return [trial for trial in found if trial.missing]
 
     def waiting(self) -> Trial | None:
