@@ -134,7 +134,7 @@ def in_processes(folder: Path) -> None:
 
 # A program that outlives `rahbo tune` stays for long enough to be seen.
 PROGRAM = """
-outlive() { case $(cut -d' ' -f3 /proc/$TUNE/stat 2>/dev/null) in ''|Z) sleep 300 ;; esac; }
+outlive() {{ case $(cut -d' ' -f3 /proc/$TUNE/stat 2>/dev/null) in ''|Z) sleep 300 ;; esac; }}
 case $1 in *7) (sleep 300 &) ;; *3) setsid sleep 300 & ;; esac
 outlive
 sleep 0.0$(($1 % 4))

@@ -795,7 +795,7 @@ def test_a_pool_that_does_not_notice_a_death_is_replaced(objective, method, monk
 @pytest.mark.slow
 def test_workers_killed_at_any_time_hang_nothing():
     chance, kills, pools = Random(3), 0, []
-    over = threading.Event()
+    over, before = threading.Event(), set(threading.enumerate())
 
     def make():
         pools.append(processes(3))
@@ -820,7 +820,7 @@ def test_workers_killed_at_any_time_hang_nothing():
         over.set()
         killer.join()
     assert kills
-    for thread in threading.enumerate():
+    for thread in set(threading.enumerate()) - before:
         if type(thread).__name__ == "_ExecutorManagerThread":
             thread.join(60.0)
             assert not thread.is_alive()

@@ -300,6 +300,7 @@ def _finish_off(executor: Any, processes: list[Any]) -> None:
             # and the pipe is full, nobody makes room.
             os.set_blocking(messages.fileno(), False)
             messages.send_bytes(b"broken")
+        with suppress(OSError):
             messages.close()
 
 
