@@ -23,23 +23,25 @@ def _qmc() -> Any:
     """Import `scipy.stats.qmc`, which takes longer than importing this whole package.
 
     A thread of its own does it. An interrupt is raised in the main thread, where it would leave
-    modules behind that are only half imported, and every later call would fail.
+    modules behind that are only half imported or initialised.
     """
     thread = Thread(target=_load)
     try:
         thread.start()
     except RuntimeError:
         # Python is shutting down and starts no more threads.
-        return import_module(QMC)
-    try:
-        thread.join()
-    finally:
-        # An interrupt waits, so that the import is not left half done.
-        thread.join()
+        _load()
+    else:
+        try:
+            thread.join()
+        finally:
+            # An interrupt waits, so that the import is not left half done.
+            thread.join()
     return import_module(QMC)
 
 
 def _load() -> None:
     # The main thread imports the module once more, and then raises what is wrong with it.
     with suppress(Exception):
-        import_module(QMC)
+        # The first sequence loads a table. An interrupt there is swallowed and leaves it empty.
+        import_module(QMC).Sobol(2, scramble=False)
