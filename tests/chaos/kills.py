@@ -20,6 +20,7 @@ import argparse
 import ctypes
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -49,6 +50,8 @@ EVALUATIONS = 16
 GONE = 60.0
 PR_SET_CHILD_SUBREAPER = 36
 CHEAP = RandomSearch()
+# The last line of a traceback, other than that of an interrupt.
+ERROR = re.compile(r"^[\w.]+Error\b", re.MULTILINE)
 
 
 class BrokenPromiseError(AssertionError):
@@ -370,8 +373,8 @@ def run_until_done(
             raise BrokenPromiseError(f"{folder}: lines of the journal were lost or changed")
         mode.check(folder)
         errors = (folder / "errors").read_text() if (folder / "errors").exists() else ""
-        unexpected = "Traceback" in errors and "KeyboardInterrupt" not in errors.splitlines()[-1]
-        if unexpected or (status and not disturbed):
+        # Workers of a pool answer an interrupt of their group with a traceback of their own.
+        if ERROR.search(errors) or (status and not disturbed):
             raise BrokenPromiseError(f"{folder}: an attempt ended with {status}: {errors}")
         if status == 0 and not disturbed:
             return ended
