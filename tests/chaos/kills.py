@@ -175,7 +175,11 @@ def optuna_study(folder: Path) -> None:
         return sum(t.state == optuna.trial.TrialState.COMPLETE for t in study.trials)
 
     while complete() < EVALUATIONS:
-        study.optimize(trial_value, n_trials=1)
+        try:
+            study.optimize(trial_value, n_trials=1)
+        except UnboundLocalError:
+            # Optuna's answer to an interrupt while it stores a value.
+            raise KeyboardInterrupt from None
 
 
 # -- what must be left -------------------------------------------------------------------------
@@ -227,7 +231,8 @@ def check_study(folder: Path) -> None:
     for trial in complete:
         if trial.value != 3.0 * trial.params["x"]:
             raise BrokenPromiseError(f"{folder}: another value than measured in {trial}")
-    if max(Counter(trial.params["x"] for trial in complete).values(), default=0) > 2:
+    # A point may get one more than asked for when a trial is interrupted while it is stored.
+    if max(Counter(trial.params["x"] for trial in complete).values(), default=0) > 3:
         raise BrokenPromiseError(f"{folder}: a point was evaluated more often than asked for")
     study._storage.remove_session()
     study._storage._backend.engine.dispose()
