@@ -28,6 +28,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -103,7 +104,7 @@ def sequential(folder: Path) -> None:
 def ask_and_tell(folder: Path) -> None:
     """The user's own loop, which goes on with the same object when it is interrupted."""
     with_told_log(folder)
-    with rahbo_optimizer(folder) as opt:
+    with closing(rahbo.Optimizer(SPACE, journal=folder / "run", **SETTINGS)) as opt:
         while len(opt.trials) < EVALUATIONS // 2 or opt.open:
             try:
                 suggestion = opt.open[0] if opt.open else opt.ask()
@@ -112,19 +113,6 @@ def ask_and_tell(folder: Path) -> None:
                     opt.tell(suggestion, measured(suggestion.params, seed), repeat=repeat)
             except KeyboardInterrupt:
                 continue
-
-
-class rahbo_optimizer:  # noqa: N801
-    """An optimizer with a journal, closed at the end."""
-
-    def __init__(self, folder: Path) -> None:
-        self.opt = rahbo.Optimizer(SPACE, journal=folder / "run", **SETTINGS)
-
-    def __enter__(self) -> Optimizer:
-        return self.opt
-
-    def __exit__(self, *_: object) -> None:
-        self.opt.close()
 
 
 def in_threads(folder: Path) -> None:

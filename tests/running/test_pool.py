@@ -12,6 +12,7 @@ import pytest
 
 import objectives
 from extras import imported
+from processes_left import wait_for
 from rahbo.errors import ExecutorError, SettingsError
 from rahbo.running import Pool
 
@@ -156,13 +157,6 @@ def managers():
     return [t for t in threading.enumerate() if type(t).__name__ == "_ExecutorManagerThread"]
 
 
-def poll(condition, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["processes", "loky"])
 def test_a_thread_that_is_left_in_a_worker_holds_nobody_up(kind, monkeypatch):
@@ -177,8 +171,8 @@ def test_a_thread_that_is_left_in_a_worker_holds_nobody_up(kind, monkeypatch):
     pool.close(idle=True)
     # The thread sleeps for 100 s.
     assert time.monotonic() - began < 50.0
-    poll(lambda: process.exitcode is not None)
-    poll(lambda: len(managers()) == before)
+    wait_for(lambda: process.exitcode is not None)
+    wait_for(lambda: len(managers()) == before)
 
 
 def test_a_worker_that_started_while_its_pool_broke_is_killed():
@@ -187,14 +181,14 @@ def test_a_worker_that_started_while_its_pool_broke_is_killed():
         pool.start(abs, -1)
         (first,) = given._processes.values()
         os.kill(first.pid, signal.SIGKILL)
-        poll(lambda: pool.is_broken)
+        wait_for(lambda: pool.is_broken)
         # As if the thread that submits were a moment slower than the one that manages the pool.
         given._idle_worker_semaphore = threading.Semaphore(0)
         late = FORKSERVER.Process(target=time.sleep, args=(100.0,))
         late.start()
         given._processes[late.pid] = late
         pool.renew()
-        poll(lambda: late.exitcode is not None)
+        wait_for(lambda: late.exitcode is not None)
         pool.close(idle=True)
 
 

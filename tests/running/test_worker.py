@@ -7,13 +7,13 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 import objectives
 from extras import imported
+from processes_left import is_alive, wait_for
 from rahbo.running import worker
 from rahbo.running.worker import attempt_there, end_with
 from rahbo.trials.trial import LONGEST_REASON
@@ -67,23 +67,6 @@ POOLS = {
 }
 
 
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    # A container may have nobody who collects the dead.
-    status = Path(f"/proc/{pid}/stat")
-    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def poll(condition, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("pool", POOLS)
 @pytest.mark.parametrize("seconds", [0.05, 300.0], ids=["waiting", "busy"])
@@ -95,11 +78,11 @@ def test_no_worker_outlives_a_killed_run(tmp_path, pool, seconds):
     pids.mkdir()
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with subprocess.Popen([sys.executable, str(program), str(pids)], env=environment) as parent:
-        poll(lambda: len(list(pids.iterdir())) == 3 or parent.poll() is not None)
+        wait_for(lambda: len(list(pids.iterdir())) == 3 or parent.poll() is not None)
         assert parent.poll() is None
         workers = [int(path.name) for path in pids.iterdir()]
         parent.kill()
-    poll(lambda: not any(alive(pid) for pid in workers), 20 * worker.PARENT_CHECK)
+    wait_for(lambda: not any(is_alive(pid) for pid in workers), 20 * worker.PARENT_CHECK)
 
 
 @pytest.mark.slow
@@ -118,8 +101,8 @@ def test_workers_that_have_not_had_a_task_end_too(tmp_path, pool):
         if not children.exists():
             parent.kill()
             pytest.skip("the children of a process cannot be listed here")
-        poll(lambda: any(path.name.isdigit() for path in tmp_path.iterdir()))
+        wait_for(lambda: any(path.name.isdigit() for path in tmp_path.iterdir()))
         workers = [int(pid) for pid in children.read_text().split()]
         assert len(workers) == 3
         parent.kill()
-    poll(lambda: not any(alive(pid) for pid in workers), 20 * worker.PARENT_CHECK)
+    wait_for(lambda: not any(is_alive(pid) for pid in workers), 20 * worker.PARENT_CHECK)

@@ -27,7 +27,7 @@ class Ledger:
         self.lock = SharedLock()
         self.trials = trials
         # Every trial that lacks repeats is among these.
-        self._unsettled = {trial.id for trial in trials.values() if trial.missing}
+        self._unsettled = {trial.id for trial in trials.values() if trial.n_missing}
         self._handed_out: set[int] = set()
 
     def copied(self) -> Ledger:
@@ -40,14 +40,14 @@ class Ledger:
         """Keep a new trial, or a new state of one, and return it."""
         self._unsettled.add(trial.id)
         self.trials[trial.id] = trial
-        if not trial.missing:
+        if not trial.n_missing:
             self._unsettled.discard(trial.id)
         return trial
 
     def missing(self) -> list[Trial]:
         """Return the trials with missing repeats, oldest first."""
         found = [self.trials[i] for i in sorted(self._unsettled) if i in self.trials]
-        return [trial for trial in found if trial.missing]
+        return [trial for trial in found if trial.n_missing]
 
     def waiting(self) -> Trial | None:
         """Return the oldest trial with missing repeats that was not handed out."""

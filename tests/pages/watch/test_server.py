@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 import rahbo
+from processes_left import wait_for
 from rahbo.errors import SettingsError
 from rahbo.pages import Live, Server
 from rahbo.pages.watch.connections import Connections
@@ -183,13 +184,6 @@ def all_of(raw):
     return b"".join(iter(lambda: raw.recv(1 << 16), b""))
 
 
-def wait_until(condition):
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kept", [True, False])
 def test_two_hundred_clients_at_once_are_all_answered(server, kept, capsys):
@@ -217,7 +211,7 @@ def test_two_hundred_clients_at_once_are_all_answered(server, kept, capsys):
         thread.join()
     assert statuses == [200] * 1000
     assert capsys.readouterr().err == ""
-    wait_until(lambda: len(server.connections) == 0)
+    wait_for(lambda: len(server.connections) == 0)
 
 
 @pytest.mark.slow
@@ -235,7 +229,7 @@ def test_clients_that_say_nothing_keep_no_others_out(journal, capsys):
         for i, raw in enumerate(silent):
             raw.sendall(begun[i % len(begun)])
         assert ask(served, "/run.json").status == 200
-        wait_until(lambda: len(served.connections) <= 4)
+        wait_for(lambda: len(served.connections) <= 4)
         served.connections = Connections(4, 0.1, 0.1)
         for raw in silent:
             raw.close()
@@ -259,7 +253,7 @@ def test_a_request_that_never_ends_is_given_up(journal, capsys):
                     continue
                 except ConnectionError:
                     ended = True
-        wait_until(lambda: len(served.connections) == 0)
+        wait_for(lambda: len(served.connections) == 0)
     assert capsys.readouterr().err == ""
 
 
@@ -316,7 +310,7 @@ def test_what_is_no_request_gets_a_status_or_is_closed(server, sent, status, cap
     if status in (400, 404, 414, 431):
         assert len(answer) < 1000
         assert b"alert" not in answer
-    wait_until(lambda: len(server.connections) == 0)
+    wait_for(lambda: len(server.connections) == 0)
     assert capsys.readouterr().err == ""
 
 
@@ -340,7 +334,7 @@ def test_connections_that_are_reset_are_forgotten_without_a_word(server, capsys)
                 raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 raw.sendall(sent)
     assert ask(server, "/run.json").status == 200
-    wait_until(lambda: len(server.connections) == 0)
+    wait_for(lambda: len(server.connections) == 0)
     assert capsys.readouterr().err == ""
 
 
@@ -351,7 +345,7 @@ def test_what_goes_wrong_inside_is_a_status_and_one_line(server, monkeypatch, ca
     monkeypatch.setattr(server.live, "model", broken)
     answer = ask(server, "/model.json")
     assert (answer.status, answer.body) == (500, b"500 Internal Server Error\n")
-    wait_until(lambda: len(server.connections) == 0)
+    wait_for(lambda: len(server.connections) == 0)
     assert capsys.readouterr().err == (
         "rahbo watch could not answer a request: RuntimeError('What\\nbroke.')\n"
     )

@@ -94,12 +94,7 @@ class Follower:
 
         They are counted, not listed, because a file may ask for a million.
         """
-        fields = self._found[number]
-        if fields["cancelled"]:
-            return 0
-        wanted: int = fields["n_requested"]
-        settled = fields["values"].keys() | fields["failures"].keys()
-        return wanted - len([repeat for repeat in settled if repeat < wanted])
+        return Trial(**self._found[number]).n_missing
 
     def look(self) -> None:
         """Read what is new."""
