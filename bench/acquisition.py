@@ -284,19 +284,11 @@ def copied(model: MeanNoiseModel, sample_means: np.ndarray) -> OptimisticRisk:
     if noise is None:
         raise RuntimeError("The contest needs a learned noise model.")
     f = _copied_gp(model.mean, (sample_means - units.shift) / units.scale)
-    return OptimisticRisk(f, _copied_gp(noise, _targets(noise)), ALPHA * units.scale)
-
-
-def _targets(gp: GP) -> np.ndarray:
-    """The outputs a GP was conditioned on, from y - m = A weights."""
-    L = np.tril(gp.chol)
-    return gp.prior_mean + L @ (L.T @ gp.weights)
+    return OptimisticRisk(f, _copied_gp(noise, noise.y), ALPHA * units.scale)
 
 
 def _copied_gp(gp: GP, y: np.ndarray) -> SingleTaskGP:
-    L = np.tril(gp.chol)
-    noise = np.einsum("ij,ij->i", L, L) - gp.kernel.variance
-    column = [torch.from_numpy(v.copy()).unsqueeze(-1) for v in (y, noise)]
+    column = [torch.from_numpy(v.copy()).unsqueeze(-1) for v in (y, gp.noise_var)]
     kernel = matern()
     model = SingleTaskGP(
         torch.from_numpy(gp.X.copy()), *column, covar_module=kernel, outcome_transform=None

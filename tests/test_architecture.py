@@ -50,6 +50,7 @@ INNER_ORDER = {
         "kernels",
         "hyperprior",
         "gp",
+        "evidence",
         "confidence",
         "variance",
         "noise",

@@ -81,7 +81,7 @@ def test_a_changed_trial_drops_the_fits_that_saw_it():
     model, _ = opt.settings.fitting.believe(changed, fits_before(fits, 5))
     fresh, _ = opt.settings.fitting.believe(changed, {})
     assert model.learned.mean.kernel.lengthscales == fresh.learned.mean.kernel.lengthscales
-    assert np.array_equal(model.mean.chol, fresh.mean.chol)
+    assert np.array_equal(model.mean.root, fresh.mean.root)
 
 
 def test_what_was_believed_after_so_many_trials_is_not_learned_again(monkeypatch):
@@ -96,7 +96,7 @@ def test_what_was_believed_after_so_many_trials_is_not_learned_again(monkeypatch
     for end, model in after.items():
         believed = now[end]
         assert np.array_equal(model.observations.values, believed.observations.values)
-        assert np.array_equal(model.mean.chol, believed.mean.chol) == (end >= 4)
+        assert np.array_equal(model.mean.root, believed.mean.root) == (end >= 4)
     # Before the first fit there is none to take but that.
     assert after[2].learned is after[4].learned is fits[4, 4].learned
 

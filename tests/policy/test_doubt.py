@@ -106,8 +106,8 @@ def evidence(opt):
     """By the multivariate normal densities themselves."""
     observations, mean = opt.observations, opt.model.mean
     y = (observations.mean - opt.model.units.shift) / opt.model.units.scale
-    A = mean.chol @ mean.chol.T
-    noise = A - mean.kernel(observations.X, observations.X)
+    noise = np.diag(mean.noise_var)
+    A = mean.kernel(observations.X, observations.X) + noise
     varies = multivariate_normal(np.full(len(y), mean.prior_mean), A).logpdf(y)
     best = minimize_scalar(lambda c: -multivariate_normal(np.full(len(y), c), noise).logpdf(y))
     return varies + best.fun

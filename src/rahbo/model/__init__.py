@@ -1,8 +1,9 @@
 """The model: one Gaussian process for the mean and one for the noise variance."""
 
 from rahbo.model.confidence import Confidence, ConstantBeta, Lemma1Beta, as_confidence, lemma1_beta
+from rahbo.model.evidence import Evidence, Hyperparameters, fit
 from rahbo.model.fitting import Fits, Fitting, Refit, fits_before, shared_fits
-from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
+from rahbo.model.gp import GP
 from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.joint import MeanNoiseModel, ModelSettings
 from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52, check_kernel

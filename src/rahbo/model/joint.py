@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rahbo.model.confidence import Confidence, ConstantBeta
-from rahbo.model.gp import GP, Hyperparameters
+from rahbo.model.evidence import Hyperparameters
+from rahbo.model.gp import GP
 from rahbo.model.kernels import Kernel, Matern52
 from rahbo.model.noise import LogNoise, NoiseModel, NoisePosterior, SampleVariances
 from rahbo.model.units import Outputs, Standardized, Units, output_scale

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
+from rahbo.model.evidence import Evidence, Hyperparameters, fit
+from rahbo.model.gp import GP
 from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.joint import (
     Learned,

@@ -23,7 +23,8 @@ from scipy.linalg.blas import dsymv
 from scipy.special import polygamma, psi
 
 from rahbo.errors import SettingsError
-from rahbo.model.gp import GP, Evidence, Hyperparameters, cholesky, fit, solve
+from rahbo.model.evidence import Evidence, Hyperparameters, fit
+from rahbo.model.gp import GP, cholesky, solve
 from rahbo.model.hyperprior import NOISE_STD, Hyperprior
 from rahbo.model.kernels import RBF, Kernel, Matern52, check_kernel
 from rahbo.model.variance import (

@@ -18,7 +18,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from rahbo.errors import NumericalError
-from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
+from rahbo.model.evidence import Evidence, Hyperparameters, fit
+from rahbo.model.gp import GP
 from rahbo.model.hyperprior import NOISE_STD
 from rahbo.model.joint import MeanNoiseModel, noise_of_means, sample_variances, unseen
 from rahbo.model.kernels import Kernel

@@ -15,7 +15,8 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from rahbo.errors import DataError, SettingsError
-from rahbo.model.gp import GP, Hyperparameters
+from rahbo.model.evidence import Hyperparameters
+from rahbo.model.gp import GP
 from rahbo.numerics import Array, Index, is_number, not_negative
 from rahbo.space import Space
 

@@ -64,10 +64,7 @@ class _CoreGP(SingleTaskGP):
         input_transform: InputTransform | None,
     ) -> None:
         spread = math.sqrt(gp.kernel.variance / gp.lam)
-        # The data follow from A = L L^T: y - m = A a and lam Sigma = diag(A - K).
-        residual = gp.chol @ (gp.chol.T @ gp.weights)
-        noise_var = np.einsum("ij,ij->i", gp.chol, gp.chol) - gp.kernel.diagonal(gp.X)
-        noise_var = np.maximum(noise_var, 0.0) / gp.lam
+        residual, noise_var = gp.y - gp.prior_mean, gp.noise_var
         with botorch.settings.validate_input_scaling(False), _any_noise():
             super().__init__(
                 train_X,
