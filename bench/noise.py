@@ -32,7 +32,7 @@ from rahbo.model import (
     fit,
     learn,
 )
-from rahbo.model.noise import expected_error_var, gaussian_targets
+from rahbo.model.lognoise import expected_error_var, gaussian_targets
 from rahbo.policy import initial_design
 from rahbo.space import Space
 from rahbo.trials import Observations

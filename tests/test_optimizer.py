@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rahbo
-import rahbo.model.noise
 from rahbo.analysis import diagnose
 from rahbo.errors import (
     DataError,
@@ -28,7 +27,7 @@ from rahbo.errors import (
     SpaceError,
 )
 from rahbo.journal import read
-from rahbo.model import DirectNoise, KnownNoise, Linear, Matern52, Raw, Refit
+from rahbo.model import DirectNoise, KnownNoise, Linear, LogNoise, Matern52, Raw, Refit
 from rahbo.numerics import one_blas_thread
 from rahbo.policy import GPUCB, Rahbo, RahboUS, RandomSearch, TopTwo, optimistic
 from rahbo.trials import Suggestion
@@ -709,7 +708,7 @@ def test_a_point_that_the_constraint_forbids_is_not_recommended():
 @pytest.mark.parametrize("min_noise_var", [None, 1.0])
 @pytest.mark.parametrize("risk", [rahbo.MeanVariance(1.0), rahbo.MeanStd(1.0)])
 def test_every_interval_holds_its_centre(min_noise_var, risk):
-    for noise in (DirectNoise(), rahbo.model.noise.LogNoise()):
+    for noise in (DirectNoise(), LogNoise()):
         opt = run(12, min_noise_var=min_noise_var, risk=risk, noise=noise)
         for p in ({"x": 0.1, "y": 0.9}, {"x": 0.9, "y": 0.1}):
             record = opt.predict(p)

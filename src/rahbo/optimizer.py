@@ -30,7 +30,7 @@ from rahbo.analysis import (
 )
 from rahbo.errors import DataError, SettingsError
 from rahbo.journal import FileName, Journal, settings_to_resume
-from rahbo.model import Fits, MeanNoiseModel, fits_before, shared_fits
+from rahbo.model import Beliefs, MeanNoiseModel, shared_fits
 from rahbo.numerics import Array, Stream, generator, is_whole, one_blas_thread, shared_by_threads
 from rahbo.policy import (
     CONFIRMED,
@@ -134,8 +134,7 @@ class Optimizer:
             self._trials, self.settings = kept, kept.settings
         self._ledger = Ledger(self._trials)
         self._lock = self._ledger.lock
-        self._fits: Fits = {}
-        self._current: MeanNoiseModel | None = None
+        self._beliefs = Beliefs(self.settings.fitting)
 
     @classmethod
     def resume(cls, path: FileName, **code: Unpack[Keywords]) -> Optimizer:
@@ -152,7 +151,7 @@ class Optimizer:
         with self._lock.here():
             kept = self._ledger.copied()
         return {**self.__dict__, "_ledger": kept, "_lock": kept.lock, "_trials": kept.trials,
-                "_fits": {}, "_current": None}  # fmt: skip
+                "_beliefs": Beliefs(self.settings.fitting)}  # fmt: skip
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -189,7 +188,7 @@ class Optimizer:
         rng = generator(settings.seed, Stream.PROPOSAL, asked)
         found = propose_design(settings, trials, domain, rng)
         if found is None:
-            model = self._model()
+            model = self._beliefs.followed(trials)
             draws = generator(settings.seed, Stream.PENDING, asked)
             asking = with_pending(model, self._ledger.missing(), draws)
             found = propose(settings, trials, model, asking, domain, rng)
@@ -280,7 +279,7 @@ class Optimizer:
 
     def _update(self, trial: Trial) -> None:
         # Models first, so that none is out of date after an interrupt.
-        self._current, self._fits = None, fits_before(self._fits, trial.id)
+        self._beliefs.forget(trial.id)
         self._ledger.record(trial)
 
     @property
@@ -317,10 +316,7 @@ class Optimizer:
             return self._model()
 
     def _model(self) -> MeanNoiseModel:
-        if self._current is None:
-            trials = self._trials.values()
-            self._current, self._fits = self.settings.fitting.believe(trials, self._fits)
-        return self._current
+        return self._beliefs.now(self._trials.values())
 
     def reuse_fits(self, other: Optimizer) -> None:
         """Reuse what another run learned from trials that both runs share, to save time.
@@ -329,10 +325,10 @@ class Optimizer:
         """
         # One lock at a time, so that two runs can take from each other.
         with other._lock.here():
-            theirs, trials = other._fits, other.trials
+            theirs, trials = other._beliefs.fits, other.trials
         with self._lock.here():
             if self.settings.models_the_same_as(other.settings):
-                self._fits = {**shared_fits(theirs, trials, self.trials), **self._fits}
+                self._beliefs.reuse(shared_fits(theirs, trials, self.trials))
 
     def snapshot(self, *, risk: RiskMeasure | None = None) -> Snapshot:
         """Return what is known now, for reports and plots, under this risk or the run's own."""
@@ -349,7 +345,7 @@ class Optimizer:
         _ = self.model  # learns what is not learned yet
         settings = self.settings
         return snapshots_after(
-            settings.policy, settings.fitting, self.trials, self._fits, ends, risk
+            settings.policy, settings.fitting, self.trials, self._beliefs.fits, ends, risk
         )
 
     # -- reporting ---------------------------------------------------------------------------

@@ -1,12 +1,14 @@
 """Values that are looked at again, and models that explain nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import multivariate_normal
 
 import rahbo
-from rahbo.model import KnownNoise, Matern52, MeanNoiseModel
+from rahbo.model import KnownNoise, Matern52
 from rahbo.model.variance import KnownPosterior
 from rahbo.policy.doubt import knows_nothing, unbelieved
 
@@ -54,7 +56,7 @@ def test_a_value_is_doubted_from_two_standard_deviations_on():
         opt = told((0.51, [value]))
         X = np.array([[0.51]])
         left = opt.model.units.to_outcome(opt.model.mean.predict(X)[0][0])
-        rho = np.sqrt(opt.model.noise_by_repeats(opt.observations).variance(X)[0])
+        rho = np.sqrt(opt.model.by_repeats.variance(X)[0])
         excess = (value - left) / (rho * opt.model.units.scale)
         assert doubted(opt) == ([0.51] if excess > 2.0 else [])
 
@@ -63,24 +65,25 @@ def test_a_value_no_better_than_the_best_belief_is_not():
     kernel = Matern52([0.05], 0.05)
     opt = told((0.98, [3.0]), (0.02, [6.0] * 12), kernel=kernel)
     one = opt.observations.count == 1
-    noise_var = opt.model.noise_by_repeats(opt.observations).variance(opt.observations.X[one])
+    noise_var = opt.model.by_repeats.variance(opt.observations.X[one])
     assert opt.model.mean.residuals[one] > 5.0 * np.sqrt(noise_var)
     assert doubted(opt) == []
     # The same value counts where it would be the best.
     assert doubted(told((0.98, [3.0]), (0.02, [0.1] * 12), kernel=kernel)) == [0.98]
 
 
-def test_noise_that_its_model_takes_for_negative_is_none(monkeypatch):
+def test_noise_that_its_model_takes_for_negative_is_none():
     below_zero = KnownPosterior(lambda X: np.full(len(X), -0.1))
-    monkeypatch.setattr(MeanNoiseModel, "noise_by_repeats", lambda *_: below_zero)
-    assert 0.51 in doubted(told((0.51, [3.0]), risk=rahbo.Quantile(0.1)))
+    opt = told((0.51, [3.0]), risk=rahbo.Quantile(0.1))
+    model = replace(opt.model, by_repeats=below_zero)
+    assert 0.51 in unbelieved(opt.observations, model, opt.settings.risk)
 
 
 def test_its_own_distance_is_no_excuse():
     opt = told((0.51, [3.0]))
     X = np.array([[0.51]])
     with_it = opt.model.noise.variance(X)[0]
-    without = opt.model.noise_by_repeats(opt.observations).variance(X)[0]
+    without = opt.model.by_repeats.variance(X)[0]
     assert without < 0.7 * with_it
     # As learned from the repeated points alone, but for the hyperparameters.
     scale = opt.model.units.scale
@@ -90,7 +93,7 @@ def test_its_own_distance_is_no_excuse():
 def test_known_noise_stays_as_it_is():
     data = [({"x": float(x)}, [x, x]) for x in PLACES]
     opt = rahbo.Optimizer(LINE, noise=KnownNoise(lambda p: 0.04), data=data)
-    assert opt.model.noise_by_repeats(opt.observations) is opt.model.noise
+    assert opt.model.by_repeats is opt.model.noise
 
 
 def linear(slope, counts=(2,)):

@@ -2,19 +2,14 @@
 
 from rahbo.model.confidence import Confidence, ConstantBeta, Lemma1Beta, as_confidence, lemma1_beta
 from rahbo.model.evidence import Evidence, Hyperparameters, fit
-from rahbo.model.fitting import Fits, Fitting, Refit, fits_before, shared_fits
+from rahbo.model.fitting import Beliefs, Fits, Fitting, Refit, fits_before, shared_fits
 from rahbo.model.gp import GP
 from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.joint import MeanNoiseModel, ModelSettings
 from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52, check_kernel
 from rahbo.model.learning import condition, learn
-from rahbo.model.noise import (
-    DirectNoise,
-    DirectPosterior,
-    LogNoise,
-    LogPosterior,
-    sample_variance_var,
-)
+from rahbo.model.lognoise import LogNoise, LogPosterior
+from rahbo.model.noise import DirectNoise, DirectPosterior, sample_variance_var
 from rahbo.model.plausible import alternatives
 from rahbo.model.units import Outputs, Raw, Standardized, Units, output_scale
 from rahbo.model.variance import CubeNoise, KnownNoise, NoiseModel, NoisePosterior, SampleVariances
@@ -22,6 +17,7 @@ from rahbo.model.variance import CubeNoise, KnownNoise, NoiseModel, NoisePosteri
 __all__ = [
     "GP",
     "RBF",
+    "Beliefs",
     "Confidence",
     "ConstantBeta",
     "CubeNoise",

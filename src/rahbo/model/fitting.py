@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rahbo.errors import NotReadyError, SettingsError
+from rahbo.model.extension import can_extend, extended
 from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
 from rahbo.model.learning import condition, learn
 from rahbo.numerics import is_number
@@ -46,6 +47,12 @@ class Refit:
         return stages
 
 
+# When to condition on all data again, if hyperparameters are learned less often.
+REBASE = Refit(1.1)
+# Every so many stages, a fit does not start from the one before.
+AFRESH = 16
+
+
 @dataclass(frozen=True, eq=False)
 class StageFit:
     """Hyperparameters learned at one stage of the refit schedule.
@@ -61,6 +68,21 @@ class StageFit:
 
 # The key is the number of rounds at the first fit, and the number of rounds at this one.
 Fits = Mapping[tuple[int, int], StageFit]
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """The posteriors at a stage, which later rounds extend.
+
+    Attributes:
+        key: The number of rounds at the first fit, and the number of rounds at the stage.
+        last: The id of the last trial that the model has seen.
+        model: Both posteriors.
+    """
+
+    key: tuple[int, int]
+    last: int
+    model: MeanNoiseModel
 
 
 @dataclass(frozen=True)
@@ -83,12 +105,35 @@ class Fitting:
         The result depends on the trials alone. Passing ``fits`` of the same trials saves time.
         """
         trials = list(trials)
-        rounds = valued(trials)
-        if not rounds:
-            raise NotReadyError("Nothing has been told yet. Call ask() and tell() first.")
+        rounds = _rounds(trials)
         fits, learned = self._learn(rounds, _first_fit(trials), fits)
         observations = observations_of(rounds, self.sign)
         return condition(self.model, observations, learned), fits
+
+    def follow(
+        self, trials: Iterable[Trial], fits: Fits, base: Base | None
+    ) -> tuple[MeanNoiseModel, Fits, Base]:
+        """Return nearly the same posteriors as `believe` at a fraction of the cost.
+
+        All rounds up to a stage are conditioned on, and later ones extend that. A stage comes with
+        each fit, and at the latest when the rounds have grown by a tenth. The result depends on
+        the trials alone. Passing the ``fits`` and the ``base`` of the same trials saves time.
+        """
+        trials = list(trials)
+        rounds, first = _rounds(trials), _first_fit(trials)
+        stage = max(r.stages(first, len(rounds))[-1] for r in (self.refit, REBASE))
+        if base is None or base.key != (first, stage):
+            some = rounds[:stage]
+            fits, learned = self._learn(some, first, fits)
+            model = condition(self.model, observations_of(some, self.sign), learned)
+            base = Base((first, stage), some[-1].id, model)
+        if stage == len(rounds):
+            return base.model, fits, base
+        observations = observations_of(rounds, self.sign)
+        if can_extend(base.model):
+            later = observations_of(rounds[stage:], self.sign)
+            return extended(base.model, later, observations), fits, base
+        return condition(self.model, observations, base.model.learned), fits, base
 
     def believed_after(
         self, trials: Sequence[Trial], fits: Fits, ends: Iterable[int]
@@ -112,17 +157,60 @@ class Fitting:
             yield condition(self.model, observations, fits[first, stage].learned)
 
     def _learn(self, rounds: list[Trial], first: int, fits: Fits) -> tuple[Fits, Learned]:
-        """Learn at every stage of the schedule, each time starting from the stage before."""
+        """Learn at the last stage of the schedule.
+
+        A fit starts from the stage before. Now and then one starts afresh, so that a run that is
+        resumed repeats a few fits and not all of them.
+        """
         known = dict(fits)
         previous: Learned | None = None
         stages = self.refit.stages(first, len(rounds))
-        for stage in stages:
+        afresh = (len(stages) - 1) // AFRESH * AFRESH
+        for stage in stages[afresh:]:
             if (first, stage) not in known:
                 some = rounds[:stage]
                 data = observations_of(some, self.sign)
                 known[first, stage] = StageFit(some[-1].id, learn(self.model, data, previous))
             previous = known[first, stage].learned
         return known, known[first, stages[-1]].learned
+
+
+class Beliefs:
+    """The posteriors of a run that grows, kept for as long as they hold.
+
+    Everything kept follows from the trials. It only saves time.
+    """
+
+    def __init__(self, fitting: Fitting) -> None:
+        self._fitting = fitting
+        self.fits: Fits = {}
+        self._now: MeanNoiseModel | None = None
+        self._followed: MeanNoiseModel | None = None
+        self._base: Base | None = None
+
+    def now(self, trials: Iterable[Trial]) -> MeanNoiseModel:
+        """Return the posteriors given all trials, to report by."""
+        if self._now is None:
+            self._now, self.fits = self._fitting.believe(trials, self.fits)
+        return self._now
+
+    def followed(self, trials: Iterable[Trial]) -> MeanNoiseModel:
+        """Return nearly the same posteriors at a fraction of the cost, to propose by."""
+        if self._followed is None:
+            found, self.fits, self._base = self._fitting.follow(trials, self.fits, self._base)
+            self._followed = found
+        return self._followed
+
+    def forget(self, trial_id: int) -> None:
+        """Drop what depends on this trial or on later ones."""
+        self._now = self._followed = None
+        if self._base is not None and self._base.last >= trial_id:
+            self._base = None
+        self.fits = fits_before(self.fits, trial_id)
+
+    def reuse(self, fits: Fits) -> None:
+        """Take over fits of the same trials."""
+        self.fits = {**fits, **self.fits}
 
 
 def fits_before(fits: Fits, trial_id: int) -> Fits:
@@ -139,6 +227,14 @@ def shared_fits(fits: Fits, trials: Sequence[Trial], others: Sequence[Trial]) ->
     same = (a.is_at(b.x) and a.values == b.values for a, b in pairs)
     n_same = next((i for i, equal in enumerate(same) if not equal), min(len(trials), len(others)))
     return fits_before(fits, n_same)
+
+
+def _rounds(trials: list[Trial]) -> list[Trial]:
+    """Return the trials that gave a value; raise an error if there are none."""
+    rounds = valued(trials)
+    if not rounds:
+        raise NotReadyError("Nothing has been told yet. Call ask() and tell() first.")
+    return rounds
 
 
 def _first_fit(trials: list[Trial]) -> int:

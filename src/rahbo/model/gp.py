@@ -24,7 +24,7 @@ from scipy.linalg.blas import dtrmm, dtrmv
 
 from rahbo.errors import NumericalError
 from rahbo.model.kernels import Kernel
-from rahbo.numerics import Array, Index
+from rahbo.numerics import Array
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 # Posterior variances below this share of the prior variance are rounding errors.
@@ -157,53 +157,28 @@ class GP:
         V, W = self._halves(self.kernel(X, self.X))
         return np.asarray((self.kernel(X, X) - V.T @ V - W.T @ W) / self.lam)
 
+    def expect(self, X: Array) -> Expected:
+        """Return what is known of f at a few points ``X (p, d)`` that may be told next."""
+        K = self.kernel(X, self.X)
+        parts = [self._solved(x) for x in X]
+        V, solved = (np.array(part).T for part in zip(*parts, strict=True))
+        W = self.added @ K.T
+        mu = self.prior_mean + K @ self.weights
+        return Expected(self, X, mu, self.kernel(X, X), V.T @ V + W.T @ W, solved, W)
+
     def with_outputs(self, X: Array, y: Array, noise_var: Array) -> GP:
         """Return the posterior given further outputs ``y (p,)`` at ``X (p, d)``.
 
         A point may be a known one, or the same one again.
         """
-        if len(X) == 0:
-            return self
-        joined = self._joined(X, noise_var)
-        z = _half_solve(joined.corner, (y - joined.mu)[:, None])[:, 0]
-        grown = joined.posterior(z, y)
-        ratio = self.log_det_ratio + log_det(joined.corner)
-        ratio -= float(np.log(self.lam * noise_var).sum())
-        of_matrix = ratio + float(np.log(self.lam * grown.noise_var).sum())
-        quadratic = float((grown.y - self.prior_mean) @ grown.weights)
-        likelihood = log_density(quadratic, of_matrix, len(grown.y), self.lam)
-        return replace(grown, log_likelihood=likelihood, log_det_ratio=ratio)
+        return self.expect(X).told(y, noise_var) if len(X) else self
 
     def with_pending(self, X: Array, noise_var: Array, draws: Array | None = None) -> GP:
         """Return the posterior as if outputs had arrived at ``X (p, d)``.
 
         They are what it expects or, with standard normal ``draws (p,)``, drawn from it with noise.
         """
-        if len(X) == 0:
-            return self
-        joined = self._joined(X, noise_var)
-        z = np.zeros(len(X)) if draws is None else draws / math.sqrt(self.lam)
-        return joined.posterior(z, joined.mu + joined.corner @ z)
-
-    def _joined(self, X: Array, noise_var: Array) -> _Joined:
-        """Return what outputs at ``X (p, d)`` add to the posterior."""
-        index = {x.tobytes(): i for i, x in enumerate(self.X)}
-        place = np.array([index.setdefault(x.tobytes(), len(index)) for x in X], dtype=np.intp)
-        K = self.kernel(X, self.X)
-        b = len(self.root)
-        parts = [self._solved(x) for x in X]
-        V, solved = (np.column_stack(part) for part in zip(*parts, strict=True))
-        W = self.added @ K.T
-        # The rows of A^-1 k at all points, then one for each new output at its own point.
-        D = np.zeros((len(X), len(index)))
-        D[:, :b] = -solved.T
-        D[:, : len(self.X)] -= W.T @ self.added
-        D[np.arange(len(X)), place] += 1.0
-        prior = self.kernel(X, X)
-        size = float(prior.max(initial=0.0))
-        corner = cholesky(prior - V.T @ V - W.T @ W, self.lam * noise_var, size)
-        mu = self.prior_mean + K @ self.weights
-        return _Joined(self, X, noise_var, place, corner, _half_solve(corner, D), mu)
+        return self.expect(X).pending(noise_var, draws) if len(X) else self
 
     def _solved(self, x: Array) -> tuple[Array, Array]:
         """Return R k and R^T R k, each ``(b,)``, for a point ``x (d,)`` and the first data alone.
@@ -246,45 +221,81 @@ class GP:
 
 
 @dataclass(frozen=True, eq=False)
-class _Joined:
-    """What outputs at further points add to a posterior.
+class Expected:
+    """What a posterior says of f at a few points, and what outputs there would change.
 
     Attributes:
-        before: The posterior without them.
-        X: Their points, ``(p, d)``.
-        noise_var: The variance of their noise, ``(p,)``.
-        place: The index of each point among all points, ``(p,)``.
-        corner: The lower Cholesky factor of lam times their joint covariance, ``(p, p)``.
-        rows: What they add to R, ``(p, n)``.
-        mu: What is expected of them, ``(p,)``.
+        gp: The posterior.
+        X: The points, ``(p, d)``.
+        mu: The mean, ``(p,)``.
+        prior: The prior covariance times lam, ``(p, p)``.
+        explained: The part of it that the data explain, ``(p, p)``.
+        solved: A^-1 k for the first data alone, ``(b, p)``.
+        W: The later rows of R times k, ``(r, p)``.
     """
 
-    before: GP
+    gp: GP
     X: Array
-    noise_var: Array
-    place: Index
-    corner: Array
-    rows: Array
     mu: Array
+    prior: Array
+    explained: Array
+    solved: Array
+    W: Array
 
-    def posterior(self, z: Array, y: Array) -> GP:
-        """Return the posterior given outputs ``y (p,)``, which deviate from ``mu`` by corner z."""
-        before, (_, n) = self.before, self.rows.shape
-        old = len(before.X)
-        new = np.unique(self.place, return_index=True)[1][np.unique(self.place) >= old]
-        precision = np.append(1.0 / before.noise_var, np.zeros(n - old))
-        weighted = np.append(before.y / before.noise_var, np.zeros(n - old))
-        np.add.at(precision, self.place, 1.0 / self.noise_var)
-        np.add.at(weighted, self.place, y / self.noise_var)
-        wider = np.zeros((len(before.added), n))
-        wider[:, :old] = before.added
+    @property
+    def covariance(self) -> Array:
+        """The joint covariance of f, ``(p, p)``."""
+        return np.asarray((self.prior - self.explained) / self.gp.lam)
+
+    def told(self, y: Array, noise_var: Array) -> GP:
+        """Return the posterior given outputs ``y (p,)``."""
+        gp, corner = self.gp, self._corner(noise_var)
+        grown = self._grown(corner, _half_solve(corner, (y - self.mu)[:, None])[:, 0], y, noise_var)
+        ratio = gp.log_det_ratio + log_det(corner) - float(np.log(gp.lam * noise_var).sum())
+        of_matrix = ratio + float(np.log(gp.lam * grown.noise_var).sum())
+        quadratic = float((grown.y - gp.prior_mean) @ grown.weights)
+        likelihood = log_density(quadratic, of_matrix, len(grown.y), gp.lam)
+        return replace(grown, log_likelihood=likelihood, log_det_ratio=ratio)
+
+    def pending(self, noise_var: Array, draws: Array | None = None) -> GP:
+        """Return the posterior given outputs as expected, or drawn with normal ``draws (p,)``."""
+        corner = self._corner(noise_var)
+        z = np.zeros(len(self.X)) if draws is None else draws / math.sqrt(self.gp.lam)
+        return self._grown(corner, z, self.mu + corner @ z, noise_var)
+
+    def _corner(self, noise_var: Array) -> Array:
+        """Return the lower Cholesky factor of lam times the covariance of outputs, ``(p, p)``."""
+        size = float(self.prior.max(initial=0.0))
+        return cholesky(self.prior - self.explained, self.gp.lam * noise_var, size)
+
+    def _grown(self, corner: Array, z: Array, y: Array, noise_var: Array) -> GP:
+        """Return the posterior given outputs ``y = mu + corner z``, ``(p,)``."""
+        gp, old = self.gp, len(self.gp.X)
+        index = {x.tobytes(): i for i, x in enumerate(gp.X)}
+        place = np.array([index.setdefault(x.tobytes(), len(index)) for x in self.X])
+        new: list[int] = []
+        n = len(index)
+        for i, j in enumerate(place):
+            if j == old + len(new):
+                new.append(i)
+        # The rows of -A^-1 k at all points, and 1 for each new output at its own point.
+        D = np.zeros((len(self.X), n))
+        D[:, : len(gp.root)] = -self.solved.T
+        D[:, :old] -= self.W.T @ gp.added
+        D[np.arange(len(self.X)), place] += 1.0
+        rows = _half_solve(corner, D)
+        precision, weighted = np.zeros(n), np.zeros(n)
+        precision[:old], weighted[:old] = 1.0 / gp.noise_var, gp.y / gp.noise_var
+        np.add.at(precision, place, 1.0 / noise_var)
+        np.add.at(weighted, place, y / noise_var)
+        wider = np.zeros((len(gp.added), n - old))
         return replace(
-            before,
-            X=np.vstack([before.X, self.X[new]]),
+            gp,
+            X=np.vstack([gp.X, self.X[new]]),
             y=weighted / precision,
             noise_var=1.0 / precision,
-            weights=np.append(before.weights, np.zeros(n - old)) + self.rows.T @ z,
-            added=np.vstack([wider, self.rows]),
+            weights=np.append(gp.weights, np.zeros(n - old)) + rows.T @ z,
+            added=np.vstack([np.hstack([gp.added, wider]), rows]),
         )
 
 
@@ -330,6 +341,12 @@ def _half_solve(chol: Array, B: Array) -> Array:
 def _inverted(chol: Array) -> Array:
     """Return the inverse of a lower Cholesky factor, which is overwritten."""
     return chol if len(chol) == 0 else np.asarray(lapack.dtrtri(chol, lower=1, overwrite_c=1)[0])
+
+
+def inverse_diagonal(chol: Array) -> Array:
+    """Return the diagonal of A^-1, ``(n,)``; overwrite the factor."""
+    inverse = _inverted(chol)
+    return np.asarray(np.einsum("ij,ij->j", inverse, inverse))
 
 
 def log_det(chol: Array) -> float:

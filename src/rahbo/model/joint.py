@@ -16,8 +16,9 @@ from rahbo.model.confidence import Confidence, ConstantBeta
 from rahbo.model.evidence import Hyperparameters
 from rahbo.model.gp import GP
 from rahbo.model.kernels import Kernel, Matern52
-from rahbo.model.noise import LogNoise, NoiseModel, NoisePosterior, SampleVariances
+from rahbo.model.lognoise import LogNoise
 from rahbo.model.units import Outputs, Standardized, Units, output_scale
+from rahbo.model.variance import NoiseModel, NoisePosterior, SampleVariances
 from rahbo.numerics import Array, Index
 from rahbo.trials import Observations
 
@@ -76,7 +77,7 @@ def sample_variances(
     # finite set, their last digits are not due to rounding.
     step = 0.0 if settings.population else observations.resolution / units.scale
     return SampleVariances(
-        observations.X[use],
+        observations.X if use.all() else observations.X[use],
         units.var_to_model(observations.sample_var[use]),
         dof,
         floor,
@@ -99,10 +100,19 @@ def mean_noise(
     settings: ModelSettings, noise: NoisePosterior, X: Array, count: Index, data: SampleVariances
 ) -> Array:
     """Return the noise variance of the sample means (eq. 16), in the model's units."""
-    width = settings.sigma_width
-    if width is None or noise.gp is None:
-        width = _width(settings.beta_noise, noise)
-    return noise_of_means(settings, noise.variance(X, z=width), count, data)
+    z = noise_width(settings, noise)
+    # At its own data, a posterior is known without solving anything.
+    at_data = noise.gp is not None and noise.gp.X is X
+    return noise_of_means(
+        settings, noise.at_data(z) if at_data else noise.variance(X, z), count, data
+    )
+
+
+def noise_width(settings: ModelSettings, noise: NoisePosterior) -> float:
+    """Return the posterior standard deviations added to the noise that the mean GP uses."""
+    if settings.sigma_width is None or noise.gp is None:
+        return _width(settings.beta_noise, noise)
+    return settings.sigma_width
 
 
 def noise_of_means(
@@ -147,6 +157,8 @@ class MeanNoiseModel:
         learned: Units and hyperparameters.
         mean: The GP of f.
         noise: The posterior of rho^2.
+        by_repeats: The posterior of rho^2 from repeats alone, without residuals. If no point has
+            repeats, that from all data.
         data: The sample variances behind the noise posterior.
         observations: What was told.
     """
@@ -155,6 +167,7 @@ class MeanNoiseModel:
     learned: Learned
     mean: GP
     noise: NoisePosterior
+    by_repeats: NoisePosterior
     data: SampleVariances
     observations: Observations
 
@@ -199,17 +212,6 @@ class MeanNoiseModel:
             noise_lower=self.noise.link(g - width_noise),
             noise_upper=self.noise.link(g + width_noise),
         )
-
-    def noise_by_repeats(self, observations: Observations) -> NoisePosterior:
-        """Return the noise posterior from repeats alone, without residuals.
-
-        If no point has repeats, return the posterior from all data.
-        """
-        learned = self.learned
-        data = sample_variances(self.settings, observations, learned.floor, learned.units)
-        if len(data.s2) == 0 or learned.noise is None:
-            return self.noise
-        return self.settings.noise.condition(data, learned.noise)
 
     def with_pending(
         self, X: Array, count: Index, rng: np.random.Generator | None = None

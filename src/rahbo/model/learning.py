@@ -21,14 +21,9 @@ from rahbo.model.joint import (
     mean_noise,
     sample_variances,
 )
-from rahbo.model.noise import (
-    CubeNoise,
-    KnownPosterior,
-    NoisePosterior,
-    SampleVariances,
-    level_posterior,
-)
+from rahbo.model.lognoise import level_posterior
 from rahbo.model.units import Units, output_scale
+from rahbo.model.variance import CubeNoise, KnownPosterior, NoisePosterior, SampleVariances
 from rahbo.numerics import Array
 from rahbo.trials import Observations
 
@@ -72,13 +67,16 @@ def condition(
     """Return both posteriors given all data, at hyperparameters learned before."""
     table = _Table.of(settings, observations, learned.units, learned.floor)
     data = table.repeated
-    noise = table.noise_posterior(data, learned.noise, learned.mean)
+    noise = first = table.noise_posterior(data, learned.noise, learned.mean)
     gp = table.mean_posterior(learned.mean, noise, data)
     for _ in range(table.passes):
         data = table.with_residuals(gp, noise)
-        noise = table.noise_posterior(data, learned.noise, learned.mean)
+        noise = table.noise_posterior(data, learned.noise, learned.mean, noise)
         gp = table.mean_posterior(learned.mean, noise, data)
-    return MeanNoiseModel(settings, learned, gp, noise, data, observations)
+    repeated = len(table.repeated.s2) > 0 and learned.noise is not None
+    return MeanNoiseModel(
+        settings, learned, gp, noise, first if repeated else noise, data, observations
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +143,16 @@ class _Table:
         return fit(evidence, previous)
 
     def noise_posterior(
-        self, data: SampleVariances, noise: Hyperparameters | None, mean: Hyperparameters
+        self,
+        data: SampleVariances,
+        noise: Hyperparameters | None,
+        mean: Hyperparameters,
+        near: NoisePosterior | None = None,
     ) -> NoisePosterior:
         """Return the noise posterior given these sample variances."""
         model = self.settings.noise
         if noise is not None or isinstance(model, CubeNoise):
-            return model.condition(data, noise)
+            return model.condition(data, noise, near)
         if model.takes_residuals:
             # The first residuals use this level. They then show how certain it is.
             level = mean.noise_scale + data.floor
@@ -168,23 +170,41 @@ class _Table:
         )
 
     def with_residuals(self, gp: GP, noise: NoisePosterior) -> SampleVariances:
-        """Return the sample variances with estimates from the residuals of single values added.
+        """Return the sample variances with those from the residuals of single values."""
+        told, data = self.observations, self.repeated
+        of_mean = mean_noise(self.settings, noise, told.X, told.count, data)
+        at_data = noise.gp is not None and noise.gp.X is told.X
+        noise_var = noise.at_data() if at_data else noise.variance(told.X)
+        return with_residuals(data, told, noise_var, of_mean, gp.leave_one_out())
 
-        A value predicted by the others with variance u has a residual r of variance u + rho^2, of
-        which noise has the share w:
-        w = rho^2 / (u + rho^2), estimate of rho^2: w r^2, with w degrees of freedom
-        This has the gradient of log N(r; 0, u + rho^2) in log rho^2.
-        """
-        data, told = self.repeated, self.observations
-        single = told.count == 1
-        X = told.X[single]
-        r, total = gp.leave_one_out()
-        u = total[single] - mean_noise(self.settings, noise, X, told.count[single], data)
-        noise_var = noise.variance(X)
-        w = np.clip(noise_var / (np.maximum(u, 0.0) + noise_var), 1e-3, 1.0)
-        return replace(
-            data,
-            X=np.vstack([data.X, X]),
-            s2=np.append(data.s2, w * r[single] ** 2),
-            dof=np.append(data.dof, w),
-        )
+
+def with_residuals(
+    repeated: SampleVariances,
+    observations: Observations,
+    noise_var: Array,
+    of_mean: Array,
+    left_out: tuple[Array, Array],
+) -> SampleVariances:
+    """Return the sample variances of all points, from repeats or from the residual of one value.
+
+    A value predicted by the others with variance u has a residual r of variance u + rho^2, of
+    which noise has the share w:
+    w = rho^2 / (u + rho^2), estimate of rho^2: w r^2, with w degrees of freedom
+    This has the gradient of log N(r; 0, u + rho^2) in log rho^2.
+
+    Args:
+        repeated: The sample variances of the points that have repeats.
+        observations: All points.
+        noise_var: The noise variance rho^2 now believed in, ``(n,)``.
+        of_mean: The noise variance of the sample means, ``(n,)``.
+        left_out: The residuals r and their variances u + ``of_mean``, each ``(n,)``.
+    """
+    single = observations.count == 1
+    r, total = (part[single] for part in left_out)
+    noise_var = noise_var[single]
+    u = np.maximum(total - of_mean[single], 0.0)
+    w = np.clip(noise_var / (u + noise_var), 1e-3, 1.0)
+    s2, dof = np.empty(observations.n), np.empty(observations.n)
+    s2[~single], dof[~single] = repeated.s2, repeated.dof
+    s2[single], dof[single] = w * r**2, w
+    return replace(repeated, X=observations.X, s2=s2, dof=dof)

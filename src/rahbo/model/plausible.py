@@ -23,7 +23,7 @@ from rahbo.model.gp import GP
 from rahbo.model.hyperprior import NOISE_STD
 from rahbo.model.joint import MeanNoiseModel, noise_of_means, sample_variances, unseen
 from rahbo.model.kernels import Kernel
-from rahbo.model.noise import LogPosterior, log_density
+from rahbo.model.lognoise import LogPosterior, log_density
 
 # Nats between levels, and the most levels on each side.
 STEP, MOST_STEPS = 0.7, 8
@@ -133,7 +133,8 @@ def _at_level(
     mean = GP.condition(
         theta.kernel, told.X, y, noise_var, lam=settings.lam, prior_mean=theta.prior_mean
     )
-    shifted = replace(noise.gp, prior_mean=noise.gp.prior_mean + t)
+    gp = noise.gp
+    shifted = replace(gp, prior_mean=gp.prior_mean + t, y=gp.y + t)
     there = replace(model, mean=mean, noise=replace(noise, gp=shifted))
     return _Level(of_level + theta.log_posterior - half_log_det, there, theta, half_log_det)
 

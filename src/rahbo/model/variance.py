@@ -96,6 +96,14 @@ class NoisePosterior(ABC):
         mu, sigma = self.latent(X)
         return self.link(mu + z * sigma)
 
+    def at_data(self, z: float = 0.0) -> Array:
+        """Return the noise variance ``z`` deviations from the centre at the points of ``gp``."""
+        gp = self.gp
+        if gp is None:
+            raise SettingsError("A known noise variance has no data.")
+        g = gp.y - gp.residuals
+        return self.link(g if z == 0.0 else g + z * gp.spread)
+
     @abstractmethod
     def with_pending(self, X: Array, count: Index) -> NoisePosterior:
         """Return the posterior as if ``count (p,)`` repeats at ``X (p, d)`` came as expected."""
@@ -147,9 +155,15 @@ class NoiseModel(ABC):
 
     @abstractmethod
     def condition(
-        self, data: SampleVariances, hyperparameters: Hyperparameters | None
+        self,
+        data: SampleVariances,
+        hyperparameters: Hyperparameters | None,
+        near: NoisePosterior | None = None,
     ) -> NoisePosterior:
-        """Return the posterior for given hyperparameters."""
+        """Return the posterior for given hyperparameters.
+
+        A posterior ``near`` it, given other estimates at the same points, saves time.
+        """
 
     def bind(self, space: Space) -> NoiseModel:
         """Return the model for a given space."""
@@ -208,7 +222,10 @@ class KnownNoise(NoiseModel):
         raise SettingsError("KnownNoise works on parameters. Call bind(space) first.")
 
     def condition(
-        self, data: SampleVariances, hyperparameters: Hyperparameters | None
+        self,
+        data: SampleVariances,
+        hyperparameters: Hyperparameters | None,
+        near: NoisePosterior | None = None,
     ) -> NoisePosterior:
         """Raise an error, like `learn`."""
         raise SettingsError("KnownNoise works on parameters. Call bind(space) first.")
@@ -227,7 +244,10 @@ class CubeNoise(NoiseModel):
         return None
 
     def condition(
-        self, data: SampleVariances, hyperparameters: Hyperparameters | None
+        self,
+        data: SampleVariances,
+        hyperparameters: Hyperparameters | None,
+        near: NoisePosterior | None = None,
     ) -> NoisePosterior:
         """Return the known posterior."""
 

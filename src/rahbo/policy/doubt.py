@@ -31,8 +31,7 @@ def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeas
         return observations.X[:0]
     single = observations.count == 1
     X, y = observations.X[single], model.units.to_model(observations.mean)[single]
-    noise = model.noise_by_repeats(observations)
-    noise_var = np.maximum(noise.variance(X), model.min_noise_var)
+    noise_var = np.maximum(model.by_repeats.variance(X), model.min_noise_var)
     doubted: Mask = model.mean.residuals[single] > TOO_GOOD * np.sqrt(noise_var)
     if not doubted.any():
         return observations.X[:0]
@@ -48,7 +47,7 @@ def knows_nothing(observations: Observations, model: MeanNoiseModel) -> bool:
 
     log p(y) - max_c log N(y; c, Sigma) < 5
     """
-    y, noise_var = model.units.to_model(observations.mean), model.mean.noise_var
+    y, noise_var = model.mean.y, model.mean.noise_var
     residual = y - np.average(y, weights=1.0 / noise_var)
     constant = -0.5 * float(np.sum(residual**2 / noise_var + np.log(2.0 * np.pi * noise_var)))
     return model.mean.log_likelihood - constant < FAINT
