@@ -1,6 +1,7 @@
 """Learning by the refit schedule: what is kept, what is learned again, and from which rounds."""
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 
 import rahbo
 from rahbo.errors import NotReadyError, SettingsError
-from rahbo.model import Refit, fits_before, fitting, learn, shared_fits
+from rahbo.model import Beliefs, Refit, fits_before, fitting, learn, shared_fits
 from rahbo.trials import Observations, valued
+
+SPACE = {"x": (0.0, 1.0)}
 
 
 def run(n_told=9, growth=1.5, direction="maximize"):
@@ -163,3 +166,84 @@ def test_a_huge_finite_factor_never_refits():
 def test_bad_factors_are_named(growth):
     with pytest.raises(SettingsError, match=r"Refit\(growth\) must be >= 1"):
         Refit(growth)
+
+
+# -- following a run that grows ------------------------------------------------------------------
+
+
+def grown(n, **settings):
+    """A run of n rounds of one noisy input, told without asking."""
+    rng = np.random.default_rng(3)
+    data = [({"x": float(x)}, [float(np.sin(6 * x) + (0.1 + x) * rng.normal())])
+            for x in rng.random(n)]  # fmt: skip
+    design = [replace(t, source="design" if t.id < 10 else "strategy")
+              for t in rahbo.Optimizer(SPACE, data=data).trials]  # fmt: skip
+    return rahbo.Optimizer(SPACE, trials=design, seed=0, **settings)
+
+
+def test_what_is_followed_depends_on_the_trials_alone():
+    opt = grown(60)
+    fit, trials = opt.settings.fitting, opt.trials
+    step, fits, base = fit.follow(trials[:40], {}, None)
+    for end in range(41, 61):
+        step, fits, base = fit.follow(trials[:end], fits, base)
+    fresh, _, _ = fit.follow(trials, {}, None)
+    X = np.linspace(0.0, 1.0, 20)[:, None]
+    for one, other in zip(step.mean.predict(X), fresh.mean.predict(X), strict=True):
+        assert np.array_equal(one, other)
+    assert np.array_equal(step.noise.variance(X, 1.0), fresh.noise.variance(X, 1.0))
+
+
+def test_at_a_stage_all_data_are_conditioned_on():
+    opt = grown(64)
+    fit = opt.settings.fitting
+    stage = Refit().stages(10, 64)[-1]
+    followed, _, base = fit.follow(opt.trials[:stage], {}, None)
+    believed, _ = fit.believe(opt.trials[:stage], {})
+    assert base.key == (10, stage)
+    assert np.array_equal(followed.mean.weights, believed.mean.weights)
+    later, _, same = fit.follow(opt.trials[: stage + 1], {}, base)
+    assert same is base
+    assert len(later.mean.added) == 1
+
+
+@pytest.mark.parametrize("refit", [Refit(math.inf), Refit(2.0)])
+def test_data_are_conditioned_on_again_though_nothing_is_learned(refit):
+    opt = grown(60, refit=refit)
+    followed, fits, base = opt.settings.fitting.follow(opt.trials, {}, None)
+    assert base.key[1] > 54
+    assert base.key[1] not in {stage for _, stage in fits}
+    assert followed.observations.n == 60
+
+
+def test_beliefs_forget_what_a_changed_trial_has_touched():
+    opt = grown(64)
+    beliefs = Beliefs(opt.settings.fitting)
+    first = beliefs.followed(opt.trials)
+    assert beliefs.followed(opt.trials) is first
+    assert beliefs.now(opt.trials) is beliefs.now(opt.trials)
+    beliefs.forget(63)
+    again = beliefs.followed(opt.trials)
+    assert again is not first
+    # The rounds before are still conditioned on in the same factor.
+    assert again.mean.root is first.mean.root
+    beliefs.forget(3)
+    assert beliefs.fits == {}
+    assert beliefs.followed(opt.trials).mean.root is not first.mean.root
+
+
+@pytest.mark.slow
+def test_a_run_that_is_resumed_does_not_repeat_every_fit(monkeypatch):
+    opt = grown(160)
+    fit = opt.settings.fitting
+    fits = {}
+    for end in range(10, 161):
+        _, fits, _ = fit.follow(opt.trials[:end], fits, None)
+    calls = []
+    learned = fitting.learn
+    monkeypatch.setattr(fitting, "learn", lambda *a: calls.append(1) or learned(*a))
+    _, again, _ = fit.follow(opt.trials, {}, None)
+    stages = Refit().stages(10, 160)
+    assert len(calls) == len(stages) % 16 < len(stages) // 2
+    for key, found in again.items():
+        assert found.learned.mean.kernel == fits[key].learned.mean.kernel

@@ -22,6 +22,7 @@ from rahbo.model import (
     condition,
     fit,
     learn,
+    learning,
 )
 from rahbo.trials import Observations
 from tables import NOISES, model_of, observed
@@ -48,6 +49,28 @@ def test_floor_is_relative_to_the_outputs():
         model = model_of(settings, data)
         assert model.min_noise_var == pytest.approx(1e-8 * np.var(data.mean), rel=1e-9)
         assert model.noise.variance(data.X)[0] == model.min_noise_var
+
+
+# Many points
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (3, 3)], ids=["single", "repeated"])
+def test_many_points_are_learned_from_a_selection_as_well_as_from_all(counts, monkeypatch):
+    rng = np.random.default_rng(8)
+    X = rng.random((700, 2))
+    noise = (0.1 + 0.4 * X[:, :1]) * rng.standard_normal((700, counts[0]))
+    y = np.sin(7.0 * X[:, :1]) + X[:, 1:] + noise
+    data = Observations.from_rounds(list(X), y.tolist())
+    selected = learn(ModelSettings(), data)
+    monkeypatch.setattr(learning, "ENOUGH", 700)
+    everything = learn(ModelSettings(), data)
+    assert selected.units == everything.units
+    held_out = rng.random((2000, 2))
+    beliefs = [condition(ModelSettings(), data, one).belief(held_out)
+               for one in (selected, everything)]  # fmt: skip
+    a, b = beliefs
+    assert np.mean((a.mu - b.mu) ** 2 / b.sigma**2) < 0.1
+    assert np.mean(np.abs(np.log(a.noise_var / b.noise_var))) < 0.1
 
 
 # Single repeats

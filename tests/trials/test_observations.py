@@ -135,3 +135,20 @@ def test_the_resolution_is_the_step_of_rounded_values(step, shift):
 def test_values_that_are_not_rounded_have_no_resolution(values):
     X = np.linspace(0.0, 1.0, len(values))[:, None]
     assert Observations.from_rounds(list(X), [[v] for v in values]).resolution == 0.0
+
+
+def test_a_selection_of_points_keeps_all_their_values(rng):
+    history = [(i, rng.normal(size=1 + i % 3)) for i in (*range(6), 2, 0, 5)]
+    points = rng.random((6, 2))
+    everything = Observations.from_rounds([points[i] for i, _ in history], [v for _, v in history])
+    some = everything.thinned(3)
+    kept = [i for i, x in enumerate(everything.X) if x.tobytes() in {y.tobytes() for y in some.X}]
+    assert len(kept) == some.n == 3
+    assert kept[0] == 0
+    assert kept[-1] == 5
+    for j, i in enumerate(kept):
+        np.testing.assert_array_equal(some.repeats(j), everything.repeats(i))
+        assert some.count[j] == everything.count[i]
+        assert some.mean[j] == everything.mean[i]
+    assert len(some.rounds) == sum(i in kept for i in everything.rounds)
+    assert everything.thinned(6) is everything

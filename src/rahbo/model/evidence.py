@@ -143,8 +143,8 @@ class Evidence:
         return value, -precision * offset
 
 
-# A first fit of many points starts with a subset: the same optimum at a fraction of the cost.
-SUBSET = 128
+# Up to this many points, tolerances are those of a small problem.
+SMALL = 128
 
 
 def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperparameters:
@@ -154,11 +154,6 @@ def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperpar
     Later fits start where the last one ended, with its curvature.
     """
     n = len(evidence.y)
-    if previous is None and n > 2 * SUBSET:
-        some = np.linspace(0, n - 1, max(SUBSET, n // 3)).astype(np.intp)
-        previous = fit(evidence.subset(some))
-        # The curvature grows with the number of points, like the information.
-        previous = replace(previous, hessian=previous.hessian * (n / len(some)))
     starts, lower, upper = _search_box(evidence)
     curvature = None
     if previous is not None and previous.theta.size == lower.size:
@@ -187,8 +182,8 @@ def fit(evidence: Evidence, previous: Hyperparameters | None = None) -> Hyperpar
         hessian=curvature,
         max_step=1.0,
         # A hundredth of a nat is negligible, and gaining it takes a cubic number of operations.
-        gradient_tolerance=0.02 * max(1.0, n / SUBSET),
-        value_tolerance=2e-4 * max(1.0, n / SUBSET) ** 2,
+        gradient_tolerance=0.02 * max(1.0, n / SMALL),
+        value_tolerance=2e-4 * max(1.0, n / SMALL) ** 2,
     )
     best = int(np.argmin(found.value))
     theta = found.x[best]

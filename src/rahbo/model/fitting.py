@@ -140,21 +140,21 @@ class Fitting:
     ) -> Iterator[MeanNoiseModel]:
         """Yield both posteriors as they were after the first ``end`` trials.
 
-        Nothing is learned again. The hyperparameters are those that the run had at the time, or
-        those of its first fit if that came later.
+        The hyperparameters are those that the run had at the time, or those of its first fit if
+        that came later.
 
         Args:
             trials: All trials of the run.
-            fits: The fits that `believe` returned for these trials.
+            fits: The fits that `believe` returned for these trials, to save time.
             ends: Numbers of trials. At least one of the trials up to each must have a value.
         """
         first = _first_fit(list(trials))
-        stages = sorted(stage for start, stage in fits if start == first)
+        everything = valued(trials)
         for end in ends:
             rounds = valued(trials[:end])
-            stage = max((s for s in stages if s <= len(rounds)), default=stages[0])
-            observations = observations_of(rounds, self.sign)
-            yield condition(self.model, observations, fits[first, stage].learned)
+            until = everything[: max(first, len(rounds))]
+            fits, learned = self._learn(until, first, fits)
+            yield condition(self.model, observations_of(rounds, self.sign), learned)
 
     def _learn(self, rounds: list[Trial], first: int, fits: Fits) -> tuple[Fits, Learned]:
         """Learn at the last stage of the schedule.

@@ -31,6 +31,9 @@ from rahbo.trials import Observations
 NOISE_FLOOR = 1e-8
 # How often residuals of single evaluations go from the mean GP to the noise GP.
 PASSES = 2
+# Hyperparameters are learned from at most so many points, as more would hardly change them. A
+# first fit of many points begins with a few: the same optimum at a fraction of the cost.
+ENOUGH, FEW = 400, 128
 
 
 def learn(
@@ -40,10 +43,14 @@ def learn(
 
     A first fit begins with one noise level for all points, learned from repeats and residuals
     together. Otherwise a pair of values that happen to agree would decide what the mean follows.
+
+    Of many points, an even selection is enough. Their first fit starts from that of a few.
     """
+    if previous is None and observations.n > 2 * FEW:
+        previous = _scaled(learn(settings, observations.thinned(FEW)), observations.n)
     units = settings.outputs.units(observations)
     floor = NOISE_FLOOR * (output_scale(observations) / units.scale) ** 2
-    table = _Table.of(settings, observations, units, floor)
+    table = _Table.of(settings, observations.thinned(ENOUGH), units, floor)
     noise, mean = (previous.noise, previous.mean) if previous else (None, None)
     if table.passes == 0:
         data = table.repeated
@@ -77,6 +84,19 @@ def condition(
     return MeanNoiseModel(
         settings, learned, gp, noise, first if repeated else noise, data, observations
     )
+
+
+def _scaled(learned: Learned, n: int) -> Learned:
+    """Return a fit of `FEW` points as the start of a fit of n points.
+
+    The curvature grows with the number of points, like the information.
+    """
+    factor = min(n, ENOUGH) / FEW
+    found = [
+        None if hyper is None else replace(hyper, hessian=factor * hyper.hessian)
+        for hyper in (learned.mean, learned.noise)
+    ]
+    return replace(learned, mean=found[0] or learned.mean, noise=found[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -99,6 +99,25 @@ class Observations:
             if step < FINEST * spread:
                 return 0.0
         return step
+
+    def thinned(self, most: int) -> Observations:
+        """Return the observations of at most so many points, spread evenly over the rounds."""
+        if self.n <= most:
+            return self
+        kept = np.linspace(0, self.n - 1, most).astype(np.intp)
+        index = np.full(self.n, -1)
+        index[kept] = np.arange(most)
+        own, rounds = index[self.point], index[self.rounds]
+        return replace(
+            self,
+            X=self.X[kept],
+            values=self.values[own >= 0],
+            point=own[own >= 0],
+            rounds=rounds[rounds >= 0],
+            count=self.count[kept],
+            mean=self.mean[kept],
+            sample_var=self.sample_var[kept],
+        )
 
     def repeats(self, i: int) -> Array:
         """Return every value told at point ``i``."""
