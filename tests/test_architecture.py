@@ -50,6 +50,7 @@ INNER_ORDER = {
         "kernels",
         "hyperprior",
         "gp",
+        "kept",
         "evidence",
         "confidence",
         "variance",

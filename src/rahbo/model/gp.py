@@ -48,6 +48,7 @@ class GP:
         added: Rows of R for outputs that came later, ``(r, n)``.
         log_likelihood: log p(y) of the observed outputs.
         log_det_ratio: ln det(A) - ln det(lam Sigma) of the observed points (Lemma 1).
+        later: The outputs that came later; None if there are none.
         solved: R k and R^T R k of points met before, by point, which all posteriors with the same
             ``root`` share to save time.
     """
@@ -63,6 +64,7 @@ class GP:
     added: Array
     log_likelihood: float
     log_det_ratio: float
+    later: Later | None = None
     solved: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -107,7 +109,10 @@ class GP:
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Return the mean and standard deviation (eq. 5, 6) at ``X (m, d)``, each ``(m,)``."""
-        K = self.kernel(X, self.X)
+        return self.predict_from(X, self.kernel(X, self.X))
+
+    def predict_from(self, X: Array, K: Array) -> tuple[Array, Array]:
+        """Return what `predict` returns, given the covariances ``K (m, n)`` of X with the data."""
         return self.prior_mean + K @ self.weights, np.sqrt(self._variance(X, *self._halves(K)))
 
     def predict_mean(self, X: Array) -> Array:
@@ -160,7 +165,7 @@ class GP:
     def expect(self, X: Array) -> Expected:
         """Return what is known of f at a few points ``X (p, d)`` that may be told next."""
         K = self.kernel(X, self.X)
-        parts = [self._solved(x) for x in X]
+        parts = [self.solve(x) for x in X]
         V, solved = (np.array(part).T for part in zip(*parts, strict=True))
         W = self.added @ K.T
         mu = self.prior_mean + K @ self.weights
@@ -180,7 +185,7 @@ class GP:
         """
         return self.expect(X).pending(noise_var, draws) if len(X) else self
 
-    def _solved(self, x: Array) -> tuple[Array, Array]:
+    def solve(self, x: Array) -> tuple[Array, Array]:
         """Return R k and R^T R k, each ``(b,)``, for a point ``x (d,)`` and the first data alone.
 
         Each point is solved by itself, so that rounding does not depend on what else is asked.
@@ -218,6 +223,25 @@ class GP:
         prior = self.kernel.diagonal(X)
         var = prior - np.einsum("ij,ij->j", V, V) - np.einsum("ij,ij->j", W, W)
         return np.asarray(np.maximum(var, VARIANCE_FLOOR * np.maximum(prior, 1e-300)) / self.lam)
+
+
+@dataclass(frozen=True, eq=False)
+class Later:
+    """Outputs that came after the first data, in units of what the first data leave unknown.
+
+    Attributes:
+        first: The posterior given the first data.
+        X: The points, ``(r, d)``.
+        corner: The lower Cholesky factor of lam times the joint covariance of the outputs given
+            the first data, ``(r, r)``. With c(x) lam times the covariance of f(x) with the points,
+            the later rows of R times k(x) are corner^-1 c(x).
+        z: The outputs: corner z is how far they are from what the first data expect, ``(r,)``.
+    """
+
+    first: GP
+    X: Array
+    corner: Array
+    z: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +320,18 @@ class Expected:
             noise_var=1.0 / precision,
             weights=np.append(gp.weights, np.zeros(n - old)) + rows.T @ z,
             added=np.vstack([np.hstack([gp.added, wider]), rows]),
+            later=self._later(corner, z),
         )
+
+    def _later(self, corner: Array, z: Array) -> Later:
+        """Return all outputs that came later, these ones last."""
+        before = self.gp.later
+        if before is None:
+            return Later(self.gp, self.X, corner, z)
+        r = len(before.z)
+        joint = np.zeros((r + len(z), r + len(z)))
+        joint[:r, :r], joint[r:, :r], joint[r:, r:] = before.corner, self.W.T, corner
+        return Later(before.first, np.vstack([before.X, self.X]), joint, np.append(before.z, z))
 
 
 def cholesky(K: Array, diagonal: Array, size: float | None = None) -> Array:

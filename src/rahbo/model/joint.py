@@ -15,6 +15,7 @@ import numpy as np
 from rahbo.model.confidence import Confidence, ConstantBeta
 from rahbo.model.evidence import Hyperparameters
 from rahbo.model.gp import GP
+from rahbo.model.kept import Kept
 from rahbo.model.kernels import Kernel, Matern52
 from rahbo.model.lognoise import LogNoise
 from rahbo.model.units import Outputs, Standardized, Units, output_scale
@@ -161,6 +162,8 @@ class MeanNoiseModel:
             repeats, that from all data.
         data: The sample variances behind the noise posterior.
         observations: What was told.
+        lists: Predictions at lists of points, kept for as long as both GPs have the same first
+            data.
     """
 
     settings: ModelSettings
@@ -170,6 +173,7 @@ class MeanNoiseModel:
     by_repeats: NoisePosterior
     data: SampleVariances
     observations: Observations
+    lists: dict[tuple[str, int], tuple[Array, Kept]] = field(default_factory=dict, repr=False)
 
     @property
     def units(self) -> Units:
@@ -212,6 +216,25 @@ class MeanNoiseModel:
             noise_lower=self.noise.link(g - width_noise),
             noise_upper=self.noise.link(g + width_noise),
         )
+
+    def predict_list(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """Return the means and deviations of f and of the latent noise at a list, each ``(m,)``.
+
+        Args:
+            X: The list ``(m, d)``. If the same array is passed in later rounds, most of the work
+                is not repeated.
+        """
+        if self.noise.gp is None:
+            return *self._at_list("mean", self.mean, X), *self.noise.latent(X)
+        return *self._at_list("mean", self.mean, X), *self._at_list("noise", self.noise.gp, X)
+
+    def _at_list(self, which: str, gp: GP, X: Array) -> tuple[Array, Array]:
+        first = gp if gp.later is None else gp.later.first
+        listed, kept = self.lists.get((which, id(X)), (None, None))
+        if kept is None or listed is not X or kept.first is not first:
+            kept = Kept(first, X)
+            self.lists[which, id(X)] = X, kept
+        return kept.predict(gp)
 
     def with_pending(
         self, X: Array, count: Index, rng: np.random.Generator | None = None
