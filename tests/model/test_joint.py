@@ -178,3 +178,31 @@ def test_values_of_a_finite_number_leave_less_open(count):
     np.testing.assert_allclose(sigma[1], np.maximum(share * sigma[0], floor), rtol=1e-12)
     dof = [model_of(replace(s, noise=LogNoise()), data).data.dof for s in (endless, five)]
     np.testing.assert_allclose(dof[1], dof[0] / max(share, 0.01))
+
+
+# Where values were observed
+
+
+@pytest.mark.parametrize("noise", ["log", "direct", "known"])
+@pytest.mark.parametrize("counts", [(1, 3), (2, 4)], ids=str)
+def test_what_is_believed_at_the_observations_is_a_prediction(noise, counts):
+    data = observed(counts=counts)
+    model = model_of(ModelSettings(noise=NOISES[noise]), data)
+    pending = model.with_pending(np.full((1, 2), 0.3), np.array([2]))
+    for one in (model, pending):
+        expected = (*one.mean.predict(data.X), *one.noise.latent(data.X))
+        for found, value in zip(one.at_observations(), expected, strict=True):
+            np.testing.assert_allclose(found, value, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("noise", ["log", "direct", "known"])
+def test_predictions_at_a_list_follow_the_model(noise):
+    data = observed(counts=(1, 3))
+    listed = np.random.default_rng(4).random((50, 2))
+    model = model_of(ModelSettings(noise=NOISES[noise]), data)
+    pending = model.with_pending(listed[:2], np.array([2, 1]), np.random.default_rng(0))
+    others = model_of(ModelSettings(noise=NOISES[noise]), observed(counts=(2, 4)))
+    for one in (model, pending, model, replace(model, mean=others.mean)):
+        expected = (*one.mean.predict(listed), *one.noise.latent(listed))
+        for found, value in zip(one.predict_list(listed), expected, strict=True):
+            np.testing.assert_allclose(found, value, rtol=1e-8, atol=1e-10)

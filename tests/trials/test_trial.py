@@ -289,7 +289,8 @@ def test_tried_once_knows_what_came_of_a_trial():
         trial(7, 0.5, cancelled=True),
         trial(8, 0.6, failures={0: "no"}),
     ]
-    assert tried_once(trials) == {np.array([0.1]).tobytes()}
+    once = [x for x in np.arange(1, 8) / 10 if tried_once(np.array([x]), trials)]
+    assert once == [0.1]
 
 
 @given(st.integers(0, 9), st.sets(st.integers(0, 12)), st.sets(st.integers(0, 12)), st.booleans())

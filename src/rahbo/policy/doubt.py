@@ -7,7 +7,6 @@ import numpy as np
 from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array, Mask
 from rahbo.policy import acquisition as acq
-from rahbo.policy.search import values
 from rahbo.risk import RiskMeasure
 from rahbo.trials import Observations
 
@@ -37,7 +36,9 @@ def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeas
         return observations.X[:0]
     centre = acq.central(model, risk)
     if_true = centre.risk.value(y, noise_var)
-    doubted &= if_true > values(centre, observations.X).max()
+    mu, _, g, _ = model.at_observations()
+    believed = centre.risk.value(mu, np.maximum(model.noise.link(g), model.min_noise_var))
+    doubted &= if_true > believed.max()
     order = np.argsort(-if_true, kind="stable")
     return np.asarray(X[order[doubted[order]]])
 

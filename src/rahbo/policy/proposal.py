@@ -26,7 +26,6 @@ from rahbo.trials import (
     observations_of,
     provided_points,
     tallies_of,
-    tried_once,
     valued,
 )
 
@@ -123,12 +122,11 @@ def propose(
         rng: Seeded by the run's seed and the number of asks.
     """
     observations = told.observations
-    success = Success.learn(*tallies_of(trials))
+    failed = any(t.failures for t in trials)
+    success = Success.learn(*tallies_of(trials)) if failed else None
     domain = replace(domain, known=observations.best_first(), success=success)
     rounds = sum(t.source == "strategy" for t in trials)
-    situation = Situation(
-        observations, told, asking, settings.risk, domain, rounds, rng, tried_once(trials)
-    )
+    situation = Situation(observations, told, asking, settings.risk, domain, rounds, rng, trials)
     x = settings.strategy.propose(situation)
     bound = settings.strategy.report_bound(told, settings.risk)
     own_bound = told.units.to_outcome(float(bound.value(x[None])[0]))

@@ -7,7 +7,7 @@ are `Optimizer.tell` and the next call of `model.joint`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Set
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +26,7 @@ from rahbo.policy.search import (
     random_point,
 )
 from rahbo.risk import MeanVariance, RiskMeasure
-from rahbo.trials import Observations
+from rahbo.trials import Observations, Trial, tried_once
 
 # Factors that widen the bounds in the search for a challenger.
 WIDER = (2.0, 4.0)
@@ -44,7 +44,7 @@ class Situation:
         domain: Where to look.
         n_chosen: How many points the strategy proposed before this one.
         rng: Seeded by the run's seed and the number of asks.
-        tried_once: Points with one trial that is complete and without failures, as bytes.
+        trials: All trials of the run.
     """
 
     observations: Observations
@@ -54,7 +54,7 @@ class Situation:
     domain: Domain
     n_chosen: int
     rng: np.random.Generator
-    tried_once: Set[bytes] = frozenset()
+    trials: Collection[Trial] = ()
 
 
 class Strategy(ABC):
@@ -113,7 +113,7 @@ class TopTwo(Rahbo):
         model, risk, domain = situation.model, situation.risk, situation.domain
         again = unbelieved(situation.observations, situation.told, risk)
         for x in again[domain.allowed(again)]:
-            if x.tobytes() in situation.tried_once:
+            if tried_once(x, situation.trials):
                 return np.asarray(x)
         lost = knows_nothing(situation.observations, situation.told)
         if lost and situation.rng.random() < 0.5:

@@ -264,16 +264,11 @@ def provided_points(trials: Iterable[Trial], n_repeats: int) -> set[bytes]:
     return {key for key, count in total.items() if count >= n_repeats}
 
 
-def tried_once(trials: Iterable[Trial]) -> set[bytes]:
-    """Return the points with one trial, of which nothing is missing, failed or cancelled."""
-    by_point: dict[bytes, list[Trial]] = {}
-    for trial in trials:
-        by_point.setdefault(trial.x.tobytes(), []).append(trial)
-    return {
-        key
-        for key, (first, *others) in by_point.items()
-        if not (others or first.n_missing or first.failures or first.cancelled)
-    }
+def tried_once(x: Array, trials: Iterable[Trial]) -> bool:
+    """Return whether a point has one trial, of which nothing is missing, failed or cancelled."""
+    key = x.tobytes()
+    here = [trial for trial in trials if trial.x.tobytes() == key]
+    return len(here) == 1 and not (here[0].n_missing or here[0].failures or here[0].cancelled)
 
 
 def checked_trials(trials: Iterable[Trial], names: Sequence[str], d: int) -> dict[int, Trial]:
