@@ -123,6 +123,19 @@ def test_fits_are_shared_as_far_as_trials_are_the_same():
     assert shared_fits(fits, opt.trials, moved) == {}
 
 
+def test_the_history_of_a_long_run_repeats_few_fits(monkeypatch):
+    opt = grown(60)
+    monkeypatch.setattr(fitting, "LONG", 50)
+    calls, learned = [], fitting.learn
+    monkeypatch.setattr(fitting, "learn", lambda *a: calls.append(a[2]) or learned(*a))
+    past = list(opt.settings.fitting.believed_after(opt.trials, {}, [5, 30, 40, 60]))
+    assert [model.observations.n for model in past] == [5, 30, 40, 60]
+    # All of them start afresh: at ten rounds, and sixteen stages later.
+    assert calls == [None, None]
+    assert past[0].learned is past[1].learned is not past[2].learned
+    assert past[2].learned is past[3].learned
+
+
 # -- when to fit again ---------------------------------------------------------------------------
 
 

@@ -49,8 +49,9 @@ class Refit:
 
 # When to condition on all data again, if hyperparameters are learned less often.
 REBASE = Refit(1.1)
-# Every so many stages, a fit does not start from the one before.
-AFRESH = 16
+# Every so many stages, a fit does not start from the one before. In the history of a run with more
+# rounds than LONG, only these fits are used.
+AFRESH, LONG = 16, 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +142,8 @@ class Fitting:
         """Yield both posteriors as they were after the first ``end`` trials.
 
         The hyperparameters are those that the run had at the time, or those of its first fit if
-        that came later.
+        that came later. For a run of more than a thousand rounds they are those of the last fit
+        that started afresh.
 
         Args:
             trials: All trials of the run.
@@ -152,8 +154,11 @@ class Fitting:
         everything = valued(trials)
         for end in ends:
             rounds = valued(trials[:end])
-            until = everything[: max(first, len(rounds))]
-            fits, learned = self._learn(until, first, fits)
+            until = max(first, len(rounds))
+            if len(everything) > LONG:
+                stages = self.refit.stages(first, until)
+                until = stages[_afresh(stages)]
+            fits, learned = self._learn(everything[:until], first, fits)
             yield condition(self.model, observations_of(rounds, self.sign), learned)
 
     def _learn(self, rounds: list[Trial], first: int, fits: Fits) -> tuple[Fits, Learned]:
@@ -165,8 +170,7 @@ class Fitting:
         known = dict(fits)
         previous: Learned | None = None
         stages = self.refit.stages(first, len(rounds))
-        afresh = (len(stages) - 1) // AFRESH * AFRESH
-        for stage in stages[afresh:]:
+        for stage in stages[_afresh(stages) :]:
             if (first, stage) not in known:
                 some = rounds[:stage]
                 data = observations_of(some, self.sign)
@@ -235,6 +239,11 @@ def _rounds(trials: list[Trial]) -> list[Trial]:
     if not rounds:
         raise NotReadyError("Nothing has been told yet. Call ask() and tell() first.")
     return rounds
+
+
+def _afresh(stages: list[int]) -> int:
+    """Return the index of the last stage at which a fit starts afresh."""
+    return (len(stages) - 1) // AFRESH * AFRESH
 
 
 def _first_fit(trials: list[Trial]) -> int:
