@@ -257,7 +257,8 @@ def _points(
     stds = [(p.noise_std, *p.noise_std_interval) for p in believed]
     told = optimizer.model.units.signed(data.mean[legal]).tolist()
     told_std = [None if math.isnan(v) else math.sqrt(v) for v in data.sample_var[legal]]
-    mean, mean_lower, mean_upper = _columns(means, digits_of(*means, told))
+    digits = digits_of(*means, told)
+    mean, mean_lower, mean_upper = _columns(means, digits)
     noise, noise_lower, noise_upper = _columns(stds, digits_of(*stds))
     return ReportPoints(
         places=few_places(space, there),
@@ -269,7 +270,7 @@ def _points(
         noise_upper=noise_upper,
         count=[int(c) for c in data.count[legal]],
         failures=[failed[x.tobytes()] for x in data.X[legal]],
-        sample_mean=[rounded(m, digits_of(*means, told)) for m in told],
+        sample_mean=[rounded(m, digits) for m in told],
         sample_std=[None if v is None else rounded(v) for v in told_std],
         pessimistic=_column([p.pessimistic for p in believed]),
         recommended=_index(found.params, [p.params for p in believed]),
