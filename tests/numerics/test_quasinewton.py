@@ -287,3 +287,32 @@ def test_value_tolerance_stops_early():
     rough = quasi_newton(Counting(rosenbrock), start, *box, value_tolerance=0.5)
     assert rough.evaluations < exact.evaluations
     assert rough.value[0] > exact.value[0]
+
+
+def test_after_scouting_only_the_leaders_continue(rng):
+    starts = rng.uniform(-2.0, 2.0, size=(6, 3))
+    box = np.full(3, -5.0), np.full(3, 5.0)
+    counting = Counting(rosenbrock)
+    found = quasi_newton(counting, starts, *box, scouting=4, leaders=2)
+    scouts = quasi_newton(Counting(rosenbrock), starts, *box, max_iterations=4)
+    lead = np.argsort(scouts.value, kind="stable")[:2]
+    rest = quasi_newton(
+        Counting(rosenbrock), scouts.x[lead], *box, hessian=scouts.hessian[lead], max_iterations=96
+    )
+    np.testing.assert_array_equal(found.x[lead], rest.x)
+    others = np.setdiff1d(np.arange(6), lead)
+    np.testing.assert_array_equal(found.x[others], scouts.x[others])
+    # Going on instead of starting anew saves one call.
+    assert found.evaluations == scouts.evaluations + rest.evaluations - 1
+    assert max(counting.rows[scouts.evaluations :]) <= 2
+
+
+def test_a_leader_that_finished_while_scouting_keeps_its_place(rng):
+    A = np.eye(2)
+    starts = np.array([[0.0, 0.0], [0.9, -0.7], [0.8, 0.3]])
+    found = quasi_newton(
+        Counting(quadratic(A, np.zeros(2))), starts, -np.ones(2), np.ones(2), scouting=1, leaders=1
+    )
+    # The first row starts at the minimum and leads, so the others do not continue.
+    assert found.value[0] == 0.0
+    assert (found.value[1:] > 1e-3).all()

@@ -12,7 +12,7 @@ Notation: ``X (m, p)`` the current points of ``m`` independent problems, ``F (m,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,6 +41,35 @@ class Minimum:
     evaluations: int
 
 
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of some of the problems: their indices, points, values, gradients and Hessians.
+
+    ``scaled (m,)`` says whose Hessian has seen curvature. The arrays belong to this record and are
+    changed in place.
+    """
+
+    index: Index
+    X: Array
+    F: Array
+    G: Array
+    B: Array
+    scaled: Mask
+
+    def those(self, mask: Mask | Index) -> _Rows:
+        return _Rows(
+            self.index[mask],
+            self.X[mask],
+            self.F[mask],
+            self.G[mask],
+            self.B[mask],
+            self.scaled[mask],
+        )
+
+    def write_into(self, other: _Rows) -> None:
+        other.X[self.index], other.F[self.index], other.B[self.index] = self.X, self.F, self.B
+
+
 def quasi_newton(
     objective: BatchObjective,
     start: Array,
@@ -52,6 +81,8 @@ def quasi_newton(
     max_iterations: int = 100,
     gradient_tolerance: float = 1e-6,
     value_tolerance: float = 0.0,
+    scouting: int | None = None,
+    leaders: int = 2,
 ) -> Minimum:
     """Minimise ``m`` independent problems in the box ``[lower, upper]``.
 
@@ -66,105 +97,132 @@ def quasi_newton(
         max_iterations: Largest number of iterations.
         gradient_tolerance: A row stops when no free component of its gradient exceeds this.
         value_tolerance: A row stops when an accepted step gains no more than this.
+        scouting: After this many iterations only the leaders continue, because rows that are
+            behind after the first steps rarely catch up; None lets every row continue.
+        leaders: How many rows lead, by value.
     """
     X = np.clip(np.asarray(start, dtype=float), lower, upper)
     m, p = X.shape
     F, G = objective(X)
-    evaluations = 1
     B = np.tile(np.eye(p), (m, 1, 1)) if hessian is None else np.array(hessian)
-    scaled = np.full(m, hessian is not None)
-    moving = np.flatnonzero(np.isfinite(F))
-
-    for _ in range(max_iterations):
-        free = _free(X[moving], G[moving], lower, upper)
-        steepest = np.where(free, -G[moving], 0.0)
+    every = _Rows(np.arange(m), X, F, G, B, np.full(m, hessian is not None))
+    moving, evaluations = every.those(np.isfinite(F)), 1
+    for i in range(max_iterations):
+        if i == scouting:
+            moving.write_into(every)
+            lead = np.argsort(every.F, kind="stable")[:leaders]
+            moving = _without(moving, np.isin(moving.index, lead), every)
+        steepest, free = _steepest(moving, lower, upper)
         unfinished = np.abs(steepest).max(axis=1) > gradient_tolerance
-        moving, free, steepest = moving[unfinished], free[unfinished], steepest[unfinished]
-        if moving.size == 0:
+        if not unfinished.all():
+            moving = _without(moving, unfinished, every)
+            steepest, free = steepest[unfinished], free[unfinished]
+        if moving.index.size == 0:
             break
-        D = _direction(B[moving], steepest, free, scaled[moving], max_step)
-        X_new, F_new, G_new, accepted, calls = _line_search(
-            objective, X[moving], F[moving], G[moving], D, lower, upper
-        )
+        D = _direction(moving.B, steepest, free, moving.scaled, max_step)
+        X_new, F_new, G_new, accepted, calls = _line_search(objective, moving, D, lower, upper)
         evaluations += calls
-        steps, changes = X_new - X[moving], G_new - G[moving]
-        _update_curvature(B, scaled, moving[accepted], steps[accepted], changes[accepted])
-        gain = F[moving] - F_new
-        X[moving], F[moving], G[moving] = X_new, F_new, G_new
+        _update_curvature(moving.B, moving.scaled, X_new - moving.X, G_new - moving.G)
+        gain = moving.F - F_new
         # A row whose quasi-Newton direction fails tries once along the gradient, then stops.
-        retry = ~accepted & scaled[moving]
-        B[moving[retry]], scaled[moving[retry]] = np.eye(p), False
-        moving = moving[(accepted & (gain > value_tolerance)) | retry]
-        if moving.size == 0:
-            break
-    return Minimum(X, F, B, evaluations)
+        retry = ~accepted & moving.scaled
+        moving = replace(moving, X=X_new, F=F_new, G=G_new)
+        if retry.any():
+            moving.B[retry], moving.scaled[retry] = np.eye(p), False
+        moving = _without(moving, (accepted & (gain > value_tolerance)) | retry, every)
+    moving.write_into(every)
+    return Minimum(every.X, every.F, every.B, evaluations)
 
 
-def _free(X: Array, G: Array, lower: Array, upper: Array) -> Mask:
-    """Return which variables may move: a gradient that points out of the box holds the others."""
-    held: Mask = ((lower >= X) & (G > 0)) | ((upper <= X) & (G < 0))
-    return ~held
+def _without(rows: _Rows, keep: Mask, every: _Rows) -> _Rows:
+    """Return the rows to keep, after the results of the others are written."""
+    if keep.all():
+        return rows
+    rows.those(~keep).write_into(every)
+    return rows.those(keep)
+
+
+def _steepest(rows: _Rows, lower: Array, upper: Array) -> tuple[Array, Mask]:
+    """Return the descent direction, and which variables may move.
+
+    A gradient that points out of the box holds a variable at its bound.
+    """
+    held: Mask = ((lower >= rows.X) & (rows.G > 0)) | ((upper <= rows.X) & (rows.G < 0))
+    return np.where(held, 0.0, -rows.G), ~held
 
 
 def _direction(B: Array, steepest: Array, free: Mask, scaled: Mask, max_step: float) -> Array:
     """Return Newton's direction on the free variables, or steepest descent where it ascends."""
-    both = free[:, :, None] & free[:, None, :]
-    reduced = np.where(both, B, np.eye(B.shape[1]))
+    eye = np.eye(B.shape[1])
+    reduced = B if free.all() else np.where(free[:, :, None] & free[:, None, :], B, eye)
     # Rounding errors may leave B not quite positive definite.
     ridge = 1e-12 * np.abs(reduced).max(axis=(1, 2))
-    reduced += ridge[:, None, None] * np.eye(B.shape[1])
-    D = np.linalg.solve(reduced, steepest[:, :, None])[:, :, 0]
-    descends = np.einsum("mi,mi->m", D, steepest) > 0
+    D = np.linalg.solve(reduced + ridge[:, None, None] * eye, steepest[:, :, None])[:, :, 0]
+    descends = _dot(D, steepest) > 0
     D = np.where(descends[:, None], D, steepest)
-    longest = np.abs(D).max(axis=1)
     # Without curvature the length of the gradient says nothing about the distance to go.
     limit = np.where(scaled & descends, max_step, 0.2 * max_step)
-    return np.asarray(D * np.minimum(1.0, limit / longest)[:, None])
+    return np.asarray(D * np.minimum(1.0, limit / np.abs(D).max(axis=1))[:, None])
 
 
 def _line_search(
-    objective: BatchObjective, X: Array, F: Array, G: Array, D: Array, lower: Array, upper: Array
+    objective: BatchObjective, rows: _Rows, D: Array, lower: Array, upper: Array
 ) -> tuple[Array, Array, Array, Mask, int]:
-    """Backtrack along the projected path until Armijo's condition holds, all rows at once."""
-    X_new, F_new, G_new = X.copy(), F.copy(), G.copy()
-    accepted = np.zeros(len(X), dtype=bool)
-    pending: Index = np.arange(len(X))
-    step = np.ones(len(X))
-    calls = 0
+    """Backtrack along the projected path until Armijo's condition holds, all rows at once.
+
+    Most first steps are accepted. Rows without an acceptable step stay where they are.
+    """
+    X_new, F_new, G_new, slope, accepted = _tried(objective, rows, D, lower, upper)
+    pending, calls = np.flatnonzero(~accepted), 1
+    if pending.size == 0:
+        return X_new, F_new, G_new, accepted, calls
+    X_try, f, step = rows.those(pending), F_new[pending], np.ones(len(pending))
+    slope, D = slope[pending], D[pending]
+    X_new[pending], F_new[pending], G_new[pending] = X_try.X, X_try.F, X_try.G
     while pending.size and calls < MAX_HALVINGS:
-        calls += 1
-        trial = np.clip(X[pending] + step[pending, None] * D[pending], lower, upper)
-        f, g = objective(trial)
-        slope = np.einsum("mi,mi->m", G[pending], trial - X[pending])
-        good = np.isfinite(f) & (f <= F[pending] + ARMIJO * slope) & (slope < 0)
-        done = pending[good]
-        X_new[done], F_new[done], G_new[done] = trial[good], f[good], g[good]
-        accepted[done] = True
         # The minimiser of the parabola through F, slope and f, kept within [0.1, 0.5] of the step.
-        excess = f[~good] - F[pending[~good]] - slope[~good]
         with np.errstate(divide="ignore", invalid="ignore"):
-            shrink = -0.5 * slope[~good] / excess
-        pending = pending[~good]
-        step[pending] *= np.where(np.isfinite(shrink), np.clip(shrink, 0.1, 0.5), 0.25)
+            shrink = -0.5 * slope / (f - X_try.F - slope)
+        step *= np.where(np.isfinite(shrink), np.clip(shrink, 0.1, 0.5), 0.25)
+        x, f, g, slope, good = _tried(objective, X_try, step[:, None] * D, lower, upper)
+        calls += 1
+        done = pending[good]
+        X_new[done], F_new[done], G_new[done], accepted[done] = x[good], f[good], g[good], True
+        left = ~good
+        pending, X_try = pending[left], X_try.those(left)
+        f, slope, step, D = f[left], slope[left], step[left], D[left]
     return X_new, F_new, G_new, accepted, calls
 
 
-def _update_curvature(B: Array, scaled: Mask, rows: Index, S: Array, Y: Array) -> None:
+def _tried(
+    objective: BatchObjective, rows: _Rows, step: Array, lower: Array, upper: Array
+) -> tuple[Array, Array, Array, Array, Mask]:
+    """Return points, values and gradients after a step, its slope, and whether it is accepted."""
+    x = np.minimum(np.maximum(rows.X + step, lower), upper)
+    f, g = objective(x)
+    slope = _dot(rows.G, x - rows.X)
+    return x, f, g, slope, np.isfinite(f) & (f <= rows.F + ARMIJO * slope) & (slope < 0)
+
+
+def _update_curvature(B: Array, scaled: Mask, S: Array, Y: Array) -> None:
     """Apply the BFGS update to the Hessians in place; skip rows without positive curvature."""
-    sy = np.einsum("mi,mi->m", S, Y)
-    yy = np.einsum("mi,mi->m", Y, Y)
-    ss = np.einsum("mi,mi->m", S, S)
-    use = sy > 1e-8 * np.sqrt(ss * yy)
-    rows, S, Y, sy, yy = rows[use], S[use], Y[use], sy[use], yy[use]
+    sy, yy = _dot(S, Y), _dot(Y, Y)
+    rows = np.flatnonzero(sy > 1e-8 * np.sqrt(_dot(S, S) * yy))
     if rows.size == 0:
         return
-    b = B[rows]
+    S, Y, sy, b = S[rows], Y[rows], sy[rows], B[rows]
     fresh = ~scaled[rows]
-    b[fresh] *= (yy / sy)[fresh, None, None]
-    scaled[rows] = True
+    if fresh.any():
+        b[fresh] *= (yy[rows] / sy)[fresh, None, None]
+        scaled[rows] = True
     bs = np.einsum("mij,mj->mi", b, S)
     gained = np.einsum("mi,mj->mij", Y, Y) / sy[:, None, None]
-    lost = np.einsum("mi,mj->mij", bs, bs) / np.einsum("mi,mi->m", S, bs)[:, None, None]
+    lost = np.einsum("mi,mj->mij", bs, bs) / _dot(S, bs)[:, None, None]
     updated = b + gained - lost
     sound = np.isfinite(updated).all(axis=(1, 2))
     B[rows[sound]] = updated[sound]
+
+
+def _dot(A: Array, B: Array) -> Array:
+    """Return the product of each row of ``A (m, p)`` with the same row of ``B``, ``(m,)``."""
+    return np.asarray(np.einsum("mi,mi->m", A, B))
