@@ -67,6 +67,8 @@ INNER_ORDER = {
         "design",
         "acquisition",
         "feasibility",
+        "domain",
+        "screening",
         "search",
         "repeats",
         "confirmation",

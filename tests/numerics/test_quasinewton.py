@@ -316,3 +316,17 @@ def test_a_leader_that_finished_while_scouting_keeps_its_place(rng):
     # The first row starts at the minimum and leads, so the others do not continue.
     assert found.value[0] == 0.0
     assert (found.value[1:] > 1e-3).all()
+
+
+def test_each_group_has_its_own_leaders(rng):
+    starts = rng.uniform(-2.0, 2.0, size=(6, 3))
+    box = np.full(3, -5.0), np.full(3, 5.0)
+    groups = np.array([1, 0, 1, 0, 0, 1])
+    together = quasi_newton(
+        Counting(rosenbrock), starts, *box, scouting=4, leaders=1, groups=groups
+    )
+    for group in (0, 1):
+        mine = groups == group
+        alone = quasi_newton(Counting(rosenbrock), starts[mine], *box, scouting=4, leaders=1)
+        np.testing.assert_array_equal(together.x[mine], alone.x)
+        np.testing.assert_array_equal(together.value[mine], alone.value)

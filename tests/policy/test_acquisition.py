@@ -1,6 +1,6 @@
 """Acquisition values against the bounds they are made of, gradients against differences."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ from rahbo.policy import (
     pessimistic,
     pessimistic_at_mean_noise,
 )
-from rahbo.policy.acquisition import central
+from rahbo.policy.acquisition import Marginals, central
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
 from rahbo.space import Space
 from rahbo.trials import Observations
@@ -153,13 +153,36 @@ def test_mean_variance_is_line_4_of_algorithm_1(models, noise):
 
 @pytest.mark.parametrize("risk", RISKS, ids=repr)
 @pytest.mark.parametrize("noise", NOISES)
-def test_widened_values_are_those_of_the_widened_bounds(models, noise, risk):
+def test_predictions_give_the_values_of_every_widened_bound(models, noise, risk):
     X = np.random.default_rng(8).random((6, 2))
-    bound = optimistic(models[noise], risk)
-    expected = [bound.value(X), bound.widened(2.0).value(X), bound.widened(4.0).value(X)]
-    np.testing.assert_array_equal(bound.values_widened(X, (1.0, 2.0, 4.0)), expected)
+    bound, model = optimistic(models[noise], risk), models[noise]
+    at = Marginals(*model.mean.predict(X), *model.noise.latent(X))
+    for width in (1.0, 2.0, 4.0):
+        wide = bound.widened(width)
+        np.testing.assert_array_equal(wide.value_of(at), wide.value(X))
     assert bound.widened(4.0).z_f == 4.0 * BETA
     assert bound.widened(4.0).z_noise == 4.0 * bound.z_noise
+
+
+@pytest.mark.parametrize("risk", RISKS, ids=repr)
+@pytest.mark.parametrize("noise", NOISES)
+def test_each_point_may_have_a_width_of_its_own(models, noise, risk):
+    X = np.random.default_rng(9).random((6, 2))
+    bound = optimistic(models[noise], risk)
+    widths = np.array([1.0, 2.0, 4.0, 1.0, 4.0, 2.0])
+    F, G = bound.value_and_gradient_widened(X, widths)
+    for i, width in enumerate(widths):
+        value, gradient = bound.widened(width).value_and_gradient(X[i : i + 1])
+        np.testing.assert_allclose(F[i], value[0], rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(G[i], gradient[0], rtol=1e-8, atol=1e-10)
+
+
+def test_only_a_bound_that_rises_with_both_deviations_is_optimistic(models):
+    bound = optimistic(models["log"], MeanVariance(1.0))
+    assert bound.is_optimistic
+    assert central(models["log"], MeanVariance(1.0)).is_optimistic
+    assert not pessimistic(models["log"], MeanVariance(1.0)).is_optimistic
+    assert not replace(bound, z_noise=0.5).is_optimistic
 
 
 @pytest.mark.parametrize("risk", RISKS, ids=repr)

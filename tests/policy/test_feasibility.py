@@ -9,7 +9,7 @@ from differences import slope_of
 from rahbo.model import GP, Matern52, Units
 from rahbo.policy import Acquisition, Domain, Success, maximise
 from rahbo.policy.feasibility import FLOOR, MOST, Hoped
-from rahbo.policy.search import CHUNK
+from rahbo.policy.screening import CHUNK
 from rahbo.space import Candidates, Space
 
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}

@@ -1,24 +1,22 @@
 """The search: against exhaustive grids, known maxima and another optimiser's many restarts."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 import rahbo
-from rahbo.errors import ExhaustedError, SpaceError
+from rahbo.errors import ExhaustedError
 from rahbo.policy import (
     Acquisition,
     Domain,
     Success,
-    in_chunks,
     maximise,
     optimistic,
-    search,
     values,
 )
-from rahbo.policy.search import hopeful_point, index_of_best, random_point
+from rahbo.policy.domain import ENUMERATE
+from rahbo.policy.feasibility import Hoped
+from rahbo.policy.search import index_of_best, maximise_widened
 from rahbo.space import Candidates, Categorical, Float, Int, Space
 
 
@@ -160,8 +158,8 @@ def test_the_random_spaces_are_of_every_kind():
     specs = [random_case(i)[0] for i in range(50)]
     discrete = [s for s in specs if not any(isinstance(p, Float) for p in s.values())]
     sizes = [Space.of(s).size for s in discrete]
-    assert sum(size <= search.ENUMERATE for size in sizes) >= 5
-    assert sum(size > search.ENUMERATE for size in sizes) >= 3
+    assert sum(size <= ENUMERATE for size in sizes) >= 5
+    assert sum(size > ENUMERATE for size in sizes) >= 3
     kinds = [{type(p) for p in s.values()} for s in specs]
     assert sum(k == {Float} for k in kinds) >= 2
     assert sum(k == {Float, Int, Categorical} for k in kinds) >= 5
@@ -275,7 +273,7 @@ def test_a_list_gives_the_exact_best_row(best, rng):
     assert space.decode(x) == rows[best]
 
 
-@pytest.mark.parametrize("high", [7, search.ENUMERATE - 1])
+@pytest.mark.parametrize("high", [7, ENUMERATE - 1])
 def test_a_finite_space_that_can_be_listed_is_searched_exactly(high, rng):
     space = Space.of({"i": Int(0, high)})
     scores = rng.random(high + 1)
@@ -319,7 +317,7 @@ def test_a_constraint_on_choices_is_kept():
 
     space = Space.of({"i": Int(0, 1999), "c": Categorical(["u", "v", "w"])}, valid)
     acquisition = Quadratic(space.encode({"i": 100, "c": "v"}), np.diag([9.0, 1.0, 1.0, 1.0]))
-    assert space.size > search.ENUMERATE
+    assert space.size > ENUMERATE
     x = maximise(acquisition, domain(space), rng_of(0))
     # Staying with v costs 9 * 0.04^2 = 0.014, leaving it costs 2.
     assert space.decode(x) == {"i": 20, "c": "v"}
@@ -360,14 +358,6 @@ def test_excluded_points_of_a_large_space_are_never_proposed():
     params = space.decode(x)
     assert params not in near
     assert abs(params["a"] - 40) + abs(params["b"] - 60) == 2
-
-
-def test_allowed_joins_the_constraint_and_the_exclusions():
-    space = Space.of({"i": Int(0, 4)}, lambda p: p["i"] != 1)
-    X = space.from_uniform(np.array([[0.1], [0.3], [0.5], [0.7], [0.9]]))
-    assert [space.decode(x)["i"] for x in X] == [0, 1, 2, 3, 4]
-    where = domain(space, excluded=[X[3].tobytes()])
-    assert where.allowed(X).tolist() == [True, False, True, False, True]
 
 
 # -- known points --------------------------------------------------------------------------------
@@ -416,84 +406,7 @@ def test_the_same_generator_gives_the_same_point(space):
     assert first.tobytes() == second.tobytes()
 
 
-def test_values_come_a_chunk_at_a_time_and_in_order(rng):
-    sizes = []
-
-    def value(X):
-        sizes.append(len(X))
-        return X @ [1.0, 10.0]
-
-    for m in (1, search.CHUNK, search.CHUNK + 1, 5000):
-        sizes.clear()
-        X = rng.random((m, 2))
-        np.testing.assert_allclose(values(Function(value), X), X[:, 0] + 10 * X[:, 1])
-        assert max(sizes) <= search.CHUNK
-        assert sum(sizes) == m
-
-
-# -- random points -------------------------------------------------------------------------------
-
-
-def test_random_points_satisfy_the_constraint_and_avoid_the_excluded():
-    space = Space.of({"i": Int(0, 5)}, lambda p: p["i"] % 2 == 0)
-    where = domain(space, excluded=[space.encode({"i": 2}).tobytes()])
-    rng = rng_of(0)
-    drawn = [space.decode(random_point(where, rng))["i"] for _ in range(200)]
-    assert set(drawn) == {0, 4}
-    assert 60 < drawn.count(0) < 140
-
-
-def test_the_last_legal_point_of_a_finite_space_is_found_by_listing_it():
-    space = Space.of({"a": Int(0, 999), "b": Int(0, 99)}, lambda p: p == {"a": 123, "b": 45})
-    x = random_point(domain(space), rng_of(0))
-    assert space.decode(x) == {"a": 123, "b": 45}
-
-
-def test_no_legal_point_is_reported():
-    none = Space.of({"i": Int(0, 5)}, lambda p: False)
-    with pytest.raises(SpaceError, match="No point of the space satisfies valid="):
-        random_point(domain(none), rng_of(0))
-    nowhere = Space.of(cube(2), lambda p: False)
-    for call in (
-        lambda: random_point(domain(nowhere), rng_of(0)),
-        lambda: maximise(Quadratic([0.5, 0.5]), domain(nowhere), rng_of(0)),
-    ):
-        with pytest.raises(SpaceError, match="valid="):
-            call()
-
-
-def test_hopeful_points_keep_away_from_failures():
-    X = np.linspace(0.0, 1.0, 20)[:, None]
-    fails = (X[:, 0] < 0.5).astype(int)
-    where = replace(domain(cube(1)), success=Success.learn(X, 1 - fails, fails))
-    rng = rng_of(5)
-    drawn = np.array([hopeful_point(where, rng)[0] for _ in range(300)])
-    assert np.mean(drawn < 0.45) < 0.1
-    assert np.ptp(drawn) > 0.4
-    assert 0.35 < np.mean([random_point(where, rng)[0] < 0.5 for _ in range(300)]) < 0.65
-
-
-def test_no_hopeful_point_is_none_where_a_random_one_is_an_error():
-    nowhere = domain(Space.of({"x": (0.0, 1.0)}, valid=lambda p: False))
-    assert hopeful_point(nowhere, rng_of(6)) is None
-    with pytest.raises(SpaceError):
-        random_point(nowhere, rng_of(6))
-
-
 # -- parts of a search ---------------------------------------------------------------------------
-
-
-def test_chunks_are_put_together_along_the_points():
-    X = rng_of(0).random((2 * search.CHUNK + 3, 2))
-    sizes = []
-
-    def double(points):
-        sizes.append(len(points))
-        return np.stack([points[:, 0], 2.0 * points[:, 0]])
-
-    np.testing.assert_array_equal(in_chunks(double, X), [X[:, 0], 2.0 * X[:, 0]])
-    assert len(sizes) == 3
-    assert max(sizes) <= search.CHUNK
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.05, 10.0])
@@ -520,16 +433,63 @@ def test_of_equal_ones_the_best_is_that_of_the_highest_ceiling():
     assert index_of_best(flat, rising, X) == 99
 
 
-def test_a_range_of_two_floats_can_be_used_up(rng):
-    space = Space.of({"x": Float(1.0, np.nextafter(1.0, 2.0))})
-    used = frozenset(x.tobytes() for x in space.from_uniform(np.array([[0.0], [1.0]])))
-    with pytest.raises(ExhaustedError, match="Every point has all its repeats"):
-        random_point(Domain(space, np.empty((0, 1)), used), rng)
-
-
 def test_what_rounds_to_an_excluded_point_is_not_proposed(rng):
     # Only the two ends of this range can be told apart.
     space = Space.of({"x": Float(1e12, 1e12 + 1e-3)})
     used = frozenset([np.array([0.0]).tobytes()])
     domain = Domain(space, np.empty((0, 1)), used)
     assert maximise(Quadratic([0.3]), domain, rng).tolist() == [1.0]
+
+
+# -- several widths ------------------------------------------------------------------------------
+
+
+def widened_case(valid=None, failures=False):
+    """Both GPs of a function of three inputs, and where to look."""
+    rng = rng_of(21)
+    spec = {f"x{j}": (0.0, 1.0) for j in range(3)}
+    space = Space.of(spec, valid)
+    data = []
+    for x in rng.random((40, 3)):
+        f = np.sin(6 * x[0]) + np.cos(5 * x[1]) - (x[2] - 0.3) ** 2
+        data.append((space.decode(x), [f + (0.1 + 0.3 * x[1]) * rng.standard_normal()]))
+    opt = rahbo.Optimizer(spec, seed=0, data=data)
+    success = None
+    if failures:
+        failed = (opt.observations.X[:, 2] > 0.6).astype(int)
+        success = Success.learn(opt.observations.X, 1 - failed, failed)
+    where = Domain(space, opt.observations.best_first(), frozenset(), success)
+    return optimistic(opt.model, opt.settings.risk), where
+
+
+@pytest.mark.parametrize("kind", ["free", "valid", "failures"])
+def test_several_widths_find_what_each_finds_alone(kind):
+    valid = (lambda p: p["x0"] + p["x1"] < 1.2) if kind == "valid" else None
+    bound, where = widened_case(valid, kind == "failures")
+    widths = (1.0, 2.0, 4.0)
+    together = list(maximise_widened(bound, widths, where, rng_of(0)))
+    for width, x in zip(widths, together, strict=True):
+        wide = bound.widened(width)
+        alone = maximise(wide, where, rng_of(1))
+        measure = wide
+        if where.success is not None:
+            F = values(wide, rng_of(2).random((500, 3)))
+            measure = Hoped(wide, where.success, float(F.min()))
+        F = values(measure, rng_of(2).random((500, 3)))
+        tolerance = 1e-2 * np.ptp(F)
+        assert where.allowed(x[None])[0]
+        assert measure.value(x[None])[0] >= measure.value(alone[None])[0] - tolerance
+        assert measure.value(x[None])[0] >= F[where.allowed(rng_of(2).random((500, 3)))].max()
+
+
+def test_several_widths_of_a_list_are_exact():
+    rows = rng_of(5).random((300, 2))
+    space = Space.of(Candidates([{"a": float(a), "b": float(b)} for a, b in rows]))
+    rng = rng_of(6)
+    data = [(space.decode(x), [float(np.sin(5 * x[0]) + rng.normal())]) for x in space.enumerate()]
+    opt = rahbo.Optimizer(space.spec, seed=0, data=data[:25])
+    bound = optimistic(opt.model, opt.settings.risk)
+    widths = (1.0, 2.0, 4.0)
+    for width, x in zip(widths, maximise_widened(bound, widths, domain(space), rng), strict=True):
+        F = bound.widened(width).value(space.enumerate())
+        np.testing.assert_array_equal(x, space.enumerate()[np.argmax(F)])

@@ -107,7 +107,7 @@ def test_top_two_is_rahbo_where_that_is_not_beside_the_leader():
         leader = opt.settings.space.encode(opt.recommend().params)
         if correlation(opt, x, leader) < 0.95:
             elsewhere += 1
-            assert np.array_equal(TopTwo().propose(situation(opt)), x)
+            assert correlation(opt, TopTwo().propose(situation(opt)), x) > 0.9999
     assert elsewhere >= 2
 
 

@@ -83,6 +83,7 @@ def quasi_newton(
     value_tolerance: float = 0.0,
     scouting: int | None = None,
     leaders: int = 2,
+    groups: Index | None = None,
 ) -> Minimum:
     """Minimise ``m`` independent problems in the box ``[lower, upper]``.
 
@@ -98,8 +99,9 @@ def quasi_newton(
         gradient_tolerance: A row stops when no free component of its gradient exceeds this.
         value_tolerance: A row stops when an accepted step gains no more than this.
         scouting: After this many iterations only the leaders continue, because rows that are
-            behind after the first steps rarely catch up; None lets every row continue.
-        leaders: How many rows lead, by value.
+            behind by then rarely catch up; None lets every row continue.
+        leaders: How many rows lead in each group.
+        groups: The group ``(m,)`` of each row; None if all are one group.
     """
     X = np.clip(np.asarray(start, dtype=float), lower, upper)
     m, p = X.shape
@@ -110,8 +112,7 @@ def quasi_newton(
     for i in range(max_iterations):
         if i == scouting:
             moving.write_into(every)
-            lead = np.argsort(every.F, kind="stable")[:leaders]
-            moving = _without(moving, np.isin(moving.index, lead), every)
+            moving = _without(moving, _leading(every.F, leaders, groups)[moving.index], every)
         steepest, free = _steepest(moving, lower, upper)
         unfinished = np.abs(steepest).max(axis=1) > gradient_tolerance
         if not unfinished.all():
@@ -120,18 +121,41 @@ def quasi_newton(
         if moving.index.size == 0:
             break
         D = _direction(moving.B, steepest, free, moving.scaled, max_step)
-        X_new, F_new, G_new, accepted, calls = _line_search(objective, moving, D, lower, upper)
+        moving, gain, calls = _advanced(objective, moving, D, lower, upper)
         evaluations += calls
-        _update_curvature(moving.B, moving.scaled, X_new - moving.X, G_new - moving.G)
-        gain = moving.F - F_new
-        # A row whose quasi-Newton direction fails tries once along the gradient, then stops.
-        retry = ~accepted & moving.scaled
-        moving = replace(moving, X=X_new, F=F_new, G=G_new)
-        if retry.any():
-            moving.B[retry], moving.scaled[retry] = np.eye(p), False
-        moving = _without(moving, (accepted & (gain > value_tolerance)) | retry, every)
+        moving = _without(moving, gain > value_tolerance, every)
     moving.write_into(every)
     return Minimum(every.X, every.F, every.B, evaluations)
+
+
+def _advanced(
+    objective: BatchObjective, rows: _Rows, D: Array, lower: Array, upper: Array
+) -> tuple[_Rows, Array, int]:
+    """Return the rows after a step along ``D (m, p)``, what each gained, and the calls made.
+
+    A row whose quasi-Newton direction fails tries once along the gradient: its gain counts as
+    infinite. If that fails too, the gain is minus infinity.
+    """
+    X, F, G, accepted, calls = _line_search(objective, rows, D, lower, upper)
+    _update_curvature(rows.B, rows.scaled, X - rows.X, G - rows.G)
+    gain = rows.F - F
+    if not accepted.all():
+        retry = ~accepted & rows.scaled
+        gain[~accepted] = -np.inf
+        gain[retry] = np.inf
+        rows.B[retry], rows.scaled[retry] = np.eye(X.shape[1]), False
+    return replace(rows, X=X, F=F, G=G), gain, calls
+
+
+def _leading(F: Array, leaders: int, groups: Index | None) -> Mask:
+    """Return which rows ``(m,)`` are among the lowest of their group."""
+    groups = np.zeros(len(F), dtype=np.intp) if groups is None else groups
+    order = np.lexsort([F, groups])  # stable
+    group = groups[order]
+    place = np.arange(len(F)) - np.searchsorted(group, group)
+    leading = np.zeros(len(F), dtype=bool)
+    leading[order[place < leaders]] = True
+    return leading
 
 
 def _without(rows: _Rows, keep: Mask, every: _Rows) -> _Rows:

@@ -12,6 +12,7 @@ from rahbo.policy.acquisition import (
 )
 from rahbo.policy.confirmation import Contest, share_of
 from rahbo.policy.design import initial_design
+from rahbo.policy.domain import Domain, is_listed, scattered, whole_domain
 from rahbo.policy.feasibility import Success
 from rahbo.policy.proposal import (
     PolicySettings,
@@ -31,15 +32,8 @@ from rahbo.policy.repeats import (
     as_repeats,
     is_quiet,
 )
-from rahbo.policy.search import (
-    Domain,
-    in_chunks,
-    is_listed,
-    maximise,
-    scattered,
-    values,
-    whole_domain,
-)
+from rahbo.policy.screening import in_chunks, values
+from rahbo.policy.search import maximise
 from rahbo.policy.strategies import GPUCB, Rahbo, RahboUS, RandomSearch, Situation, Strategy, TopTwo
 
 __all__ = [

@@ -9,7 +9,6 @@ Values are in the model's units; ``X (m, d)`` are points of the cube.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +21,14 @@ from rahbo.risk import RiskMeasure
 class Acquisition(ABC):
     """A function on the cube to be maximised."""
 
+    @property
+    def lengthscales(self) -> Array | None:
+        """Distances ``(d,)`` over which the value changes, or None if they are unknown.
+
+        They let a search take steps of the right length from the start.
+        """
+        return None
+
     @abstractmethod
     def value(self, X: Array) -> Array:
         """Return the values ``(m,)`` at ``X (m, d)``."""
@@ -29,6 +36,23 @@ class Acquisition(ABC):
     @abstractmethod
     def value_and_gradient(self, X: Array) -> tuple[Array, Array]:
         """Return the values ``(m,)`` and gradients ``(m, d)`` at ``X (m, d)``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """What both GPs say at some points, each ``(m,)``.
+
+    Attributes:
+        mu: Posterior mean of f.
+        sigma: Posterior standard deviation of f.
+        g: Posterior mean of the latent noise.
+        s: Posterior standard deviation of the latent noise.
+    """
+
+    mu: Array
+    sigma: Array
+    g: Array
+    s: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +71,11 @@ class RiskBound(Acquisition):
     z_f: float
     z_noise: float
 
+    @property
+    def lengthscales(self) -> Array:
+        """The lengthscales ``(d,)`` of the mean GP."""
+        return self.model.mean.kernel.lengthscales
+
     def value(self, X: Array) -> Array:
         """Return the values ``(m,)`` at ``X (m, d)``."""
         v = self._clip(self.model.noise.variance(X, self.z_noise))
@@ -57,32 +86,33 @@ class RiskBound(Acquisition):
 
     def value_and_gradient(self, X: Array) -> tuple[Array, Array]:
         """Return the values ``(m,)`` and, by the chain rule, the gradients ``(m, d)``."""
+        return self.value_and_gradient_widened(X, np.ones(len(X)))
+
+    def value_and_gradient_widened(self, X: Array, factors: Array) -> tuple[Array, Array]:
+        """Return values and gradients of this bound, widened by ``factors (m,)``, one a point."""
         mu, sigma, d_mu, d_sigma = self.model.mean.predict_with_gradient(X)
         noise = self.model.noise
         g, s, d_g, d_s = noise.latent_with_gradient(X)
-        latent = g + self.z_noise * s
+        z_f, z_noise = self.z_f * factors, self.z_noise * factors
+        latent = g + z_noise * s
         raw = noise.link(latent)
-        f, v = mu + self.z_f * sigma, self._clip(raw)
-        d_f = d_mu + self.z_f * d_sigma
+        f, v = mu + z_f * sigma, self._clip(raw)
+        d_f = d_mu + z_f[:, None] * d_sigma
         d_v = np.where(v == raw, noise.link_slope(latent), 0.0)[:, None] * (
-            d_g + self.z_noise * d_s
+            d_g + z_noise[:, None] * d_s
         )
         by_f, by_v = self.risk.gradient(f, v)
         return self.risk.value(f, v), by_f[:, None] * d_f + by_v[:, None] * d_v
 
-    def values_widened(self, X: Array, factors: Sequence[float]) -> Array:
-        """Return the values ``(k, m)`` of this bound widened by each of k factors.
+    def value_of(self, at: Marginals) -> Array:
+        """Return the values ``(m,)`` at points where both GPs are known."""
+        v = self._clip(self.model.noise.link(at.g + self.z_noise * at.s))
+        return self.risk.value(at.mu + self.z_f * at.sigma, v)
 
-        This costs no more than one of them.
-        """
-        noise = self.model.noise
-        mu, sigma = self.model.mean.predict(X)
-        g, s = noise.latent(X)
-        ends = (
-            (mu + width * self.z_f * sigma, noise.link(g + width * self.z_noise * s))
-            for width in factors
-        )
-        return np.array([self.risk.value(f, self._clip(v)) for f, v in ends])
+    @property
+    def is_optimistic(self) -> bool:
+        """Whether a larger posterior deviation never lowers the value."""
+        return self.z_f >= 0.0 and self.z_noise <= 0.0
 
     def widened(self, factor: float) -> RiskBound:
         """Return the same bound with the intervals widened by a factor."""

@@ -103,6 +103,11 @@ class Hoped(Acquisition):
     success: Success
     worst: float
 
+    @property
+    def lengthscales(self) -> Array | None:
+        """The lengthscales ``(d,)`` of the acquisition."""
+        return self.promise.lengthscales
+
     def value(self, X: Array) -> Array:
         """Return the values ``(m,)`` at ``X (m, d)``."""
         return self.weighed(self.success.chance(X), self.promise.value(X))

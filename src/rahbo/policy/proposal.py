@@ -13,9 +13,9 @@ from rahbo.numerics import Array
 from rahbo.policy.acquisition import pessimistic_values
 from rahbo.policy.confirmation import Contest
 from rahbo.policy.design import next_design_point
+from rahbo.policy.domain import Domain, random_point
 from rahbo.policy.feasibility import Success
 from rahbo.policy.repeats import Repeats
-from rahbo.policy.search import Domain, random_point
 from rahbo.policy.strategies import Situation, Strategy
 from rahbo.risk import RiskMeasure
 from rahbo.space import Space

@@ -7,96 +7,41 @@ their neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from rahbo.errors import ExhaustedError, SpaceError
-from rahbo.numerics import Array, Index, Mask, quasi_newton
+from rahbo.numerics import Array, BatchObjective, Index, Minimum, quasi_newton
 from rahbo.policy.acquisition import Acquisition, RiskBound
-from rahbo.policy.feasibility import Hoped, Success
-from rahbo.space import Candidates, Space
-from rahbo.trials import Observations, Trial, tallies_of
+from rahbo.policy.domain import Domain, effort_for, is_listed, points_to_try, random_point
+from rahbo.policy.feasibility import Hoped
+from rahbo.policy.screening import Screened, in_chunks, values
 
-ENUMERATE = 4096  # finite spaces up to this size are searched exhaustively
-SAMPLES = 320  # uniform samples of a larger space
-CORNERS = 128  # samples with about half of their parameters at a bound
-KNOWN = 64  # best known points among the samples
-AROUND = 16  # further samples around each of the best known points
 STARTS = 6  # samples that climb
-SCOUTING = 8  # iterations after which only the leaders continue
+SCOUTING = 6  # iterations after which only the leaders continue
 LEADERS = 2  # number of leaders
 SUMMIT = 100  # largest number of iterations of the leaders
 CLIMBERS = 4  # neighbours that climb before they are compared
 MOVES = 30  # largest number of moves in discrete parameters
+WANTED = 4  # samples with exact values, for each start
 FEW = 32  # points evaluated at once where most may be ruled out
-CHUNK = 1024  # points evaluated at once, to bound the memory of a large list
-
-EXHAUSTED = (
-    "Every point has all its repeats, and revisit=False or Folds forbids more. "
-    "Call recommend(), add points, or allow revisits."
-)
-
-
-@dataclass(frozen=True, eq=False)
-class Domain:
-    """Where to look.
-
-    Attributes:
-        space: The space.
-        known: Evaluated points ``(n, d)``, best first; good places to start.
-        excluded: Points that may not be proposed, as bytes.
-        success: The chance of success, once an evaluation has failed.
-    """
-
-    space: Space
-    known: Array
-    excluded: Set[bytes]
-    success: Success | None = None
-
-    def allowed(self, X: Array) -> Mask:
-        """Return which rows of ``X (m, d)`` may be proposed."""
-        return self.space.is_valid(X) & self._included(X)
-
-    def listed(self) -> Array:
-        """Return every point ``(m, d)`` of a finite space that may be proposed."""
-        X = self.space.enumerate()
-        if len(X) == 0:
-            raise SpaceError("No point of the space satisfies valid=. Check the predicate.")
-        X = X[self._included(X)]
-        if len(X) == 0:
-            raise ExhaustedError(EXHAUSTED)
-        return X
-
-    def first_canonical(self, X: Array) -> Array | None:
-        """Return the first of ``X (m, d)`` in canonical form, leaving out excluded points.
-
-        A point that may be proposed can round to one that may not.
-        """
-        points = (self.space.canonical(x) for x in X)
-        return next((x for x in points if x.tobytes() not in self.excluded), None)
-
-    def _included(self, X: Array) -> Mask:
-        if not self.excluded:
-            return np.ones(len(X), dtype=bool)
-        return np.array([x.tobytes() not in self.excluded for x in X], dtype=bool)
-
-
-def whole_domain(space: Space, trials: Iterable[Trial], observations: Observations) -> Domain:
-    """Return where the best setting may lie, including points that have all their repeats.
-
-    Once an evaluation has failed, the domain knows the chance of success, because a setting that
-    cannot be evaluated is not a rival.
-    """
-    success = Success.learn(*tallies_of(trials))
-    return Domain(space, observations.best_first(), frozenset(), success)
 
 
 def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator) -> Array:
     """Return the legal point ``(d,)`` with the largest acquisition value found."""
-    X = domain.listed() if is_listed(domain.space) else _samples(domain, rng)
-    return _best_from(acquisition, domain, X, values(acquisition, X), rng)
+    if isinstance(acquisition, RiskBound) and acquisition.is_optimistic:
+        return next(maximise_widened(acquisition, (1.0,), domain, rng))
+    X = points_to_try(domain, rng)
+    F = values(acquisition, X)
+    if domain.success is not None:
+        acquisition = Hoped(acquisition, domain.success, float(F.min()))
+        F = acquisition.weighed(in_chunks(domain.success.chance, X), F)
+    order = np.argsort(-F, kind="stable")
+    if is_listed(domain.space):
+        return np.asarray(X[order[0]])
+    ascent = _Ascent.begin(acquisition, domain, X, F, order)
+    return ascent.end(*ascent.climb(rng), rng)
 
 
 def maximise_widened(
@@ -104,77 +49,35 @@ def maximise_widened(
 ) -> Iterator[Array]:
     """Yield what `maximise` finds for the bound widened by each factor, one after the other.
 
-    A list is predicted once for all factors; a larger space is sampled for each.
+    The bound must be optimistic. The same points are predicted once for all factors, and where
+    nothing but gradients guides a climb, all factors climb in one batch.
     """
-    listed = is_listed(domain.space)
-    if listed:
-        X = domain.listed()
-        F = in_chunks(lambda some: bound.values_widened(some, widths), X)
-    for i, width in enumerate(widths):
-        wide = bound.widened(width)
-        yield _best_from(wide, domain, X, F[i], rng) if listed else maximise(wide, domain, rng)
-
-
-def _best_from(
-    acquisition: Acquisition, domain: Domain, X: Array, F: Array, rng: np.random.Generator
-) -> Array:
-    """Return the best point ``(d,)`` found from samples ``X (m, d)`` with values ``F (m,)``."""
-    if domain.success is not None:
-        acquisition = Hoped(acquisition, domain.success, float(F.min()))
-        F = acquisition.weighed(in_chunks(domain.success.chance, X), F)
     space = domain.space
+    X = points_to_try(domain, rng)
+    screened = Screened.of(bound.model, X)
+    chance = None if domain.success is None else in_chunks(domain.success.chance, X)
+    found = (_screened(bound.widened(w), domain, screened, chance) for w in widths)
     if is_listed(space):
-        return np.asarray(X[int(np.argmax(F))])
-    spread = float(np.max(F) - np.median(F)) or 1.0
-    effort = _effort(space)
-    sampled = X[np.argsort(-F, kind="stable")]
-    starts = _spaced_best(X, F, effort * STARTS)
-    uphill = _Climb(acquisition, domain, spread)
-    X, F, curvature = uphill.continuous(X[starts], F[starts], SCOUTING)
-    # Points that are behind after the first steps rarely catch up.
-    lead = np.argsort(-F, kind="stable")[: effort * LEADERS]
-    X, F = uphill.discrete(X[lead], F[lead])
-    X, F, _ = uphill.continuous(X, F, SUMMIT, curvature[lead])
-    if space.valid is not None:
-        X, F = uphill.along_borders(X, F, rng)
-    # If what was found rounds to points that may not be proposed, the best sample will do.
-    found = domain.first_canonical(np.vstack([X[np.argsort(-F, kind="stable")], sampled]))
-    best = random_point(domain, rng) if found is None else found
-    return _prefer_known(acquisition, domain, best, spread)
+        yield from (np.asarray(X[order[0]]) for _, _, order in found)
+        return
+    ascents = (_Ascent.begin(a, domain, X, F, order) for a, F, order in found)
+    if domain.success is None and space.valid is None and space.continuous.all():
+        together = list(ascents)
+        tops = _climb_together(bound, np.asarray(widths), together)
+        yield from (a.end(*top, rng) for a, top in zip(together, tops, strict=True))
+    else:
+        yield from (a.end(*a.climb(rng), rng) for a in ascents)
 
 
-def random_point(domain: Domain, rng: np.random.Generator) -> Array:
-    """Return a legal point ``(d,)`` drawn uniformly."""
-    drawn = hopeful_point(replace(domain, success=None), rng)
-    if drawn is not None:
-        return drawn
-    if np.isfinite(domain.space.size):
-        X = domain.listed()
-        return np.asarray(X[int(rng.integers(len(X)))])
-    if hopeful_point(replace(domain, success=None, excluded=frozenset()), rng) is not None:
-        raise ExhaustedError(EXHAUSTED)
-    raise SpaceError(
-        "None of 4096 random points satisfies valid=. Check the predicate, or choose bounds where "
-        "it holds more often."
-    )
-
-
-def hopeful_point(domain: Domain, rng: np.random.Generator) -> Array | None:
-    """Return a legal point ``(d,)`` drawn with the weight p^2 of `Hoped`; None if none is found."""
-    for _ in range(64):
-        X = domain.space.from_uniform(rng.random((64, domain.space.n_uniform)))
-        X = X[domain.allowed(X)]
-        if domain.success is not None and len(X):
-            X = X[rng.random(len(X)) < domain.success.chance(X) ** 2]
-        found = domain.first_canonical(X)
-        if found is not None:
-            return found
-    return None
-
-
-def values(acquisition: Acquisition, X: Array) -> Array:
-    """Return acquisition values ``(m,)``, computed a chunk at a time."""
-    return in_chunks(acquisition.value, X)
+def _screened(
+    bound: RiskBound, domain: Domain, screened: Screened, chance: Array | None
+) -> tuple[Acquisition, Array, Index]:
+    """Return what to maximise, its values at the points, and which are exact, the best first."""
+    wanted = 1 if is_listed(domain.space) else WANTED * STARTS * effort_for(domain.space)
+    if domain.success is None or chance is None:
+        return bound, *screened.best(bound, wanted, lambda F: F)
+    hoped = Hoped(bound, domain.success, float(bound.value_of(screened.found).min()))
+    return hoped, *screened.best(bound, wanted, lambda F: hoped.weighed(chance, F))
 
 
 def index_of_best(acquisition: Acquisition, ceiling: Acquisition, X: Array) -> int:
@@ -195,66 +98,9 @@ def index_of_best(acquisition: Acquisition, ceiling: Acquisition, X: Array) -> i
     return best
 
 
-def in_chunks(function: Callable[[Array], Array], X: Array) -> Array:
-    """Return ``function(X (m, d))``, computed a chunk at a time; its last axis is the points."""
-    if len(X) <= CHUNK:
-        return function(X)
-    pieces = np.array_split(X, -(-len(X) // CHUNK))
-    return np.concatenate([function(piece) for piece in pieces], axis=-1)
-
-
-def is_listed(space: Space) -> bool:
-    """Return whether a space is a list, or finite and small enough to try every point."""
-    return space.size <= ENUMERATE or isinstance(space.spec, Candidates)
-
-
-def _effort(space: Space) -> int:
-    """Return the factor for samples and starts: coarse discrete moves need more of them."""
-    return 1 if space.continuous.all() else 2
-
-
-def scattered(
-    space: Space,
-    n_uniform: int,
-    n_corners: int,
-    centres: Array,
-    n_around: int,
-    rng: np.random.Generator,
-) -> Array:
-    """Draw points to start a search from, ``(m, d)``; they need not satisfy ``valid``.
-
-    Args:
-        space: Where to draw.
-        n_uniform: Points anywhere.
-        n_corners: Points with about half of their parameters at a bound. They lie far from the
-            data, where an optimistic bound is often largest.
-        centres: Points ``(k, d)`` whose surroundings are drawn too.
-        n_around: Points around each centre, at distances from 0.003 to 0.3.
-        rng: Where the draws come from.
-    """
-    U = rng.random((n_uniform + n_corners, space.n_uniform))
-    at_bound = rng.random(U.shape) < 0.5
-    at_bound[:n_uniform] = False
-    U[at_bound] = np.round(U[at_bound])
-    middle = np.repeat(centres, n_around, axis=0)
-    radius = np.tile(np.geomspace(0.003, 0.3, n_around), len(centres))[:, None]
-    near = np.clip(middle + radius * rng.standard_normal(middle.shape), 0.0, 1.0)
-    return np.vstack([space.from_uniform(U), space.snap(near)])
-
-
-def _samples(domain: Domain, rng: np.random.Generator) -> Array:
-    """Return uniform points, points at the bounds, known points and their surroundings."""
-    space, known = domain.space, domain.known[:KNOWN]
-    effort = _effort(space)
-    drawn = scattered(space, effort * SAMPLES, effort * CORNERS, known[:4], AROUND, rng)
-    X = np.vstack([drawn, known])
-    X = X[domain.allowed(X)]
-    return X if len(X) else random_point(domain, rng)[None]
-
-
-def _spaced_best(X: Array, F: Array, n: int) -> Index:
-    """Return the indices of the ``n`` best points, if possible none of them close to another."""
-    order = np.argsort(-F, kind="stable")[: 20 * n]
+def _spaced_best(X: Array, order: Index, n: int) -> Index:
+    """Return the first ``n`` points in this order, if possible none of them close to another."""
+    order = order[: 20 * n]
     near = X[order]
     chosen: list[int] = []
     gap = np.full(len(order), np.inf)  # to the nearest point chosen so far
@@ -263,6 +109,106 @@ def _spaced_best(X: Array, F: Array, n: int) -> Index:
             chosen.append(int(np.argmax(gap > radius)))
             gap = np.minimum(gap, np.abs(near - near[chosen[-1]]).max(axis=1))
     return np.asarray(order[chosen], dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ascent:
+    """The way from samples to the top.
+
+    Attributes:
+        uphill: How to climb.
+        sampled: Samples, the best first.
+        X: Samples that climb, ``(m, d)``.
+        F: Their values, ``(m,)``.
+    """
+
+    uphill: _Climb
+    sampled: Array
+    X: Array
+    F: Array
+
+    @classmethod
+    def begin(
+        cls, acquisition: Acquisition, domain: Domain, X: Array, F: Array, order: Index
+    ) -> _Ascent:
+        """Choose where to start among samples ``X (m, d)`` with values ``F (m,)``."""
+        spread = float(np.max(F) - np.median(F)) or 1.0
+        starts = _spaced_best(X, order, effort_for(domain.space) * STARTS)
+        return cls(_Climb(acquisition, domain, spread), X[order], X[starts], F[starts])
+
+    def climb(self, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Return the tops ``(k, d)`` and their values ``(k,)``."""
+        uphill, space, X, F = self.uphill, self.uphill.domain.space, self.X, self.F
+        if not space.continuous.all():
+            X, F = uphill.continuous(X, F, SCOUTING)
+            lead = np.argsort(-F, kind="stable")[: effort_for(space) * LEADERS]
+            X, F = uphill.discrete(X[lead], F[lead])
+        X, F = uphill.continuous(X, F, SUMMIT)
+        return uphill.along_borders(X, F, rng) if space.valid is not None else (X, F)
+
+    def end(self, X: Array, F: Array, rng: np.random.Generator) -> Array:
+        """Return the point ``(d,)`` to propose, given the tops ``X (k, d)``, ``F (k,)``."""
+        uphill = self.uphill
+        best_first = X[np.argsort(-F, kind="stable")]
+        # If what was found rounds to points that may not be proposed, the best sample will do.
+        found = uphill.domain.first_canonical(np.vstack([best_first, self.sampled]))
+        best = random_point(uphill.domain, rng) if found is None else found
+        return _prefer_known(uphill.acquisition, uphill.domain, best, uphill.spread)
+
+
+def _climb_together(
+    bound: RiskBound, widths: Array, ascents: Sequence[_Ascent]
+) -> list[tuple[Array, Array]]:
+    """Return the tops of each ascent, of the bound widened by ``widths (k,)``, from one batch."""
+    which = np.repeat(np.arange(len(ascents)), [len(a.X) for a in ascents])
+    spread = np.array([a.uphill.spread for a in ascents])
+
+    def descend(points: Array) -> tuple[Array, Array]:
+        # The last column says which ascent a point belongs to. It does not move.
+        i = points[:, -1].astype(np.intp)
+        value, gradient = bound.value_and_gradient_widened(points[:, :-1], widths[i])
+        unit = -1.0 / spread[i]
+        return unit * value, np.column_stack([unit[:, None] * gradient, np.zeros(len(i))])
+
+    start = np.column_stack([np.vstack([a.X for a in ascents]), which])
+    lengths = np.append(bound.lengthscales, 1.0)
+    upper = np.append(np.ones(start.shape[1] - 1), len(ascents))
+    found = _follow(descend, start, upper, lengths, SUMMIT, which)
+    tops = []
+    for i, ascent in enumerate(ascents):
+        mine = which == i
+        X, F = found.x[mine, :-1], -found.value[mine] * spread[i]
+        tops.append(ascent.uphill.improved(ascent.X, ascent.F, X, F))
+    return tops
+
+
+def _follow(
+    descend: BatchObjective,
+    start: Array,
+    upper: Array,
+    lengths: Array | None,
+    iterations: int,
+    groups: Index | None = None,
+) -> Minimum:
+    """Follow gradients down from ``start (m, p)``; after a few iterations leaders continue alone.
+
+    Over a lengthscale, values are expected to change by one.
+    """
+    curvature = None if lengths is None else np.diag(np.clip(lengths, 0.01, 1.0) ** -2)
+    return quasi_newton(
+        descend,
+        start,
+        np.zeros_like(upper),
+        upper,
+        hessian=None if curvature is None else np.tile(curvature, (len(start), 1, 1)),
+        max_step=0.25,
+        max_iterations=iterations,
+        gradient_tolerance=1e-6,
+        value_tolerance=1e-7,
+        scouting=SCOUTING,
+        leaders=LEADERS,
+        groups=groups,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,16 +225,11 @@ class _Climb:
     domain: Domain
     spread: float
 
-    def continuous(
-        self, X: Array, F: Array, iterations: int, curvature: Array | None = None
-    ) -> tuple[Array, Array, Array]:
-        """Climb along the gradient in the continuous columns, all points at once.
-
-        The curvature ``(m, d, d)`` found on the way is returned, so that a later climb can use it.
-        """
+    def continuous(self, X: Array, F: Array, iterations: int) -> tuple[Array, Array]:
+        """Climb along the gradient in the continuous columns, all points at once."""
         fixed = ~self.domain.space.continuous
         if fixed.all() or len(X) == 0:
-            return X, F, np.tile(np.eye(X.shape[1]), (len(X), 1, 1))
+            return X, F
 
         def descend(points: Array) -> tuple[Array, Array]:
             value, gradient = self.acquisition.value_and_gradient(points)
@@ -297,20 +238,13 @@ class _Climb:
                 value = np.where(self.domain.allowed(points), value, -np.inf)
             return -value / self.spread, -gradient / self.spread
 
-        found = quasi_newton(
-            descend,
-            X,
-            np.zeros(X.shape[1]),
-            np.ones(X.shape[1]),
-            hessian=curvature,
-            max_step=0.25,
-            max_iterations=iterations,
-            gradient_tolerance=1e-6,
-            value_tolerance=1e-8,
-        )
-        value = -found.value * self.spread
-        better = (value > F) & self.domain.allowed(found.x)
-        return np.where(better[:, None], found.x, X), np.where(better, value, F), found.hessian
+        found = _follow(descend, X, np.ones(X.shape[1]), self.acquisition.lengthscales, iterations)
+        return self.improved(X, F, found.x, -found.value * self.spread)
+
+    def improved(self, X: Array, F: Array, to: Array, value: Array) -> tuple[Array, Array]:
+        """Return each point, or where it climbed ``to (m, d)`` if that is legal and better."""
+        better = (value > F) & self.domain.allowed(to)
+        return np.where(better[:, None], to, X), np.where(better, value, F)
 
     def discrete(self, X: Array, F: Array) -> tuple[Array, Array]:
         """Move to neighbours in one discrete parameter, after each neighbour has climbed."""
@@ -323,7 +257,7 @@ class _Climb:
                 value = values(self.acquisition, near) if len(near) else np.empty(0)
                 # Another category may need different continuous values to show its worth.
                 few = np.argsort(-value, kind="stable")[:CLIMBERS]
-                near, value, _ = self.continuous(near[few], value[few], SCOUTING)
+                near, value = self.continuous(near[few], value[few], SCOUTING)
                 if len(value) == 0 or value.max() <= F[i] + 1e-9 * self.spread:
                     break
                 X[i], F[i] = near[int(np.argmax(value))], value.max()

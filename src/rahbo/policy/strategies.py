@@ -16,15 +16,9 @@ from rahbo.errors import SettingsError
 from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array, is_number, is_whole
 from rahbo.policy import acquisition as acq
+from rahbo.policy.domain import Domain, hopeful_point, random_point
 from rahbo.policy.doubt import knows_nothing, unbelieved
-from rahbo.policy.search import (
-    Domain,
-    hopeful_point,
-    index_of_best,
-    maximise,
-    maximise_widened,
-    random_point,
-)
+from rahbo.policy.search import index_of_best, maximise, maximise_widened
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.trials import Observations, Trial, tried_once
 
@@ -120,15 +114,17 @@ class TopTwo(Rahbo):
             anywhere = hopeful_point(domain, situation.rng)
             if anywhere is not None:
                 return anywhere
-        bound = acq.optimistic(model, risk)
-        choices = maximise_widened(bound, (1.0, *WIDER), domain, situation.rng)
+        # The coin comes first, because challengers are found in the same search.
+        challenged = situation.rng.random() < 0.5
+        widths = (1.0, *WIDER) if challenged else (1.0,)
+        choices = maximise_widened(acq.optimistic(model, risk), widths, domain, situation.rng)
         x = next(choices)
         known = domain.known[domain.space.is_valid(domain.known)]
-        if len(known) == 0:
+        if len(known) == 0 or not challenged:
             return x
         lower = self.report_bound(model, risk)
         leader = known[index_of_best(lower, acq.central(model, risk), known)]
-        if not self._is_beside(x, leader, model) or situation.rng.random() < 0.5:
+        if not self._is_beside(x, leader, model):
             return x
         for challenger in choices:
             if not self._is_beside(challenger, leader, model):
