@@ -7,7 +7,7 @@ import pytest
 
 from rahbo.errors import ExhaustedError, SpaceError
 from rahbo.policy import Domain, Success
-from rahbo.policy.domain import ENUMERATE, hopeful_point, is_listed, points_to_try, random_point
+from rahbo.policy.domain import ENUMERATE, hopeful_point, is_listed, random_point, samples
 from rahbo.space import Candidates, Categorical, Float, Int, Space
 
 
@@ -55,7 +55,7 @@ def test_no_legal_point_is_reported():
     with pytest.raises(SpaceError, match="No point of the space satisfies valid="):
         random_point(domain(none), rng_of(0))
     nowhere = Space.of(cube(2), lambda p: False)
-    for call in (random_point, points_to_try):
+    for call in (random_point, samples):
         with pytest.raises(SpaceError, match="valid="):
             call(domain(nowhere), rng_of(0))
 
@@ -87,7 +87,7 @@ def test_a_range_of_two_floats_can_be_used_up(rng):
 
 def test_a_search_begins_everywhere_at_the_bounds_and_with_known_points():
     known = rng_of(3).random((50, 3))
-    X = points_to_try(domain(cube(3), known), rng_of(4))
+    X = samples(domain(cube(3), known), rng_of(4))
     assert np.all((X >= 0.0) & (X <= 1.0))
     tried = {x.tobytes() for x in X}
     assert all(x.tobytes() in tried for x in known[:30])
@@ -100,7 +100,15 @@ def test_a_search_begins_everywhere_at_the_bounds_and_with_known_points():
 def test_a_list_is_tried_as_a_whole():
     space = Space.of(Candidates([{"a": float(i)} for i in range(ENUMERATE + 1)]))
     assert is_listed(space)
-    assert len(points_to_try(domain(space), rng_of(0))) == ENUMERATE + 1
+    where = domain(space)
+    X, allowed = where.everything()
+    assert len(X) == ENUMERATE + 1
+    assert allowed.all()
+    # The same array, so that predictions at it can be kept.
+    assert where.everything()[0] is X
+    used = replace(where, excluded=frozenset([X[3].tobytes()]))
+    assert np.flatnonzero(~used.everything()[1]).tolist() == [3]
+    assert len(used.listed()) == ENUMERATE
     assert is_listed(Space.of({"i": Int(1, ENUMERATE)}))
     assert not is_listed(Space.of({"i": Int(0, ENUMERATE)}))
     assert not is_listed(Space.of({"i": Int(0, 3), "x": (0.0, 1.0), "c": Categorical(["a", "b"])}))

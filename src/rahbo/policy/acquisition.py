@@ -169,6 +169,11 @@ def pessimistic_at_mean_noise(model: MeanNoiseModel, risk: RiskMeasure) -> RiskB
     return _bound(model, risk, -model.beta, 0.0)
 
 
+def at_observations(bound: RiskBound) -> Array:
+    """Return the values ``(n,)`` of a bound where values were observed, without predictions."""
+    return bound.value_of(Marginals(*bound.model.at_observations()))
+
+
 def pessimistic_values(bound: RiskBound, X: Array) -> tuple[Array, Array, Array]:
     """Return the mean and noise variance that a bound combines, and its value, each ``(m,)``.
 
@@ -176,9 +181,12 @@ def pessimistic_values(bound: RiskBound, X: Array) -> tuple[Array, Array, Array]
     is at least the model's smallest one.
     """
     model, units = bound.model, bound.model.units
-    mu, sigma = model.mean.predict(X)
+    if X is model.observations.X:
+        mu, sigma, g, s = model.at_observations()
+    else:
+        (mu, sigma), (g, s) = model.mean.predict(X), model.noise.latent(X)
     f = mu + bound.z_f * sigma
-    v = np.maximum(model.noise.variance(X, bound.z_noise), model.min_noise_var)
+    v = np.maximum(model.noise.link(g + bound.z_noise * s), model.min_noise_var)
     return units.to_outcome(f), units.var_to_user(v), units.to_outcome(bound.risk.value(f, v))
 
 

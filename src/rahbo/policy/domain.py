@@ -45,15 +45,23 @@ class Domain:
         """Return which rows of ``X (m, d)`` may be proposed."""
         return self.space.is_valid(X) & self._included(X)
 
-    def listed(self) -> Array:
-        """Return every point ``(m, d)`` of a finite space that may be proposed."""
+    def everything(self) -> tuple[Array, Mask]:
+        """Return every legal point ``(m, d)`` of a finite space, and which may be proposed.
+
+        The points are the same array each time.
+        """
         X = self.space.enumerate()
         if len(X) == 0:
             raise SpaceError("No point of the space satisfies valid=. Check the predicate.")
-        X = X[self._included(X)]
-        if len(X) == 0:
+        included = self._included(X)
+        if not included.any():
             raise ExhaustedError(EXHAUSTED)
-        return X
+        return X, included
+
+    def listed(self) -> Array:
+        """Return every point ``(m, d)`` of a finite space that may be proposed."""
+        X, included = self.everything()
+        return X[included]
 
     def first_canonical(self, X: Array) -> Array | None:
         """Return the first of ``X (m, d)`` in canonical form, leaving out excluded points.
@@ -147,7 +155,7 @@ def scattered(
     return np.vstack([space.from_uniform(U), space.snap(near)])
 
 
-def _samples(domain: Domain, rng: np.random.Generator) -> Array:
+def samples(domain: Domain, rng: np.random.Generator) -> Array:
     """Return uniform points, points at the bounds, known points and their surroundings."""
     space, known = domain.space, domain.known[:KNOWN]
     effort = effort_for(space)
@@ -155,8 +163,3 @@ def _samples(domain: Domain, rng: np.random.Generator) -> Array:
     X = np.vstack([drawn, known])
     X = X[domain.allowed(X)]
     return X if len(X) else random_point(domain, rng)[None]
-
-
-def points_to_try(domain: Domain, rng: np.random.Generator) -> Array:
-    """Return the points ``(m, d)`` that are evaluated: every one of a list, or samples."""
-    return domain.listed() if is_listed(domain.space) else _samples(domain, rng)

@@ -36,9 +36,7 @@ def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeas
         return observations.X[:0]
     centre = acq.central(model, risk)
     if_true = centre.risk.value(y, noise_var)
-    mu, _, g, _ = model.at_observations()
-    believed = centre.risk.value(mu, np.maximum(model.noise.link(g), model.min_noise_var))
-    doubted &= if_true > believed.max()
+    doubted &= if_true > acq.at_observations(centre).max()
     order = np.argsort(-if_true, kind="stable")
     return np.asarray(X[order[doubted[order]]])
 

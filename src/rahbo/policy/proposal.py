@@ -156,8 +156,8 @@ def contest_between(
             "Folds forbid."
         )
     X = model.observations.X
-    X = X[settings.space.is_valid(X)]
-    if len(X) == 0:
+    legal = settings.space.is_valid(X)
+    if not legal.any():
         raise NotReadyError("No point can be confirmed: none that was told satisfies valid=.")
     reported = pessimistic_values(settings.strategy.report_bound(model, settings.risk), X)[2]
-    return X, Contest(reported, *attempts_at(X, trials))
+    return X[legal], Contest(reported[legal], *attempts_at(X[legal], trials))

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rahbo.numerics import Array, BatchObjective, Index, Minimum, quasi_newton
-from rahbo.policy.acquisition import Acquisition, RiskBound
-from rahbo.policy.domain import Domain, effort_for, is_listed, points_to_try, random_point
+from rahbo.policy.acquisition import Acquisition, Marginals, RiskBound
+from rahbo.policy.domain import Domain, effort_for, is_listed, random_point, samples
 from rahbo.policy.feasibility import Hoped
 from rahbo.policy.screening import Screened, in_chunks, values
 
@@ -25,14 +25,13 @@ SUMMIT = 100  # largest number of iterations of the leaders
 CLIMBERS = 4  # neighbours that climb before they are compared
 MOVES = 30  # largest number of moves in discrete parameters
 WANTED = 4  # samples with exact values, for each start
-FEW = 32  # points evaluated at once where most may be ruled out
 
 
 def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator) -> Array:
     """Return the legal point ``(d,)`` with the largest acquisition value found."""
     if isinstance(acquisition, RiskBound) and acquisition.is_optimistic:
         return next(maximise_widened(acquisition, (1.0,), domain, rng))
-    X = points_to_try(domain, rng)
+    X = domain.listed() if is_listed(domain.space) else samples(domain, rng)
     F = values(acquisition, X)
     if domain.success is not None:
         acquisition = Hoped(acquisition, domain.success, float(F.min()))
@@ -53,13 +52,13 @@ def maximise_widened(
     nothing but gradients guides a climb, all factors climb in one batch.
     """
     space = domain.space
-    X = points_to_try(domain, rng)
+    if is_listed(space):
+        yield from _best_listed(bound, widths, domain)
+        return
+    X = samples(domain, rng)
     screened = Screened.of(bound.model, X)
     chance = None if domain.success is None else in_chunks(domain.success.chance, X)
     found = (_screened(bound.widened(w), domain, screened, chance) for w in widths)
-    if is_listed(space):
-        yield from (np.asarray(X[order[0]]) for _, _, order in found)
-        return
     ascents = (_Ascent.begin(a, domain, X, F, order) for a, F, order in found)
     if domain.success is None and space.valid is None and space.continuous.all():
         together = list(ascents)
@@ -69,33 +68,28 @@ def maximise_widened(
         yield from (a.end(*a.climb(rng), rng) for a in ascents)
 
 
+def _best_listed(bound: RiskBound, widths: Sequence[float], domain: Domain) -> Iterator[Array]:
+    """Yield the best point of a list for the bound widened by each factor."""
+    X, allowed = domain.everything()
+    predicted = Marginals(*bound.model.predict_list(X))
+    chance = None if domain.success is None else in_chunks(domain.success.chance, X)
+    for width in widths:
+        wide = bound.widened(width)
+        F = wide.value_of(predicted)
+        if domain.success is not None and chance is not None:
+            F = Hoped(wide, domain.success, float(F.min())).weighed(chance, F)
+        yield np.array(X[int(np.argmax(np.where(allowed, F, -np.inf)))])
+
+
 def _screened(
     bound: RiskBound, domain: Domain, screened: Screened, chance: Array | None
 ) -> tuple[Acquisition, Array, Index]:
     """Return what to maximise, its values at the points, and which are exact, the best first."""
-    wanted = 1 if is_listed(domain.space) else WANTED * STARTS * effort_for(domain.space)
+    wanted = WANTED * STARTS * effort_for(domain.space)
     if domain.success is None or chance is None:
         return bound, *screened.best(bound, wanted, lambda F: F)
     hoped = Hoped(bound, domain.success, float(bound.value_of(screened.found).min()))
     return hoped, *screened.best(bound, wanted, lambda F: hoped.weighed(chance, F))
-
-
-def index_of_best(acquisition: Acquisition, ceiling: Acquisition, X: Array) -> int:
-    """Return the index of the largest acquisition value among ``X (m, d)``.
-
-    The ceiling is nowhere below the acquisition and is cheaper, so it rules out most points. Among
-    equal values, the point with the highest ceiling wins.
-    """
-    highest = values(ceiling, X)
-    order = np.argsort(-highest, kind="stable")
-    best, largest = 0, -np.inf
-    for some in np.split(order, range(FEW, len(order), FEW)):
-        if highest[some[0]] < largest:
-            break
-        F = acquisition.value(X[some])
-        if F.max() > largest:
-            best, largest = int(some[np.argmax(F)]), float(F.max())
-    return best
 
 
 def _spaced_best(X: Array, order: Index, n: int) -> Index:

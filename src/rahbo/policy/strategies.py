@@ -18,7 +18,7 @@ from rahbo.numerics import Array, is_number, is_whole
 from rahbo.policy import acquisition as acq
 from rahbo.policy.domain import Domain, hopeful_point, random_point
 from rahbo.policy.doubt import knows_nothing, unbelieved
-from rahbo.policy.search import index_of_best, maximise, maximise_widened
+from rahbo.policy.search import maximise, maximise_widened
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.trials import Observations, Trial, tried_once
 
@@ -119,11 +119,12 @@ class TopTwo(Rahbo):
         widths = (1.0, *WIDER) if challenged else (1.0,)
         choices = maximise_widened(acq.optimistic(model, risk), widths, domain, situation.rng)
         x = next(choices)
-        known = domain.known[domain.space.is_valid(domain.known)]
-        if len(known) == 0 or not challenged:
+        known = model.observations.X
+        legal = domain.space.is_valid(known)
+        if not challenged or not legal.any():
             return x
-        lower = self.report_bound(model, risk)
-        leader = known[index_of_best(lower, acq.central(model, risk), known)]
+        lower = acq.at_observations(self.report_bound(model, risk))
+        leader = known[int(np.argmax(np.where(legal, lower, -np.inf)))]
         if not self._is_beside(x, leader, model):
             return x
         for challenger in choices:

@@ -236,9 +236,9 @@ class Space:
     def enumerate(self) -> Array:
         """Return all legal points ``(n, d)`` that satisfy ``valid``.
 
-        The last parameter varies fastest.
+        The last parameter varies fastest. The array is read-only, and the same each time.
         """
-        return self._listed.copy()
+        return self._listed
 
     @cached_property
     def _listed(self) -> Array:
@@ -249,7 +249,9 @@ class Space:
             )
         axes = [part.all() for _, part, _ in self._parts if not isinstance(part, Float)]
         X = self._join([codes.ravel() for codes in np.meshgrid(*axes, indexing="ij")])
-        return X[self.is_valid(X)]
+        X = X[self.is_valid(X)]
+        X.setflags(write=False)
+        return X
 
     def neighbours(self, x: ArrayLike) -> Array:
         """Return legal points ``(m, d)`` that differ from ``x`` in one discrete parameter."""
