@@ -32,7 +32,7 @@ def test_an_outcome_can_be_sent_and_is_short(tmp_path):
     assert "StubbornError" in str(outcome.error)
     assert outcome.failure.startswith("StubbornError('code yyy")
     assert len(outcome.failure) <= LONGEST_REASON
-    outcome = attempt_there(lambda x: "z" * 10**6, {"x": 1.0}, tmp_path / "mark", None)
+    outcome = attempt_there(lambda x: "z" * 10**6, {"x": 1.0}, tmp_path / "other", None)
     assert len(outcome.no_number) <= LONGEST_REASON
     outcome = attempt_there(lambda x: x, {"x": 1.0}, Path("no folder", "mark"), None)
     assert outcome.value == 1.0

@@ -72,6 +72,16 @@ class Budget:
         waiting = any(t.missing and t.id not in asked for t in trials if t.source != "confirm")
         return math.inf if chosen < self.rounds or waiting else 0
 
+    def paid_in_full(self, optimizer: Optimizer, under_way: int, asked: Container[int]) -> int:
+        """Return for how many new suggestions of the search all repeats are certainly paid.
+
+        The arguments are those of `for_search`. No suggestion of an earlier run may be open.
+        """
+        if self.rounds is None:
+            room = self.for_search(optimizer, under_way, asked)
+            return int(room) // optimizer.settings.repeats.most
+        return self.rounds - sum(trial.source == "strategy" for trial in optimizer.trials)
+
     def for_all(self, optimizer: Optimizer, under_way: int, asked: Container[int]) -> float:
         """Return how many evaluations may still be asked for, to search and to confirm."""
         if self.rounds is None:

@@ -9,13 +9,14 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Container
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
-from rahbo.errors import ObjectiveError, SettingsError
+from rahbo.errors import ExhaustedError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed, is_number, is_whole
 from rahbo.optimizer import Optimizer
 from rahbo.running.budget import Budget, confirmations
@@ -41,12 +42,14 @@ class CallResult:
         failure: Why there is none.
         no_number: What was returned instead of a number, which is an error in the objective.
         error: The exception that caused a failure.
+        seconds: How long the call took in its worker, if one was measured.
     """
 
     value: float | None = None
     failure: str = ""
     no_number: str | None = None
     error: BaseException | None = None
+    seconds: float | None = field(default=None, compare=False)
 
 
 def attempt(objective: Objective, arguments: dict[str, Any]) -> CallResult:
@@ -174,6 +177,26 @@ class Run:
             room = self._budget.for_all(optimizer, under_way, asked)
             suggestion = optimizer.ask() if waiting else self._ask_to_confirm()
         return None if suggestion is None else (suggestion, int(min(room, suggestion.repeats)))
+
+    def ask_several(
+        self, n: int, under_way: int, asked: Container[int]
+    ) -> list[tuple[Suggestion, int]]:
+        """Return up to ``n`` suggestions from one search, at least one, each as `ask` returns it.
+
+        Return none if what is under way has to be told first. Near the end of the budget, and to
+        confirm, there is one at a time.
+        """
+        optimizer = self.optimizer
+        left_open = any(suggestion.id not in asked for suggestion in optimizer.open)
+        if n > 1 and not left_open and not self._criterion_met:
+            n = min(n, self._budget.paid_in_full(optimizer, under_way, asked))
+            if n > 1:
+                self.confirming = False
+                # If so many points are not left, those that were found are handed out one by one.
+                with suppress(ExhaustedError):
+                    return [(s, s.repeats) for s in optimizer.ask(n)]
+        one = self.ask(under_way, asked)
+        return [] if one is None else [one]
 
     def _ask_to_confirm(self) -> Suggestion | None:
         """Ask for one more evaluation of a leading point; None if enough are under way."""
