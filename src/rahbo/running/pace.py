@@ -29,7 +29,12 @@ class Pace:
         self._turns = self._evaluations = 0
 
     def turned(self, seconds: float) -> None:
-        """Take in the time of one turn that led to new tasks."""
+        """Take in the time of one turn that led to new tasks.
+
+        The first turns, before any evaluation ends, are of another kind and do not count.
+        """
+        if not self._evaluations:
+            return
         self._turns = min(self._turns + 1, TURNS)
         self._turn += (seconds - self._turn) / self._turns
 

@@ -90,8 +90,6 @@ class _Tasks:
         self._timeout = timeout
         self._marks = Marks(shared=False)
         self._pace = Pace()
-        # The number of tasks that the latest suggestion led to.
-        self._per_suggestion = 1
         self._waiting: deque[_Task] = deque()
         # In the order of submission.
         self._under_way: dict[Future[CallResult], _Task] = {}
@@ -186,9 +184,8 @@ class _Tasks:
         if self._run.is_spent(under_way, self._unsettled):
             return False
         at_once = self._pace.at_once(min(self._pool.workers, self._pool.parallel))
-        wanted = min(room, at_once) // self._per_suggestion
         try:
-            found = self._run.ask_several(max(1, wanted), under_way, self._unsettled)
+            found = self._run.ask(min(room, at_once), under_way, self._unsettled)
         except ExhaustedError:
             # If repeats under way fail, their point may be proposed again.
             if under_way:
@@ -196,7 +193,6 @@ class _Tasks:
             raise
         for suggestion, paid in found:
             repeats = suggestion.indices[:paid]
-            self._per_suggestion = max(1, len(repeats))
             self._unsettled[suggestion.id] = len(repeats)
             self._waiting.extend(_Task(suggestion, repeat) for repeat in repeats)
         now = monotonic()
@@ -374,5 +370,5 @@ class _Tasks:
         self._unsettled[suggestion.id] -= 1
         if self._unsettled[suggestion.id] == 0:
             del self._unsettled[suggestion.id]
-            is_open = any(other.id == suggestion.id for other in self._run.optimizer.open)
-            self._run.evaluated(suggestion, complete=not is_open)
+            missing = self._run.optimizer.trials[suggestion.id].n_missing
+            self._run.evaluated(suggestion, complete=not missing)
