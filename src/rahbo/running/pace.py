@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 
-# Workers wait for one turn an evaluation, and this share of their time may be lost.
-SMALL_LOSS = 0.01
+# Without tasks ahead, a worker waits for a turn after each evaluation and loses this share of its
+# time at most. To choose a point without one more outcome costs about as much: one evaluation in thirty.
+SMALL_LOSS = 0.02
 # Evaluations end in bunches, so there are more tasks than those that end in a turn on average.
 MARGIN = 2.0
 # Means are over about this many of the latest turns and evaluations.

@@ -126,12 +126,11 @@ class _Tasks:
         return "stop"
 
     def _take_back_queue(self) -> None:
-        """Take back the tasks that no worker has started."""
-        # A remote executor may cancel a task that is running, and its value would be lost.
-        spared = [] if self._pool.is_local else self._running()
+        """Take back the tasks that no worker has started, if that can be seen."""
+        if not self._pool.is_local:
+            # A cluster may cancel a task that is running, and its value would be lost.
+            return
         for future, task in list(self._under_way.items()):
-            if task in spared:
-                continue
             if self._pool.cancel(future):
                 del self._under_way[future]
             else:
@@ -173,8 +172,9 @@ class _Tasks:
     def _room(self) -> int:
         """Return how many tasks to submit: for free workers, and for the executor's queue."""
         pool, ahead = self._pool, 0
-        # A run of one task at a time is the same as without an executor.
-        if pool.queues and pool.parallel > 1:
+        # A run of one task at a time is the same as without an executor. A cluster does not show
+        # which tasks run, so that one in its queue could time out.
+        if pool.queues and pool.parallel > 1 and (pool.is_local or self._timeout is None):
             ahead = self._pace.ahead(pool.workers) - (pool.parallel - pool.workers)
         return pool.parallel + max(0, ahead) - len(self._under_way) - len(self._overdue)
 
