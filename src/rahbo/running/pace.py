@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 
-# Without tasks ahead, a worker waits for a turn after each evaluation and loses this share of its
-# time at most. To choose a point without one more outcome costs about as much: one evaluation in thirty.
+# Without tasks ahead, a worker waits for a turn after each evaluation and loses at most this share
+# of its time. A point chosen without one more outcome costs as much: one evaluation in thirty.
 SMALL_LOSS = 0.02
 # Evaluations end in bunches, so there are more tasks than those that end in a turn on average.
 MARGIN = 2.0
