@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -99,4 +100,42 @@ def parental(x, seed):
             time.sleep(15.0)
             os._exit(0)
         os.kill(os.getpid(), signal.SIGKILL)
+    return noisy(x, seed)
+
+
+def _wait_for(path):
+    """Return once a file exists; raise an error if that takes too long."""
+    for _ in range(6000):
+        if path.exists():
+            return
+        time.sleep(0.01)
+    raise TimeoutError(f"{path} is missing")
+
+
+def gated(x, seed, folder, free):
+    """It leaves a file, then waits for the file "go" unless its seed is among the free ones."""
+    Path(folder, f"call-{seed}").touch()
+    if seed not in free:
+        _wait_for(Path(folder, "go"))
+    return noisy(x, seed)
+
+
+def scene(x, seed, folder, seeds):
+    """The first task kills the pool while the second runs; later ones run in pairs or not at all.
+
+    The second task returns the third time it starts, when it is alone.
+    """
+    i = seeds.index(seed)
+    folder = Path(folder)
+    starts = len(list(folder.glob(f"start-{i}-*")))
+    (folder / f"start-{i}-{starts}").touch()
+    if i == 0:
+        if starts < 2:
+            _wait_for(folder / f"start-1-{starts}")
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif i == 1:
+        if starts < 2:
+            time.sleep(120.0)
+    else:
+        _wait_for(folder / f"start-{i ^ 1}-0")
     return noisy(x, seed)

@@ -89,7 +89,18 @@ INNER_ORDER = {
         "diagnosis",
     ),
     "journal": ("files", "lines", "codec", "events", "journal"),
-    "running": ("stopping", "budget", "run", "worker", "liveness", "pool", "parallel", "loop"),
+    "running": (
+        "stopping",
+        "budget",
+        "run",
+        "marks",
+        "worker",
+        "liveness",
+        "pool",
+        "pace",
+        "parallel",
+        "loop",
+    ),
 }
 # Rooms whose modules others import from the room itself. The modules of an integration load its
 # library and those of the command line load a command: they are imported one by one.

@@ -46,6 +46,7 @@ from rahbo.risk import RiskMeasure
 from rahbo.settings import Keywords, Settings, check_keywords, setting_parameters, spells_out
 from rahbo.space import Candidates, Space
 from rahbo.trials import (
+    Counts,
     Ledger,
     Observations,
     Suggestion,
@@ -54,7 +55,6 @@ from rahbo.trials import (
     checked_trials,
     checked_values,
     observations_of,
-    params_by_point,
     past_trials,
     trial_at,
     trial_named,
@@ -224,10 +224,8 @@ class Optimizer:
         return self.settings.policy.excluded(self._trials.values())
 
     def _open(self, found: Proposal) -> Trial:
-        number, params = len(self._trials), self.space.decode(found.x)
-        bound = found.own_bound
-        trial = Trial(number, params, found.x, found.repeats, found.source, own_bound=bound)
-        return self._ledger.record(trial)
+        x, source, bound = found.x, found.source, found.own_bound
+        return self._ledger.open(x, self.space.decode(x), found.repeats, source, bound)
 
     # -- telling -----------------------------------------------------------------------------
 
@@ -245,10 +243,8 @@ class Optimizer:
         if repeat is not None and len(checked) != 1:
             raise DataError(f"tell(repeat={repeat!r}) needs one value, got {len(checked)}.")
         trial = self._trial(suggestion, repeat)
-        if repeat is None:
-            self._update(trial.with_values(checked))
-        else:
-            self._update(trial.with_value(checked_repeat(repeat), checked[0]))
+        i = None if repeat is None else checked_repeat(repeat)
+        self._update(trial.with_values(checked) if i is None else trial.with_value(i, checked[0]))
 
     def tell_failure(self, suggestion: Suggestion | int | Params, reason: str = "", *,
                      repeat: int | None = None) -> None:  # fmt: skip
@@ -295,12 +291,17 @@ class Optimizer:
     @property
     def space(self) -> Space:
         """The space. A point that was told decodes to the parameters it was told with."""
-        return self.settings.space.with_told(params_by_point(self._trials.values()))
+        return self.settings.space.with_told(self._ledger.params())
 
     @property
     def n_evaluations(self) -> int:
         """Single evaluations so far, failures included."""
-        return sum(len(t.values) + len(t.failures) for t in self._trials.values())
+        return self.counts.made()
+
+    @property
+    def counts(self) -> Counts:
+        """How many trials and evaluations there are, by where their points came from."""
+        return self._ledger.counts
 
     # -- believing ---------------------------------------------------------------------------
 
@@ -343,10 +344,8 @@ class Optimizer:
         of its first fit if that came later. At least one trial up to each end needs a value.
         """
         _ = self.model  # learns what is not learned yet
-        settings = self.settings
-        return snapshots_after(
-            settings.policy, settings.fitting, self.trials, self._beliefs.fits, ends, risk
-        )
+        own, fits = self.settings, self._beliefs.fits
+        return snapshots_after(own.policy, own.fitting, self.trials, fits, ends, risk)
 
     # -- reporting ---------------------------------------------------------------------------
 

@@ -36,10 +36,8 @@ def failure(made, **params):
 
 def test_parameters_and_seed_go_in_and_a_value_comes_out(program):
     made = program("import sys; print('a', float(sys.argv[1]) + int(sys.argv[2]))", "{x}", "{seed}")
-    assert made.mean_seconds == float("inf")
     assert made(x=0.5, seed=3) == 3.5
     assert made.values == {3: 3.5}
-    assert 0.0 < made.mean_seconds < 60.0
 
 
 def test_names_of_parameters_may_be_those_of_python(program):

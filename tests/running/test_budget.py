@@ -85,7 +85,7 @@ def test_evaluations_are_split_between_search_and_confirmation():
     opt = told(8)
     made = opt.n_evaluations
     budget = Budget(evaluations=made + 25, confirm=10)
-    assert budget.left(opt.trials) == 25
+    assert budget.left(opt.counts) == 25
     assert budget.for_search(opt, 0, ()) == 15
     assert budget.for_search(opt, 4, ()) == 11
     assert budget.for_search(opt, 20, ()) == 0
@@ -117,6 +117,23 @@ def test_only_confirmations_since_the_last_search_count():
     assert confirmations(opt.trials) == 3
     opt.tell(opt.ask(), 1.0)
     assert confirmations(opt.trials) == 0
+
+
+def test_where_enough_is_left_the_exact_number_may_be_larger():
+    opt = told(8, noise=0.0)
+    budget = Budget(evaluations=100)
+    exact = 100 - opt.n_evaluations
+    assert budget.for_search(opt, 0, ()) == exact
+    # The tenth that is kept if there is noise is left out.
+    assert budget.for_search(opt, 0, (), enough=10) == exact - 10
+    assert budget.for_search(opt, 0, (), enough=exact - 5) == exact
+
+
+def test_rounds_are_left_until_so_many_suggestions_were_chosen():
+    opt = told(8)
+    chosen = sum(t.source == "strategy" for t in opt.trials)
+    assert Budget(rounds=chosen + 3).rounds_left(opt) == 3
+    assert Budget(evaluations=1).rounds_left(opt) == math.inf
 
 
 # -- bad input -----------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from objectives import noisy
 from rahbo.errors import ExecutorError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.policy import RandomSearch
+from rahbo.running.marks import Marks
 from rahbo.running.run import MAX_FAILURES
 from rahbo.trials import LARGEST_VALUE
 
@@ -216,6 +217,242 @@ def test_as_many_tasks_as_asked_for_are_under_way():
     with ThreadPoolExecutor(8) as executor:
         rahbo.maximize(objective, SPACE, evaluations=24, executor=executor, parallel=4, **QUICK)
     assert most == 4
+
+
+# -- tasks ahead -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ahead(monkeypatch):
+    """Let four tasks wait in the queue, and ask for up to three evaluations at once."""
+    monkeypatch.setattr("rahbo.running.pace.Pace.ahead", lambda self, workers: 4)
+    monkeypatch.setattr("rahbo.running.pace.Pace.at_once", lambda self, workers: 3)
+    return 4
+
+
+class Counting(ThreadPoolExecutor):
+    """Threads that know how many tasks they were given, and which future was cancelled first."""
+
+    def __init__(self, workers, wanted=1):
+        super().__init__(workers)
+        self.number, self.wanted = 0, wanted
+        self.enough, self.cancelled = threading.Event(), threading.Event()
+
+    def submit(self, *arguments):
+        future = super().submit(*arguments)
+        cancel = future.cancel
+        future.cancel = lambda: cancel() and (self.cancelled.set() or True)
+        self.number += 1
+        if self.number == self.wanted:
+            self.enough.set()
+        return future
+
+
+def test_tasks_wait_in_the_queue_while_all_workers_are_busy(ahead):
+    lock, running, most = threading.Lock(), 0, 0
+
+    def objective(x, seed):
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        # Without tasks ahead, this would wait in vain. One more submission checks the workers.
+        assert executor.enough.wait(60.0)
+        with lock:
+            running -= 1
+        return noisy(x, seed)
+
+    with Counting(2, wanted=1 + 2 + ahead) as executor:
+        result = rahbo.maximize(objective, SPACE, evaluations=20, executor=executor, **QUICK)
+    assert not any(trial.failures for trial in result.trials)
+    assert most <= 2
+
+
+def test_a_limit_below_the_number_of_workers_holds_with_tasks_ahead(ahead):
+    test_as_many_tasks_as_asked_for_are_under_way()
+
+
+def test_one_task_at_a_time_knows_all_values_before_it(ahead):
+    test_one_task_at_a_time_is_the_run_in_turn()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repeats", [1, 3, rahbo.Adaptive(setup=3.0)])
+@pytest.mark.parametrize("evaluations", [1, 2, 10, 23])
+def test_tasks_ahead_meet_evaluations_exactly(evaluations, repeats, ahead):
+    calls = []
+
+    def objective(x, seed):
+        calls.append(seed)
+        return noisy(x, seed)
+
+    with ThreadPoolExecutor(3) as executor:
+        result = rahbo.maximize(
+            objective, SPACE, evaluations=evaluations, executor=executor,
+            **(QUICK | {"repeats": repeats}),
+        )  # fmt: skip
+    assert len(calls) == len(set(calls)) == result.n_evaluations == evaluations
+    assert result.optimizer.open == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_tasks_ahead_meet_rounds_exactly(repeats, ahead):
+    with ThreadPoolExecutor(3) as executor:
+        result = rahbo.maximize(
+            noisy, SPACE, rounds=7, confirm=4, executor=executor, **(QUICK | {"repeats": repeats})
+        )
+    sources = [t.source for t in result.trials]
+    assert (sources.count("design"), sources.count("strategy")) == (3, 7)
+    assert sum(len(t.values) for t in result.trials if t.source == "confirm") == 4
+    assert sum(len(t.values) for t in result.trials) == 10 * repeats + 4
+    assert result.optimizer.open == ()
+
+
+def test_tasks_ahead_confirm_with_what_is_reserved(ahead):
+    with ThreadPoolExecutor(3) as executor:
+        result = rahbo.maximize(
+            noisy, SPACE, evaluations=60, executor=executor, n_initial=4, seed=7,
+            strategy=RandomSearch(),
+        )  # fmt: skip
+    again = [t for t in result.trials if t.source == "confirm"]
+    assert sum(len(t.values) for t in again) == 6
+    assert result.trials[-len(again) :] == tuple(again)
+    assert result.n_evaluations == 60
+
+
+def test_a_short_list_is_exhausted_by_tasks_ahead(ahead):
+    test_a_list_without_revisits_may_end_early()
+
+
+def test_an_interrupt_leaves_tasks_ahead_open_for_later(ahead):
+    test_an_interrupted_run_reports_and_is_brought_to_its_end()
+
+
+def test_tasks_ahead_do_not_time_out_in_the_queue(ahead):
+    with ThreadPoolExecutor(2) as executor:
+        result = rahbo.maximize(
+            lambda x: time.sleep(0.05) or x, SPACE, evaluations=12, executor=executor,
+            timeout=60.0, **QUICK,
+        )  # fmt: skip
+    assert sum(len(t.values) for t in result.trials) == 12
+
+
+class Now(rahbo.running.Stop):
+    """Enough is known as soon as the design is complete."""
+
+    def is_met(self, optimizer):
+        return True
+
+
+# One value at each of three points, and no confirmation.
+DESIGN = QUICK | {"repeats": 1}
+DESIGN_SEEDS = tuple(evaluation_seed(7, i, 0) for i in range(3))
+
+
+def assert_stopped(result, calls):
+    """What was evaluated was told, and what was asked for ahead was cancelled."""
+    told = [evaluation_seed(7, t.id, i) for t in result.trials for i in t.values]
+    assert sorted(calls) == sorted(told)
+    assert result.n_evaluations == len(told)
+    assert any(t.cancelled and not t.values for t in result.trials)
+    assert (result.stopped_by, result.optimizer.open) == ("stop", ())
+
+
+def test_a_stop_cancels_tasks_that_no_thread_has_started(ahead):
+    calls = []
+
+    def objective(x, seed):
+        calls.append(seed)
+        assert seed in DESIGN_SEEDS or executor.cancelled.wait(60.0)
+        return noisy(x, seed)
+
+    with Counting(2) as executor:
+        result = rahbo.maximize(
+            objective, SPACE, evaluations=90, stop=Now(), executor=executor, **DESIGN
+        )
+    assert_stopped(result, calls)
+
+
+@pytest.mark.slow
+def test_a_stop_takes_back_tasks_that_no_process_has_started(ahead, tmp_path, monkeypatch):
+    take_back = Marks.take_back
+
+    def then_go(self, mark):
+        taken = take_back(self, mark)
+        if taken:
+            (tmp_path / "go").touch()
+        return taken
+
+    monkeypatch.setattr(Marks, "take_back", then_go)
+    objective = partial(objectives.gated, folder=str(tmp_path), free=DESIGN_SEEDS)
+    with processes() as executor:
+        result = rahbo.maximize(
+            objective, SPACE, evaluations=90, stop=Now(), executor=executor, **DESIGN
+        )
+    assert_stopped(result, [int(path.name[5:]) for path in tmp_path.glob("call-*")])
+
+
+@pytest.mark.slow
+def test_tasks_in_the_queue_are_not_blamed_for_a_crash(ahead, tmp_path):
+    seeds = tuple(evaluation_seed(7, i, 0) for i in range(6))
+    objective = partial(objectives.scene, folder=str(tmp_path), seeds=seeds)
+    result = rahbo.maximize(
+        objective, SPACE, evaluations=6, executor=partial(processes, 2), **DESIGN
+    )
+    assert "lost with its worker 3 times" in result.trials[0].failures[0]
+    # The last four need each other, so they would have failed alone.
+    assert [dict(t.failures) for t in result.trials[1:]] == [{}] * 5
+
+
+def test_dask_gets_tasks_ahead(client, ahead):
+    result = rahbo.maximize(
+        noisy, SPACE, evaluations=24, executor=client.get_executor(pure=False), **QUICK
+    )
+    assert_each_told_once(result, 24, repeats=3, seed=7)
+
+
+def test_a_stop_on_dask_waits_for_tasks_ahead(client, ahead, tmp_path):
+    # Dask does not show what has started, so nothing is cancelled.
+    seeds = tuple(evaluation_seed(7, i, 0) for i in range(90))
+    result = rahbo.maximize(
+        partial(objectives.gated, folder=str(tmp_path), free=seeds), SPACE, evaluations=90,
+        stop=Now(), executor=client.get_executor(pure=False), **DESIGN,
+    )  # fmt: skip
+    calls = sorted(int(path.name[5:]) for path in tmp_path.glob("call-*"))
+    assert calls == sorted(evaluation_seed(7, t.id, i) for t in result.trials for i in t.values)
+    assert (result.stopped_by, result.optimizer.open) == ("stop", ())
+
+
+def test_a_cluster_with_a_timeout_gets_no_task_ahead(ahead):
+    # It does not show which tasks run, so that one in the queue could time out.
+    lock, running, most = threading.Lock(), 0, 0
+
+    class Remote(Aloof):
+        num_workers = 2
+
+        def submit(self, function, *arguments):
+            nonlocal running, most
+            with lock:
+                running += 1
+                most = max(most, running)
+            future = super().submit(function, *arguments)
+            future.add_done_callback(done)
+            return future
+
+    def done(future):
+        nonlocal running
+        with lock:
+            running -= 1
+
+    for timeout, expected in ((60.0, 2), (None, 6)):
+        executor, most = Remote(), 0
+        with executor.threads:
+            rahbo.maximize(
+                objectives.slow, SPACE, evaluations=12, executor=executor, timeout=timeout, **QUICK
+            )
+        assert most <= expected
+    assert most > 2
 
 
 # -- budgets and ends ------------------------------------------------------------------------
@@ -482,9 +719,9 @@ def test_the_leading_points_are_measured_again_several_at_a_time(parallel):
             noisy, SPACE, evaluations=60, executor=executor, parallel=parallel, **settings
         )
     assert result.n_evaluations == 60
-    again = [t.source for t in result.trials].count("confirm")
-    assert again == 6
-    assert [t.source for t in result.trials[-again:]] == ["confirm"] * again
+    again = [t for t in result.trials if t.source == "confirm"]
+    assert sum(len(t.values) for t in again) == 6
+    assert result.trials[-len(again) :] == tuple(again)
     assert result.optimizer.open == ()
     if parallel == 1:
         in_turn = rahbo.maximize(noisy, SPACE, evaluations=60, **settings)
@@ -502,8 +739,8 @@ def test_rounds_and_stops_are_confirmed_in_parallel_too():
             noisy, SPACE, evaluations=80, stop=rahbo.Gap(1e6), executor=executor, parallel=3,
             **settings,
         )  # fmt: skip
-    sources = [t.source for t in rounds.trials]
-    assert (sources.count("strategy"), sources.count("confirm")) == (8, 7)
+    assert [t.source for t in rounds.trials].count("strategy") == 8
+    assert sum(len(t.values) for t in rounds.trials if t.source == "confirm") == 7
     assert rounds.optimizer.open == stopped.optimizer.open == ()
     assert stopped.stopped_by == "stop"
     assert stopped.recommendation.n_evaluations >= 5

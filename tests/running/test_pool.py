@@ -52,6 +52,24 @@ def test_as_many_tasks_as_workers_unless_said_otherwise(executor, parallel, expe
     assert (pool.workers, pool.parallel) == expected
 
 
+@pytest.mark.parametrize(
+    ("executor", "parallel", "queues"),
+    [
+        (ThreadPoolExecutor(3), None, True),
+        (ThreadPoolExecutor(3), 3, True),
+        (ThreadPoolExecutor(3), 7, True),
+        (ThreadPoolExecutor(3), 2, False),
+        (ProcessPoolExecutor(2), 2, True),
+        # A cluster may get more workers than it has now.
+        (Counted(), None, True),
+        (Counted(), 5, False),
+        (Plain(), 4, False),
+    ],
+)
+def test_tasks_wait_only_where_no_more_than_wanted_run(executor, parallel, queues):
+    assert Pool(executor, parallel).queues is queues
+
+
 def test_an_unknown_number_of_workers_has_to_be_said():
     with pytest.raises(SettingsError, match="Pass parallel="):
         Pool(Plain())

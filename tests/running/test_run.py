@@ -8,6 +8,7 @@ import pytest
 import rahbo
 from rahbo.errors import ExhaustedError, ObjectiveError
 from rahbo.numerics import evaluation_seed
+from rahbo.policy import RandomSearch
 from rahbo.running import Budget, Run
 from rahbo.running.run import CallResult, attempt
 from rahbo.trials.trial import LONGEST_REASON
@@ -90,6 +91,74 @@ def test_a_stop_is_not_looked_at_within_the_initial_design():
     assert not run.has_enough()
     run.optimizer.tell(first, [1.0, 1.1])
     assert run.has_enough()
+
+
+# -- several at once -------------------------------------------------------------------------------
+
+
+def asking(repeats=2, n_told=2, **budget):
+    """A run past its design, and the numbers that its optimizer is asked for."""
+    optimizer = rahbo.Optimizer(
+        SPACE, repeats=repeats, n_initial=2, seed=3, strategy=RandomSearch()
+    )
+    for _ in range(n_told):
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, np.arange(suggestion.repeats))
+    numbers, ask = [], optimizer.ask
+
+    def counted(n=None):
+        numbers.append(n)
+        return ask() if n is None else ask(n)
+
+    optimizer.ask = counted
+    return Run(lambda x: x, optimizer, Budget(**budget)), numbers
+
+
+def test_several_suggestions_come_from_one_call():
+    run, numbers = asking(evaluations=100)
+    # The first one shows how many repeats there are.
+    assert [paid for _, paid in run.ask(1)] == [2]
+    asked = {s.id for s in run.optimizer.open}
+    found = run.ask(7, under_way=2, asked=asked)
+    assert [paid for _, paid in found] == [2, 2, 2]
+    assert numbers == [None, 3]
+
+
+def test_rounds_limit_how_many_come_at_once():
+    run, numbers = asking(rounds=4, repeats=1)
+    assert len(run.ask(10)) == 4
+    assert numbers == [4]
+    assert run.is_spent(4, {s.id for s in run.optimizer.open})
+
+
+def test_what_the_budget_does_not_pay_is_cancelled():
+    run, numbers = asking(evaluations=4 + 5)
+    # Nobody knows yet that each of them wants two evaluations.
+    found = run.ask(5)
+    assert numbers == [5]
+    assert [paid for _, paid in found] == [2, 2, 1]
+    assert [t.cancelled for t in run.optimizer.trials[2:]] == [False] * 3 + [True] * 2
+
+
+def test_what_an_earlier_run_left_open_comes_first_and_alone():
+    earlier = rahbo.Optimizer(SPACE, repeats=1, n_initial=2, seed=3)
+    first = earlier.ask()
+    again = rahbo.Optimizer(SPACE, repeats=1, n_initial=2, seed=3, trials=earlier.trials)
+    run = Run(lambda x: x, again, Budget(evaluations=100))
+    assert [s.id for s, _ in run.ask(5)] == [first.id]
+
+
+def test_points_that_were_found_before_a_list_ended_are_handed_out():
+    rows = rahbo.Candidates([{"x": i / 4} for i in range(4)], revisit=False)
+    optimizer = rahbo.Optimizer(rows, repeats=1, n_initial=2, seed=0)
+    for _ in range(2):
+        optimizer.tell(optimizer.ask(), 1.0)
+    run = Run(lambda x: x, optimizer, Budget(evaluations=100))
+    given = [run.ask(5)[0][0]]
+    given += [s for s, _ in run.ask(5, 1, {given[0].id})]
+    assert sorted(t.params["x"] for t in optimizer.trials) == [0.0, 0.25, 0.5, 0.75]
+    with pytest.raises(ExhaustedError):
+        run.ask(5, 2, {s.id for s in given})
 
 
 # -- ends ------------------------------------------------------------------------------------

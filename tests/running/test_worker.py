@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,22 @@ def test_an_outcome_can_be_sent_and_is_short(tmp_path):
     assert "StubbornError" in str(outcome.error)
     assert outcome.failure.startswith("StubbornError('code yyy")
     assert len(outcome.failure) <= LONGEST_REASON
-    outcome = attempt_there(lambda x: "z" * 10**6, {"x": 1.0}, tmp_path / "mark", None)
+    outcome = attempt_there(lambda x: "z" * 10**6, {"x": 1.0}, tmp_path / "other", None)
     assert len(outcome.no_number) <= LONGEST_REASON
     outcome = attempt_there(lambda x: x, {"x": 1.0}, Path("no folder", "mark"), None)
     assert outcome.value == 1.0
+
+
+def test_a_task_that_was_taken_back_is_not_evaluated(tmp_path):
+    calls = []
+    (tmp_path / "mark").touch()
+    outcome = attempt_there(calls.append, {"x": 1.0}, tmp_path / "mark", None)
+    assert (calls, outcome.value, outcome.seconds) == ([], None, None)
+
+
+def test_the_time_of_an_evaluation_comes_with_its_outcome(tmp_path):
+    outcome = attempt_there(lambda x: time.sleep(x) or x, {"x": 0.02}, tmp_path / "mark", None)
+    assert outcome.seconds >= 0.02
 
 
 def test_only_children_end_with_their_parent():

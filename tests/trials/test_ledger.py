@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rahbo.trials import Ledger, Trial
+from rahbo.trials import Counts, Ledger, Trial
+from rahbo.trials.trial import params_by_point
 
 
-def trial(number, repeats=1, **other):
-    return Trial(number, {"x": 0.5}, np.array([0.5]), repeats, "strategy", **other)
+def trial(number, repeats=1, x=0.5, source="strategy", **other):
+    return Trial(number, {"x": x}, np.array([x]), repeats, source, **other)
 
 
 def test_open_trials_are_those_with_missing_repeats():
@@ -75,3 +76,65 @@ def test_a_copy_has_a_lock_of_its_own(copied):
     other = copied(ledger)
     assert other.lock.here() is not ledger.lock.here()
     assert [t.id for t in other.missing()] == [0]
+
+
+def assert_counted_right(ledger):
+    """What the ledger keeps up to date is what its trials say."""
+    trials = ledger.trials.values()
+    assert ledger.counts == Counts.of(trials)
+    assert ledger.params() == params_by_point(trials)
+
+
+def test_counts_and_parameters_follow_every_change():
+    ledger = Ledger({0: trial(0, values={0: 1.0}), 1: trial(1, source="user", values={0: 2.0})})
+    assert_counted_right(ledger)
+    opened = ledger.open(np.array([0.25]), {"x": 0.25}, 3, "design", None)
+    assert opened.id == 2
+    assert_counted_right(ledger)
+    half = ledger.record(opened.with_value(1, 3.0))
+    ledger.record(half.with_failures([0], "no beam"))
+    ledger.record(replace(ledger.trials[2], cancelled=True))
+    ledger.record(ledger.trials[0].with_values([5.0, 6.0]))
+    assert_counted_right(ledger)
+    counts = ledger.counts
+    assert counts.trials == {"strategy": 1, "user": 1, "design": 1}
+    assert counts.evaluations == {"strategy": 3, "user": 1, "design": 2}
+    assert (counts.made(), counts.made("design", "confirm")) == (6, 2)
+
+
+def test_the_first_trial_of_a_point_says_its_parameters():
+    ledger = Ledger({0: trial(0)})
+    before = ledger.params()
+    ledger.record(replace(trial(1), params={"x": 0.5000000000000001}))
+    assert ledger.params() == before == {np.array([0.5]).tobytes(): {"x": 0.5}}
+    # What was handed out does not change later.
+    ledger.record(trial(2, x=0.75))
+    assert len(before) == 1
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_an_interrupted_change_is_counted_as_it_is(late):
+    ledger = Ledger(WrittenThenInterrupted({0: trial(0)}, late))
+    assert_counted_right(ledger)
+    for change in (trial(1, x=0.25), trial(0, values={0: 1.0})):
+        with pytest.raises(KeyboardInterrupt):
+            ledger.record(change)
+        assert_counted_right(ledger)
+
+
+def test_changes_are_counted_without_a_look_at_other_trials():
+    class Watched(dict):
+        looks = 0
+
+        def values(self):
+            self.looks += 1
+            return super().values()
+
+    trials = Watched({i: trial(i, x=i / 100, values={0: 1.0}) for i in range(100)})
+    ledger = Ledger(trials)
+    assert (ledger.counts.made(), len(ledger.params())) == (100, 100)
+    before = trials.looks
+    for i in range(100, 120):
+        ledger.record(ledger.record(trial(i, x=i / 100)).with_value(0, 1.0))
+        assert (ledger.counts.made(), len(ledger.params())) == (i + 1, i + 1)
+    assert trials.looks == before

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import errno
-import math
 import re
 import signal
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from time import monotonic, sleep
+from time import sleep
 from typing import Any
 
 from rahbo.cli.processes import END, REASON, Ended, Processes, StoppedError
@@ -56,26 +54,12 @@ class Program:
         self._read = read
         self._launcher = processes
         self._timeout = timeout
-        self._lock = threading.Lock()
-        self._seconds = self._evaluations = 0.0
 
     def __call__(self, /, *, seed: int, **params: Any) -> float:
         """Run the program once and return its value."""
-        started = monotonic()
-        try:
-            value = self._evaluate(self._template.filled({**params, "seed": seed}))
-        finally:
-            with self._lock:
-                self._seconds += monotonic() - started
-                self._evaluations += 1
+        value = self._evaluate(self._template.filled({**params, "seed": seed}))
         self.values[seed] = value
         return value
-
-    @property
-    def mean_seconds(self) -> float:
-        """The mean time of an evaluation; infinite before the first."""
-        with self._lock:
-            return self._seconds / self._evaluations if self._evaluations else math.inf
 
     def _evaluate(self, arguments: list[str]) -> float:
         try:

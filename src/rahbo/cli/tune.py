@@ -39,10 +39,6 @@ rahbo tune --maximize --evaluations 200 --jobs 4 --journal run.jsonl \\
     -p lr=1e-4:1e-1:log -p depth=1:15:int -p criterion=gini,entropy \\
     -- python train.py --lr {lr} --depth {depth} --criterion {criterion} --seed {seed}
 """
-# Seconds. Programs that take less than this get their next suggestion ahead of time. At 100 points
-# a proposal takes about 0.06 s, and making it without one more outcome costs about one evaluation
-# in thirty.
-QUICK = 2.0
 # Signals that end a program by default and that people or job schedulers send.
 ENDING = (
     "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU", "SIGBREAK",
@@ -201,12 +197,7 @@ def run(task: Task, jobs: int, timeout: float | None) -> Result:
             task.processes,
             watch(console(stderr=True), total, made, lambda: whole.confirming) as look,
         ):
-
-            def told(optimizer: Optimizer) -> None:
-                look.told(optimizer)
-                pool.parallel = jobs + (jobs > 1 and program.mean_seconds < QUICK)
-
-            whole = ShownRun(program, optimizer, task.budget, task.stop, told)
+            whole = ShownRun(program, optimizer, task.budget, task.stop, look.told)
             whole.show = look.evaluated
             try:
                 ended = in_parallel(whole, pool, timeout=None)

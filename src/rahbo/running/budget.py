@@ -7,14 +7,14 @@ was killed continues as if nothing had happened.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from rahbo.errors import SettingsError
 from rahbo.numerics import is_whole
 from rahbo.optimizer import Optimizer
 from rahbo.policy import Adaptive, is_quiet, share_of
-from rahbo.trials import Trial, observations_of
+from rahbo.trials import Counts, Trial, observations_of
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,19 @@ class Budget:
                 "Leave it out."
             )
 
-    def left(self, trials: Iterable[Trial]) -> float:
+    def left(self, counts: Counts) -> float:
         """Return how many evaluations may still be made; past results cost nothing."""
         if self.evaluations is None:
             return math.inf
-        return self.evaluations - sum(_made(t) for t in trials if t.source != "user")
+        return self.evaluations - counts.made("design", "strategy", "confirm")
 
-    def for_search(self, optimizer: Optimizer, under_way: int, asked: Container[int]) -> float:
+    def for_search(
+        self,
+        optimizer: Optimizer,
+        under_way: int,
+        asked: Container[int],
+        enough: float = math.inf,
+    ) -> float:
         """Return how many evaluations the search may still ask for.
 
         Args:
@@ -64,49 +70,63 @@ class Budget:
             under_way: The number of evaluations under way.
             asked: Ids of the suggestions they belong to. Other open suggestions were left by an
                 earlier run and are not yet paid for.
+            enough: From this number on, fewer than there are may be returned. It saves time.
         """
-        trials = optimizer.trials
         if self.rounds is None:
-            return max(0, self.left(trials) - under_way - self.kept(optimizer))
-        chosen = sum(trial.source == "strategy" for trial in trials)
-        waiting = any(t.missing and t.id not in asked for t in trials if t.source != "confirm")
-        return math.inf if chosen < self.rounds or waiting else 0
+            left = self.left(optimizer.counts) - under_way
+            at_least = left - self._most_kept(optimizer)
+            return at_least if at_least >= enough else max(0, left - self.kept(optimizer))
+        waiting = any(trial.source != "confirm" for trial in open_trials(optimizer, asked))
+        return math.inf if self.rounds_left(optimizer) > 0 or waiting else 0
+
+    def rounds_left(self, optimizer: Optimizer) -> float:
+        """Return how many suggestions the search may still make, whatever they cost."""
+        if self.rounds is None:
+            return math.inf
+        return self.rounds - optimizer.counts.trials.get("strategy", 0)
 
     def for_all(self, optimizer: Optimizer, under_way: int, asked: Container[int]) -> float:
         """Return how many evaluations may still be asked for, to search and to confirm."""
         if self.rounds is None:
-            return max(0, self.left(optimizer.trials) - under_way)
+            return max(0, self.left(optimizer.counts) - under_way)
         if self.for_search(optimizer, under_way, asked) > 0:
             return math.inf
         return max(0, self.kept(optimizer) - confirmations(optimizer.trials, asked))
 
     def kept(self, optimizer: Optimizer) -> int:
         """Return how many evaluations of this budget are reserved for confirmation."""
+        most = self._most_kept(optimizer)
+        if self.confirm is not None or most == 0:
+            return most
+        # Leave out trials that are only partly told: a run killed there must continue the same.
+        told = [trial for trial in optimizer.trials if trial.values and not trial.n_missing]
+        quiet = bool(told) and is_quiet(observations_of(told, optimizer.settings.sign))
+        return 0 if quiet else most
+
+    def _most_kept(self, optimizer: Optimizer) -> int:
+        """Return how many evaluations are reserved unless the noise is negligible."""
         settings = optimizer.settings
         if self.confirm is not None:
             return self.confirm
         if not isinstance(settings.repeats, Adaptive) or not settings.revisit:
             return 0
-        whole = self.evaluations
-        if whole is None:
-            searched = (t for t in optimizer.trials if t.source in ("design", "strategy"))
-            whole = sum(map(_made, searched))
-        # Leave out trials that are only partly told: a run killed there must continue the same.
-        told = [trial for trial in optimizer.trials if trial.values and not trial.missing]
-        quiet = bool(told) and is_quiet(observations_of(told, settings.sign))
-        return 0 if quiet else share_of(whole)
+        made = optimizer.counts.made("design", "strategy")
+        return share_of(made if self.evaluations is None else self.evaluations)
 
 
-def confirmations(trials: Iterable[Trial], asked: Container[int] = ()) -> int:
+def open_trials(optimizer: Optimizer, asked: Container[int] = ()) -> list[Trial]:
+    """Return the trials with missing repeats, except those in ``asked``."""
+    numbers = [suggestion.id for suggestion in optimizer.open if suggestion.id not in asked]
+    trials = optimizer.trials
+    return [trials[i] for i in numbers]
+
+
+def confirmations(trials: Sequence[Trial], asked: Container[int] = ()) -> int:
     """Return how many confirming evaluations were made since the last search or are under way."""
     n = 0
-    for trial in trials:
+    for trial in reversed(trials):
+        if trial.source in ("design", "strategy"):
+            break
         if trial.source == "confirm":
-            n += _made(trial) + (len(trial.missing) if trial.id in asked else 0)
-        elif trial.source != "user":
-            n = 0
+            n += trial.n_made + (trial.n_missing if trial.id in asked else 0)
     return n
-
-
-def _made(trial: Trial) -> int:
-    return len(trial.values) + len(trial.failures)

@@ -219,9 +219,9 @@ def _in_turn(run: Run) -> End:
             if not optimizer.open and run.has_enough():
                 return "stop"
             asked = run.ask()
-            if asked is None:
+            if not asked:
                 return "stop"
-            suggestion, paid = asked
+            ((suggestion, paid),) = asked
             for repeat in suggestion.indices[:paid]:
                 outcome = attempt(run.objective, run.arguments(suggestion, repeat))
                 run.record(suggestion, repeat, outcome)

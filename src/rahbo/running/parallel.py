@@ -1,5 +1,8 @@
 """Evaluate on an executor: each repeat is a task, and a free worker gets a new point at once.
 
+If evaluations are short, tasks wait in the executor's queue, so that no worker waits for a
+proposal. `Pace` says how many.
+
 A task has the key (suggestion, repeat) and a seed that depends on it alone. Only the latest future
 of a task counts, so a task that runs twice because a worker died is told once.
 """
@@ -7,9 +10,6 @@ of a task counts, so a task that runs twice because a worker died is told once.
 from __future__ import annotations
 
 import math
-import shutil
-import tempfile
-import uuid
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from dataclasses import dataclass
@@ -17,6 +17,8 @@ from pathlib import Path
 from time import monotonic
 
 from rahbo.errors import ExecutorError, ExhaustedError
+from rahbo.running.marks import Marks
+from rahbo.running.pace import Pace
 from rahbo.running.pool import LONGEST_WAIT, MAX_CRASHES, Pool
 from rahbo.running.run import CallResult, End, Run, described
 from rahbo.running.worker import arrive, attempt_there
@@ -63,6 +65,7 @@ class _Task:
         crashes: How often workers died while the task was under way.
         mark: The file that shows that the task has started.
         deadline: When the task times out; infinite until it is seen to run.
+        taken_back: Whether the task is not to be evaluated any more.
     """
 
     suggestion: Suggestion
@@ -70,6 +73,7 @@ class _Task:
     crashes: int = 0
     mark: Path = Path()
     deadline: float = math.inf
+    taken_back: bool = False
 
     @property
     def is_suspect(self) -> bool:
@@ -84,8 +88,8 @@ class _Tasks:
         self._run = run
         self._pool = pool
         self._timeout = timeout
-        # Without a time-out nobody looks for marks, so the folder is never created.
-        self._marks = Path(tempfile.mkdtemp(prefix="rahbo-") if timeout else uuid.uuid4().hex)
+        self._marks = Marks(shared=False)
+        self._pace = Pace()
         self._waiting: deque[_Task] = deque()
         # In the order of submission.
         self._under_way: dict[Future[CallResult], _Task] = {}
@@ -93,7 +97,7 @@ class _Tasks:
         self._overdue: set[Future[CallResult]] = set()
         # The number of unfinished tasks of each suggestion, by its id.
         self._unsettled: dict[int, int] = {}
-        self._last_event = monotonic()
+        self._last_event = self._awake_since = monotonic()
 
     @property
     def idle(self) -> bool:
@@ -102,13 +106,18 @@ class _Tasks:
 
     def work(self) -> End:
         """Keep the workers busy until the budget is spent or the stop criterion is met."""
+        # Threads show by themselves what has started, unless it is timed.
+        timed = self._timeout is not None or self._pool.owner is not None
+        self._marks = Marks(shared=timed and self._pool.is_local)
+        self._awake_since = monotonic()
         # Open suggestions of an earlier run are evaluated first.
         news = not self._run.optimizer.open
         while not (news and self._run.has_enough()):
-            self._fill()
+            more = self._fill()
             if not self._under_way and not self._waiting and self._run.is_spent():
                 return "budget"
-            news = self._settle()
+            news = self._settle(patiently=not more)
+        self._take_back_queue()
         while self._under_way:
             self._settle()
         for suggestion in self._run.optimizer.open:
@@ -116,9 +125,20 @@ class _Tasks:
                 self._run.optimizer.cancel(suggestion)
         return "stop"
 
+    def _take_back_queue(self) -> None:
+        """Take back the tasks that no worker has started, if that can be seen."""
+        if not self._pool.is_local:
+            # A cluster may cancel a task that is running, and its value would be lost.
+            return
+        for future, task in list(self._under_way.items()):
+            if self._pool.cancel(future):
+                del self._under_way[future]
+            else:
+                task.taken_back = self._marks.take_back(task.mark)
+
     def give_up(self) -> None:
         """Cancel the tasks under way, but tell the values that have already arrived."""
-        shutil.rmtree(self._marks, ignore_errors=True)
+        self._marks.close()
         for future in self._overdue:
             self._pool.cancel(future)
         for future, task in list(self._under_way.items()):
@@ -132,38 +152,56 @@ class _Tasks:
 
     # -- submitting --------------------------------------------------------------------------
 
-    def _fill(self) -> None:
-        """Give every free worker a task."""
-        while len(self._under_way) + len(self._overdue) < self._pool.parallel:
-            if not self._waiting and not self._ask():
-                return
+    def _fill(self) -> bool:
+        """Submit tasks until no more are needed, or after one search for points.
+
+        Return whether there is room for more, so that another search should follow.
+        """
+        asked = False
+        while (room := self._room()) > 0:
+            if not self._waiting:
+                if asked or not self._ask(room):
+                    return asked
+                asked = True
             others = self._under_way.values()
             if others and any(task.is_suspect for task in (self._waiting[0], *others)):
-                return
+                return False
             self._submit(self._waiting.popleft())
+        return False
 
-    def _ask(self) -> bool:
-        """Ask for a suggestion and queue its repeats. Return whether anything was queued."""
+    def _room(self) -> int:
+        """Return how many tasks to submit: for free workers, and for the executor's queue."""
+        pool, ahead = self._pool, 0
+        # A run of one task at a time is the same as without an executor. A cluster does not show
+        # which tasks run, so that one in its queue could time out.
+        if pool.queues and pool.parallel > 1 and (pool.is_local or self._timeout is None):
+            ahead = self._pace.ahead(pool.workers) - (pool.parallel - pool.workers)
+        return pool.parallel + max(0, ahead) - len(self._under_way) - len(self._overdue)
+
+    def _ask(self, room: int) -> bool:
+        """Ask for suggestions and queue their repeats. Return whether anything was queued."""
         under_way = len(self._under_way)
         if self._run.is_spent(under_way, self._unsettled):
             return False
+        at_once = self._pace.at_once(min(self._pool.workers, self._pool.parallel))
         try:
-            asked = self._run.ask(under_way, self._unsettled)
+            found = self._run.ask(min(room, at_once), under_way, self._unsettled)
         except ExhaustedError:
             # If repeats under way fail, their point may be proposed again.
             if under_way:
                 return False
             raise
-        if asked is None:
-            return False
-        suggestion, paid = asked
-        repeats = suggestion.indices[:paid]
-        self._unsettled[suggestion.id] = len(repeats)
-        self._waiting.extend(_Task(suggestion, repeat) for repeat in repeats)
-        return True
+        for suggestion, paid in found:
+            repeats = suggestion.indices[:paid]
+            self._unsettled[suggestion.id] = len(repeats)
+            self._waiting.extend(_Task(suggestion, repeat) for repeat in repeats)
+        now = monotonic()
+        self._pace.turned(now - self._awake_since)
+        self._awake_since = now
+        return bool(found)
 
     def _submit(self, task: _Task) -> None:
-        task.mark, task.deadline = self._marks / uuid.uuid4().hex, math.inf
+        task.mark, task.deadline = self._marks.new(), math.inf
         arguments = self._run.arguments(task.suggestion, task.repeat)
         objective, owner = self._run.objective, self._pool.owner
         try:
@@ -188,11 +226,11 @@ class _Tasks:
 
     # -- settling ----------------------------------------------------------------------------
 
-    def _settle(self) -> bool:
-        """Wait for progress. Return whether a suggestion completed."""
+    def _settle(self, patiently: bool = True) -> bool:
+        """Wait for progress, or only see what there is. Return whether a suggestion completed."""
         unsettled = len(self._unsettled)
         try:
-            done, late = self._wait()
+            done, late = self._wait(patiently)
         except BrokenExecutor as error:
             self._rebuild(error)
             return len(self._unsettled) < unsettled
@@ -204,18 +242,26 @@ class _Tasks:
             self._fail(late)
         return len(self._unsettled) < unsettled
 
-    def _wait(self) -> tuple[set[Future[CallResult]], list[Future[CallResult]]]:
-        """Wait for futures that are done or past their deadline, and return both."""
+    def _wait(self, patiently: bool) -> tuple[set[Future[CallResult]], list[Future[CallResult]]]:
+        """Wait for futures that are done or past their deadline, and return both.
+
+        Without patience there may be none.
+        """
         liveness = self._pool.watch()
         while True:
             futures = [*self._under_way, *self._overdue]
-            done, _ = wait(futures, self._start_clocks(), return_when=FIRST_COMPLETED)
+            longest = self._start_clocks()
+            done, _ = wait(futures, longest if patiently else 0.0, return_when=FIRST_COMPLETED)
             now = monotonic()
             past = {f: t.deadline for f, t in self._under_way.items() if t.deadline <= now}
             # No task is blamed for a cluster that is not heard.
             late = [f for f in past if f not in done and past[f] <= liveness.heard_at]
             if done or late:
                 self._last_event = now
+            if not patiently:
+                return done, late
+            if done or late:
+                self._awake_since = now
                 return done, late
             liveness.check(urgent=bool(past))
 
@@ -259,8 +305,10 @@ class _Tasks:
                 broken = error
                 continue
             task = self._under_way.pop(future)
+            if task.taken_back:
+                continue
             if isinstance(error, CancelledError):
-                self._retry([task], error)
+                self._retry([task], [task], error)
             elif error is not None:
                 self._record(task, CallResult(failure=described(error), error=error))
             else:
@@ -269,21 +317,29 @@ class _Tasks:
 
     def _rebuild(self, error: BrokenExecutor) -> None:
         """Replace the pool and retry the tasks that were under way."""
-        lost = self._take_back()
-        self._pool.renew()
-        self._retry(lost, error)
-
-    def _take_back(self) -> list[_Task]:
-        """Return the unfinished tasks of a dead pool, after recording the finished ones."""
         self._take([future for future in self._under_way if future.done()])
-        lost = list(self._under_way.values())
+        # If none was seen to start, those that came first are taken to have started.
+        blamed = self._running() or list(self._under_way.values())[: self._pool.workers]
+        lost = self._take_all()
+        self._pool.renew()
+        self._retry(lost, blamed, error)
+
+    def _take_all(self) -> list[_Task]:
+        """Return the tasks of a pool that is gone, except those that are not wanted any more."""
+        lost = [task for task in self._under_way.values() if not task.taken_back]
         self._under_way.clear()
         self._overdue.clear()
         return lost
 
-    def _retry(self, lost: list[_Task], error: Exception) -> None:
-        """Queue tasks whose worker died again, or record a failure if that happened too often."""
-        for task in lost:
+    def _retry(self, lost: list[_Task], blamed: list[_Task], error: Exception) -> None:
+        """Queue tasks whose worker died again, or record a failure if that happened too often.
+
+        Args:
+            lost: All tasks that the pool had.
+            blamed: Those among them that had started.
+            error: The error that the pool reported.
+        """
+        for task in blamed:
             task.crashes += 1
         self._waiting.extendleft(t for t in reversed(lost) if t.crashes < MAX_CRASHES)
         for task in lost:
@@ -297,9 +353,7 @@ class _Tasks:
         failed = [self._under_way.pop(future) for future in late]
         if killed:
             # From now on the other futures only report that their pool was killed.
-            lost = list(self._under_way.values())
-            self._under_way.clear()
-            self._overdue.clear()
+            lost = self._take_all()
             self._pool.renew()
             self._waiting.extendleft(reversed(lost))
         else:
@@ -310,9 +364,11 @@ class _Tasks:
     def _record(self, task: _Task, outcome: CallResult) -> None:
         """Record the outcome of one task, and finish its suggestion if it was the last one."""
         suggestion = task.suggestion
+        if outcome.seconds is not None:
+            self._pace.evaluated(outcome.seconds)
         self._run.record(suggestion, task.repeat, outcome)
         self._unsettled[suggestion.id] -= 1
         if self._unsettled[suggestion.id] == 0:
             del self._unsettled[suggestion.id]
-            is_open = any(other.id == suggestion.id for other in self._run.optimizer.open)
-            self._run.evaluated(suggestion, complete=not is_open)
+            missing = self._run.optimizer.trials[suggestion.id].n_missing
+            self._run.evaluated(suggestion, complete=not missing)

@@ -84,6 +84,7 @@ class Pool:
                 f"{executor!r} does not say how many workers it has. Pass parallel=, the number of "
                 "tasks to keep under way."
             )
+        self._counted = workers is not None
         self.workers = int(workers or self._wanted or 1)
         self.parallel = int(self._wanted or self.workers)
 
@@ -171,6 +172,15 @@ class Pool:
         """Whether the workers are known to share this machine's files."""
         threads = isinstance(self.executor, ThreadPoolExecutor)
         return threads or hasattr(self.executor, "_processes")
+
+    @property
+    def queues(self) -> bool:
+        """Whether tasks beyond ``parallel`` wait in the executor, and do not run at once.
+
+        A cluster may grow, so a limit that the user has set for it holds for the queue as well.
+        """
+        fixed = self.is_local or self._wanted is None
+        return fixed and self._counted and self.workers <= self.parallel
 
     @property
     def owner(self) -> int | None:

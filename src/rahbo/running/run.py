@@ -9,16 +9,17 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Container
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
-from rahbo.errors import ObjectiveError, SettingsError
+from rahbo.errors import ExhaustedError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed, is_number, is_whole
 from rahbo.optimizer import Optimizer
-from rahbo.running.budget import Budget, confirmations
+from rahbo.running.budget import Budget, confirmations, open_trials
 from rahbo.running.stopping import Stop
 from rahbo.trials import LARGEST_VALUE, Suggestion, shortened
 
@@ -41,12 +42,14 @@ class CallResult:
         failure: Why there is none.
         no_number: What was returned instead of a number, which is an error in the objective.
         error: The exception that caused a failure.
+        seconds: How long the call took in its worker, if one was measured.
     """
 
     value: float | None = None
     failure: str = ""
     no_number: str | None = None
     error: BaseException | None = None
+    seconds: float | None = field(default=None, compare=False)
 
 
 def attempt(objective: Objective, arguments: dict[str, Any]) -> CallResult:
@@ -108,13 +111,15 @@ class Run:
         self._criterion_met = False
         self.confirming = False
         self._failed: list[tuple[object, ...]] = []
+        # Repeats of the latest suggestion.
+        self._each = 1
 
     # -- how long ----------------------------------------------------------------------------
 
     @property
     def left(self) -> float:
         """How many evaluations may still be made; past results cost nothing."""
-        return self._budget.left(self.optimizer.trials)
+        return self._budget.left(self.optimizer.counts)
 
     def is_spent(self, under_way: int = 0, asked: Container[int] = ()) -> bool:
         """Return whether nothing more may be asked for.
@@ -139,49 +144,81 @@ class Run:
         return confirmations(optimizer.trials) >= kept or optimizer.unconfirmed == 0
 
     def _is_past_design(self) -> bool:
-        trials = self.optimizer.trials
-        if any(t.source == "design" and t.missing for t in trials):
+        optimizer = self.optimizer
+        if any(trial.source == "design" for trial in open_trials(optimizer)):
             return False
-        told = {trial.x.tobytes() for trial in trials if trial.values}
-        chosen = any(trial.source == "strategy" for trial in trials)
-        return chosen or len(told) >= self.optimizer.settings.n_initial
+        if optimizer.counts.trials.get("strategy", 0) > 0:
+            return True
+        told = {trial.x.tobytes() for trial in optimizer.trials if trial.values}
+        return len(told) >= optimizer.settings.n_initial
 
     # -- what next ---------------------------------------------------------------------------
 
-    def ask(self, under_way: int = 0, asked: Container[int] = ()) -> tuple[Suggestion, int] | None:
-        """Return the next suggestion, and how many of its repeats the budget pays for.
+    def ask(
+        self, n: int = 1, under_way: int = 0, asked: Container[int] = ()
+    ) -> list[tuple[Suggestion, int]]:
+        """Return the next suggestions, and how many repeats of each the budget pays for.
 
-        Return None if what is under way has to be told first. The arguments are those of
-        `is_spent`.
+        Return none if what is under way has to be told first.
+
+        Args:
+            n: How many evaluations are wanted. One suggestion may give more. For more than one
+                suggestion the optimizer is asked once.
+            under_way: As for `is_spent`.
+            asked: As for `is_spent`.
         """
-        optimizer, room = self.optimizer, self._budget.for_search(self.optimizer, under_way, asked)
+        optimizer = self.optimizer
+        enough = n * optimizer.settings.repeats.most
+        room = self._budget.for_search(optimizer, under_way, asked, enough)
         if room <= 0 and not any(trial.values for trial in optimizer.trials):
             # There is nothing to confirm, so the search may spend what is reserved for it.
             room = 0 if under_way else self._budget.for_all(optimizer, under_way, asked)
             if room <= 0:
-                return None
+                return []
         self.confirming = self._criterion_met or room <= 0
+        earlier = open_trials(optimizer, asked)
         if not self.confirming:
-            suggestion: Suggestion | None = optimizer.ask()
-        else:
-            waiting = [t for t in optimizer.trials if t.missing and t.id not in asked]
-            unpaid = [trial for trial in waiting if trial.source != "confirm"]
-            for trial in unpaid:
-                # A run that died may have left suggestions that the search cannot pay for.
-                optimizer.cancel(trial.id)
-            if unpaid:
-                return self.ask(under_way, asked)
-            room = self._budget.for_all(optimizer, under_way, asked)
-            suggestion = optimizer.ask() if waiting else self._ask_to_confirm()
-        return None if suggestion is None else (suggestion, int(min(room, suggestion.repeats)))
+            return self._paid([optimizer.ask()] if earlier else self._search(n, room), room)
+        unpaid = [trial for trial in earlier if trial.source != "confirm"]
+        for trial in unpaid:
+            # A run that died may have left suggestions that the search cannot pay for.
+            optimizer.cancel(trial.id)
+        if unpaid:
+            return self.ask(n, under_way, asked)
+        room = self._budget.for_all(optimizer, under_way, asked)
+        found = [optimizer.ask()] if earlier else self._ask_to_confirm(int(min(n, room)))
+        return self._paid(found, room)
 
-    def _ask_to_confirm(self) -> Suggestion | None:
-        """Ask for one more evaluation of a leading point; None if enough are under way."""
+    def _search(self, n: int, room: float) -> list[Suggestion]:
+        """Ask for new points that take about ``n`` evaluations, at least for one."""
+        suggestions = int(min(min(n, room) // self._each, self._budget.rounds_left(self.optimizer)))
+        if suggestions > 1:
+            # If so many points are not left, those that were found are handed out one by one.
+            with suppress(ExhaustedError):
+                return self.optimizer.ask(suggestions)
+        return [self.optimizer.ask()]
+
+    def _ask_to_confirm(self, n: int) -> list[Suggestion]:
+        """Ask for more evaluations of leading points; none if enough are under way."""
         optimizer = self.optimizer
-        coming = sum(len(t.missing) for t in optimizer.trials if t.source == "confirm")
-        if self._criterion_met and optimizer.unconfirmed <= coming:
-            return None
-        return optimizer.confirm(1)[0]
+        if self._criterion_met:
+            again = [t for t in open_trials(optimizer) if t.source == "confirm"]
+            coming = sum(trial.n_missing for trial in again)
+            n = min(n, optimizer.unconfirmed - coming)
+        return optimizer.confirm(n) if n > 0 else []
+
+    def _paid(self, suggestions: list[Suggestion], room: float) -> list[tuple[Suggestion, int]]:
+        """Return suggestions with the repeats that are paid; one that gets none is cancelled."""
+        paid = []
+        for suggestion in suggestions:
+            self._each = max(1, suggestion.repeats)
+            n = int(min(room, suggestion.repeats))
+            room -= n
+            if n > 0:
+                paid.append((suggestion, n))
+            else:
+                self.optimizer.cancel(suggestion)
+        return paid
 
     def ended_by(self, error: BaseException) -> End:
         """Return what ended the run: an interrupt, or no points left.

@@ -11,13 +11,13 @@ import os
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Thread
 from typing import Any, NoReturn
 
+from rahbo.running.marks import starts
 from rahbo.running.run import CallResult, Objective, attempt, described
 from rahbo.trials import shortened
 
@@ -42,7 +42,8 @@ def attempt_there(
     """Call the objective in a worker, and return an outcome that can always be sent back.
 
     The file ``mark`` is created to show that the task has started, if its folder exists. Each task
-    has its own mark, so that no executor takes two repeats for the same computation.
+    has its own mark, so that no executor takes two repeats for the same computation. A task that
+    was taken back is not evaluated, and nobody reads its outcome.
 
     Args:
         objective: What to call.
@@ -51,13 +52,15 @@ def attempt_there(
         owner: As for `end_with`.
     """
     end_with(owner)
-    with suppress(OSError):
-        mark.touch()
+    if not starts(mark):
+        return CallResult(failure="taken back")
+    began = time.monotonic()
     try:
         outcome = attempt(objective, arguments)
     except SystemExit as error:
         # In a worker this ends only the evaluation.
         outcome = CallResult(failure=described(error), error=error)
+    outcome = replace(outcome, seconds=time.monotonic() - began)
     if outcome.error is None:
         return outcome
     lines = "".join(traceback.format_exception(outcome.error))

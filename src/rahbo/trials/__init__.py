@@ -1,6 +1,6 @@
 """What was asked and told, and the same as data: count, mean and variance per point."""
 
-from rahbo.trials.ledger import Ledger
+from rahbo.trials.ledger import Counts, Ledger
 from rahbo.trials.observations import Observations
 from rahbo.trials.trial import (
     LARGEST_VALUE,
@@ -28,6 +28,7 @@ from rahbo.trials.trial import (
 __all__ = [
     "LARGEST_VALUE",
     "MOST_REPEATS",
+    "Counts",
     "Ledger",
     "Observations",
     "Source",

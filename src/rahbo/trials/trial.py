@@ -97,6 +97,11 @@ class Trial:
         return self.n_requested - sum(i < self.n_requested for i in settled)
 
     @property
+    def n_made(self) -> int:
+        """The number of evaluations told, failures included."""
+        return len(self.values) + len(self.failures)
+
+    @property
     def suggestion(self) -> Suggestion:
         """The suggestion with the repeats still missing."""
         return Suggestion(self.id, dict(self.params), self.missing)
