@@ -152,3 +152,17 @@ def test_a_selection_of_points_keeps_all_their_values(rng):
         assert some.mean[j] == everything.mean[i]
     assert len(some.rounds) == sum(i in kept for i in everything.rounds)
     assert everything.thinned(6) is everything
+
+
+def test_later_rounds_join_the_points_they_know(rng):
+    points = rng.random((5, 2))
+    history = [(i, rng.normal(size=1 + i % 3)) for i in (0, 1, 2, 1, 3, 0, 4, 3, 4)]
+    rounds = [points[i] for i, _ in history], [v for _, v in history]
+    everything = Observations.from_rounds(*rounds, -1.0)
+    for n in range(1, 10):
+        first, later = (Observations.from_rounds(*(part[some] for part in rounds), -1.0)
+                        for some in (slice(n), slice(n, None)))  # fmt: skip
+        found = first.joined(later) if n < 9 else first
+        for name in ("X", "values", "point", "rounds", "count", "mean", "sample_var"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(everything, name))
+        assert found.sign == -1.0

@@ -30,16 +30,8 @@ def can_extend(model: MeanNoiseModel) -> bool:
     return isinstance(model.settings.noise, LogNoise)
 
 
-def extended(
-    model: MeanNoiseModel, later: Observations, observations: Observations
-) -> MeanNoiseModel:
-    """Return the model given further observations.
-
-    Args:
-        model: The model given the earlier rounds.
-        later: The observations of the later rounds alone.
-        observations: The observations of all rounds.
-    """
+def extended(model: MeanNoiseModel, later: Observations) -> MeanNoiseModel:
+    """Return the model given the observations of later rounds too."""
     if later.n == 0:
         return model
     y = model.units.to_model(later.mean)
@@ -50,7 +42,7 @@ def extended(
     else:
         noise_var = noise.variance(later.X)
     of_mean = noise_of_means(model.settings, noise_var, later.count, data)
-    mean = expected.told(y, of_mean)
+    mean, observations = expected.told(y, of_mean), model.observations.joined(later)
     return replace(model, mean=mean, noise=noise, data=data, observations=observations)
 
 
@@ -61,7 +53,9 @@ def _noise_after(
     later: Observations,
     outputs: Expected,
 ) -> tuple[LogPosterior, SampleVariances, Array]:
-    """Return the noise posterior after the later rounds, the sample variances behind it, and ..."""
+    """Return the noise posterior after the later rounds, the sample variances behind it, and
+    the noise variance that the mean GP uses at the later points.
+    """
     learned, before = model.learned, model.data
     repeated = sample_variances(model.settings, later, learned.floor, learned.units)
     found = repeated = replace(repeated, typical=before.typical, rounding=before.rounding)

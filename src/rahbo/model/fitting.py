@@ -130,10 +130,10 @@ class Fitting:
             base = Base((first, stage), some[-1].id, model)
         if stage == len(rounds):
             return base.model, fits, base
-        observations = observations_of(rounds, self.sign)
         if can_extend(base.model):
             later = observations_of(rounds[stage:], self.sign)
-            return extended(base.model, later, observations), fits, base
+            return extended(base.model, later), fits, base
+        observations = observations_of(rounds, self.sign)
         return condition(self.model, observations, base.model.learned), fits, base
 
     def believed_after(

@@ -91,9 +91,12 @@ def propose_design(
     If every point of the design failed, the next point is a random one.
     """
     told = valued(trials)
-    under_way = {t.x.tobytes() for t in trials if t.values or t.n_missing}
-    if told and len(under_way) >= settings.n_initial:
-        return None
+    under_way: set[bytes] = set()
+    for trial in trials if told else ():
+        if trial.values or trial.n_missing:
+            under_way.add(trial.x.tobytes())
+        if len(under_way) >= settings.n_initial:
+            return None
     x = next_design_point(settings.space, {t.x.tobytes() for t in trials}, settings.seed)
     if x is None and not told:
         x = random_point(domain, rng)

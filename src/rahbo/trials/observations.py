@@ -18,6 +18,22 @@ from rahbo.numerics import Array, Index
 FINEST = 1e-4
 
 
+def point_statistics(values: Array, point: Index, n: int) -> tuple[Index, Array, Array]:
+    """Return count, mean and sample variance of each of n points (eq. 12), ``(n,)``.
+
+    Args:
+        values: All values, ``(N,)``.
+        point: The point of each value, ``(N,)``.
+        n: The number of points. Each must have a value.
+    """
+    count = np.bincount(point, minlength=n)
+    mean = np.bincount(point, values, n) / count
+    # A second pass removes the rounding error from the mean of large values.
+    mean += np.bincount(point, values - mean[point], n) / count
+    squares = np.bincount(point, (values - mean[point]) ** 2, n)
+    return count, mean, np.where(count > 1, squares / np.maximum(count - 1, 1), np.nan)
+
+
 @dataclass(frozen=True, eq=False)
 class Observations:
     """All values told so far, grouped by distinct point.
@@ -57,13 +73,20 @@ class Observations:
         sizes = [len(v) for v in values]
         flat = sign * np.array([y for v in values for y in v], dtype=float)
         point = np.repeat(rounds, sizes)
-        count = np.bincount(point, minlength=len(X))
-        mean = np.bincount(point, flat, len(X)) / count
-        # A second pass removes the rounding error from the mean of large values.
-        mean += np.bincount(point, flat - mean[point], len(X)) / count
-        squares = np.bincount(point, (flat - mean[point]) ** 2, len(X))
-        sample_var = np.where(count > 1, squares / np.maximum(count - 1, 1), np.nan)
-        return cls(X, flat, point, rounds, count, mean, sample_var, sign)
+        return cls(X, flat, point, rounds, *point_statistics(flat, point, len(X)), sign)
+
+    def joined(self, later: Observations) -> Observations:
+        """Return these observations and those of later rounds, by distinct point."""
+        index = {x.tobytes(): i for i, x in enumerate(self.X)}
+        place = np.array(
+            [index.setdefault(x.tobytes(), len(index)) for x in later.X], dtype=np.intp
+        )
+        values = np.concatenate([self.values, later.values])
+        point = np.concatenate([self.point, place[later.point]])
+        rounds = np.concatenate([self.rounds, place[later.rounds]])
+        X = np.vstack([self.X, later.X[place >= self.n]])
+        found = point_statistics(values, point, len(X))
+        return Observations(X, values, point, rounds, *found, self.sign)
 
     def best_first(self) -> Array:
         """Return the points ``(n, d)`` in order of their sample means, the largest first."""
