@@ -51,7 +51,7 @@ class Refit:
 REBASE = Refit(1.1)
 # Every so many stages, a fit does not start from the one before. In the history of a run with more
 # rounds than LONG, only these fits are used.
-AFRESH, LONG = 16, 1000
+AFRESH, LONG = 32, 1000
 
 
 @dataclass(frozen=True, eq=False)

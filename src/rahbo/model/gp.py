@@ -124,9 +124,9 @@ class GP:
         K, slope = self.kernel.evaluate(X, self.X)
         halves = self._halves(K)
         sigma = np.sqrt(self._variance(X, *halves))
-        mu_gradient = self.kernel.input_gradient(X, self.X, slope * self.weights)
-        slope *= self._wholes(*halves).T
-        explained = self.kernel.input_gradient(X, self.X, slope)
+        weighted = np.vstack([slope * self.weights, slope * self._wholes(*halves).T])
+        both = self.kernel.input_gradient(np.vstack([X, X]), self.X, weighted)
+        mu_gradient, explained = both[: len(X)], both[len(X) :]
         var_gradient = (self.kernel.diagonal_gradient(X) - 2.0 * explained) / self.lam
         sigma_gradient = var_gradient / (2.0 * sigma[:, None])
         return self.prior_mean + K @ self.weights, sigma, mu_gradient, sigma_gradient
@@ -221,7 +221,7 @@ class GP:
 
     def _variance(self, X: Array, V: Array, W: Array) -> Array:
         prior = self.kernel.diagonal(X)
-        var = prior - np.einsum("ij,ij->j", V, V) - np.einsum("ij,ij->j", W, W)
+        var = prior - np.add.reduce(V * V, axis=0) - np.add.reduce(W * W, axis=0)
         return np.asarray(np.maximum(var, VARIANCE_FLOOR * np.maximum(prior, 1e-300)) / self.lam)
 
 

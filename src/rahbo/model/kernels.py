@@ -156,8 +156,8 @@ class Stationary(Kernel):
                 squared += np.subtract.outer(u, v) ** 2
             return squared
         squared = U @ (-2.0 * V.T)
-        squared += np.einsum("ij,ij->i", U, U)[:, None]
-        squared += np.einsum("ij,ij->i", V, V)
+        squared += np.add.reduce(U * U, axis=1)[:, None]
+        squared += np.add.reduce(V * V, axis=1)
         return np.maximum(squared, 0.0, out=squared)
 
     def diagonal(self, X: Array) -> Array:

@@ -60,7 +60,7 @@ class LogPosterior(DirectPosterior):
 
     def link(self, g: Array) -> Array:
         """Return the noise variance, at most `LARGEST_VAR`."""
-        return np.exp(np.clip(g, -650.0, LARGEST_LOG_VAR))
+        return np.exp(np.minimum(np.maximum(g, -650.0), LARGEST_LOG_VAR))
 
     def link_slope(self, g: Array) -> Array:
         """Return the derivative of the link, which is the variance itself."""
@@ -258,7 +258,7 @@ def gaussian_targets(data: SampleVariances) -> tuple[Array, Array]:
 def _targets(g: Array, data: SampleVariances, most: float = MOST) -> tuple[Array, Array]:
     """Return the targets z and error variances 1 / W at ``g (n,)``, each ``(n,)``."""
     e = _ratio(data.s2, g)
-    curvature = np.clip(e, LEAST, most)
+    curvature = np.minimum(np.maximum(e, LEAST), most)
     return g + (e - 1.0) / curvature, 2.0 / (data.dof * curvature)
 
 
@@ -271,7 +271,7 @@ def log_density(g: Array, data: SampleVariances) -> float:
 def _ratio(s2: Array, g: Array) -> Array:
     """Return e = s^2 exp(-g), at most `LARGEST_RATIO`."""
     with np.errstate(over="ignore"):
-        return np.minimum(s2 * np.exp(np.clip(-g, -650.0, 650.0)), LARGEST_RATIO)
+        return np.minimum(s2 * np.exp(np.minimum(np.maximum(-g, -650.0), 650.0)), LARGEST_RATIO)
 
 
 def expected_error_var(count: Array | Index) -> Array:

@@ -239,9 +239,9 @@ def _update_curvature(B: Array, scaled: Mask, S: Array, Y: Array) -> None:
     if fresh.any():
         b[fresh] *= (yy[rows] / sy)[fresh, None, None]
         scaled[rows] = True
-    bs = np.einsum("mij,mj->mi", b, S)
-    gained = np.einsum("mi,mj->mij", Y, Y) / sy[:, None, None]
-    lost = np.einsum("mi,mj->mij", bs, bs) / _dot(S, bs)[:, None, None]
+    bs = (b @ S[:, :, None])[:, :, 0]
+    gained = Y[:, :, None] * Y[:, None, :] / sy[:, None, None]
+    lost = bs[:, :, None] * bs[:, None, :] / _dot(S, bs)[:, None, None]
     updated = b + gained - lost
     sound = np.isfinite(updated).all(axis=(1, 2))
     B[rows[sound]] = updated[sound]
@@ -249,4 +249,5 @@ def _update_curvature(B: Array, scaled: Mask, S: Array, Y: Array) -> None:
 
 def _dot(A: Array, B: Array) -> Array:
     """Return the product of each row of ``A (m, p)`` with the same row of ``B``, ``(m,)``."""
-    return np.asarray(np.einsum("mi,mi->m", A, B))
+    # Ufuncs themselves, because einsum takes longer to begin than small sums take.
+    return np.asarray(np.add.reduce(A * B, axis=1))
