@@ -56,6 +56,7 @@ INNER_ORDER = {
         "units",
         "joint",
         "learning",
+        "places",
         "fitting",
         "plausible",
     ),

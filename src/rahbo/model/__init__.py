@@ -4,7 +4,7 @@ from rahbo.model.confidence import Confidence, ConstantBeta, Lemma1Beta, as_conf
 from rahbo.model.fitting import Fits, Fitting, Refit, fits_before, shared_fits
 from rahbo.model.gp import GP, Evidence, Hyperparameters, fit
 from rahbo.model.hyperprior import Hyperprior
-from rahbo.model.joint import MeanNoiseModel, ModelSettings
+from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
 from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52, check_kernel
 from rahbo.model.learning import condition, learn
 from rahbo.model.noise import (
@@ -14,6 +14,7 @@ from rahbo.model.noise import (
     LogPosterior,
     sample_variance_var,
 )
+from rahbo.model.places import Places, Summary, find_places
 from rahbo.model.plausible import alternatives
 from rahbo.model.units import Outputs, Raw, Standardized, Units, output_scale
 from rahbo.model.variance import CubeNoise, KnownNoise, NoiseModel, NoisePosterior, SampleVariances
@@ -33,6 +34,7 @@ __all__ = [
     "Hyperprior",
     "Kernel",
     "KnownNoise",
+    "Learned",
     "Lemma1Beta",
     "Linear",
     "LogNoise",
@@ -44,15 +46,18 @@ __all__ = [
     "NoiseModel",
     "NoisePosterior",
     "Outputs",
+    "Places",
     "Raw",
     "Refit",
     "SampleVariances",
     "Standardized",
+    "Summary",
     "Units",
     "alternatives",
     "as_confidence",
     "check_kernel",
     "condition",
+    "find_places",
     "fit",
     "fits_before",
     "learn",

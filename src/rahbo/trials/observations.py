@@ -57,13 +57,7 @@ class Observations:
         sizes = [len(v) for v in values]
         flat = sign * np.array([y for v in values for y in v], dtype=float)
         point = np.repeat(rounds, sizes)
-        count = np.bincount(point, minlength=len(X))
-        mean = np.bincount(point, flat, len(X)) / count
-        # A second pass removes the rounding error from the mean of large values.
-        mean += np.bincount(point, flat - mean[point], len(X)) / count
-        squares = np.bincount(point, (flat - mean[point]) ** 2, len(X))
-        sample_var = np.where(count > 1, squares / np.maximum(count - 1, 1), np.nan)
-        return cls(X, flat, point, rounds, count, mean, sample_var, sign)
+        return cls(X, flat, point, rounds, *point_statistics(flat, point, len(X)), sign)
 
     def best_first(self) -> Array:
         """Return the points ``(n, d)`` in order of their sample means, the largest first."""
@@ -103,3 +97,20 @@ class Observations:
     def repeats(self, i: int) -> Array:
         """Return every value told at point ``i``."""
         return np.asarray(self.values[self.point == i])
+
+
+def point_statistics(values: Array, point: Index, n: int) -> tuple[Index, Array, Array]:
+    """Return count, mean and sample variance (eq. 12) of each of ``n`` points, each ``(n,)``.
+
+    Args:
+        values: All values, ``(N,)``.
+        point: The point each value belongs to, ``(N,)``. Every point has a value.
+        n: The number of points.
+    """
+    count = np.bincount(point, minlength=n)
+    mean = np.bincount(point, values, n) / count
+    # A second pass removes the rounding error from the mean of large values.
+    mean += np.bincount(point, values - mean[point], n) / count
+    squares = np.bincount(point, (values - mean[point]) ** 2, n)
+    sample_var = np.where(count > 1, squares / np.maximum(count - 1, 1), np.nan)
+    return count, mean, sample_var
