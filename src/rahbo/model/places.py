@@ -14,7 +14,6 @@ Notation: ``X (n, d)`` distinct points, ``p`` places. Distances are divided by t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,9 +32,10 @@ TOLERANCE = 1.0
 # The number of points of the pilot, and the share of it that goes to the points with most values.
 PILOT, REPEATED = 500, 0.2
 # Leaders are the best points by mu - sigma - kappa rho, with several kappa because the risk measure
-# is not known here. Those of one kappa lie at least this distance from each other.
+# is not known here. Those of one kappa lie at least this distance from each other, and with mu this
+# many sigma higher could be better than the first.
 KAPPAS = (0.0, 1.0, 3.0)
-LEADERS, APART = 4, 0.5
+LEADERS, APART, MAY_RISE = 4, 0.5, 2.0
 # Points per prediction of the pilot, and pairs per covariance, which bounds the memory.
 BLOCK, PAIRS = 2048, 64
 
@@ -111,8 +111,8 @@ def find_places(
         return Places(np.arange(n), np.arange(n), np.zeros(n))
     pilot = _pilot(settings, observations, learned)
     X, U = observations.X, observations.X / _lengthscales(pilot)
-    mu, noise_var, scores = _judge(pilot, X)
-    exact = _nearest(U, _leaders(U, scores), int(EXACT * most))
+    mu, sigma, noise_var = _judge(pilot, X)
+    exact = _nearest(U, _leaders(U, mu, sigma, np.sqrt(noise_var)), int(EXACT * most))
     rest = np.setdiff1d(np.arange(n), exact)
     group = _grouped(U[rest], most - len(exact))
     middle = rest[_middles(U[rest], group, observations.count[rest])]
@@ -148,32 +148,27 @@ def _lengthscales(model: MeanNoiseModel) -> Array:
     return lengths if noise is None else np.minimum(lengths, noise.kernel.lengthscales)
 
 
-def _judge(pilot: MeanNoiseModel, X: Array) -> tuple[Array, Array, list[Array]]:
-    """Return the pilot's mean ``(n,)``, and the scores by which points may lead, each ``(n,)``."""
-    beliefs = [pilot.belief(X[rows]) for rows in _blocks(len(X))]
-    mu = np.concatenate([b.mu for b in beliefs])
-    sigma = np.concatenate([b.sigma for b in beliefs])
-    noise_var = np.concatenate([b.noise_var for b in beliefs])
-    noise_var = np.maximum(noise_var, pilot.min_noise_var)
-    rho = np.sqrt(noise_var)
-    return mu, noise_var, [mu - sigma - kappa * rho for kappa in KAPPAS]
+def _judge(pilot: MeanNoiseModel, X: Array) -> tuple[Array, Array, Array]:
+    """Return the pilot's mu, sigma and noise variance at ``X (n, d)``, each ``(n,)``."""
+    beliefs = [pilot.belief(X[i : i + BLOCK]) for i in range(0, len(X), BLOCK)]
+    mu = np.concatenate([belief.mu for belief in beliefs])
+    sigma = np.concatenate([belief.sigma for belief in beliefs])
+    noise_var = np.concatenate([belief.noise_var for belief in beliefs])
+    return mu, sigma, np.maximum(noise_var, pilot.min_noise_var)
 
 
-def _blocks(n: int) -> Iterator[slice]:
-    return (slice(i, i + BLOCK) for i in range(0, n, BLOCK))
-
-
-def _leaders(U: Array, scores: list[Array]) -> Index:
-    """Return the points that lead by any of the scores."""
+def _leaders(U: Array, mu: Array, sigma: Array, rho: Array) -> Index:
+    """Return the points that lead for any of the kappas."""
     leaders: dict[int, None] = {}
-    for score in scores:
-        left = score.copy()
+    for kappa in KAPPAS:
+        score = mu - sigma - kappa * rho
+        score[score + (1.0 + MAY_RISE) * sigma < score.max()] = -np.inf
         for _ in range(LEADERS):
-            best = int(np.argmax(left))
-            if not np.isfinite(left[best]):
+            best = int(np.argmax(score))
+            if not np.isfinite(score[best]):
                 break
             leaders[best] = None
-            left[_squared(U, U[best]) < APART**2] = -np.inf
+            score[_squared(U, U[best]) < APART**2] = -np.inf
     return np.array(list(leaders), dtype=np.intp)
 
 
