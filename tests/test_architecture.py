@@ -60,6 +60,7 @@ INNER_ORDER = {
         "joint",
         "learning",
         "extension",
+        "places",
         "fitting",
         "plausible",
     ),

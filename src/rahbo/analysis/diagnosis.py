@@ -23,7 +23,7 @@ from rahbo.analysis.snapshot import Snapshot
 from rahbo.analysis.unevenness import LEVELS, Answer, Unevenness, unevenness
 from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array, FixedStream, fixed_generator
-from rahbo.policy import optimistic, pessimistic
+from rahbo.policy import at_observations, optimistic, pessimistic
 from rahbo.risk import MeanVariance, RiskMeasure
 
 MAX_REPEATS = 100
@@ -197,7 +197,8 @@ def diagnose(known: Snapshot) -> Diagnosis:
     """
     # Every strategy is judged by the same bound, whichever bound it reports by.
     known = replace(known, bound=pessimistic(known.model, known.risk))
-    observations, model, space = known.observations, known.model, known.space
+    model, space = known.model, known.space
+    observations = model.observations
     differ = observations.n > 1 and bool(np.ptp(observations.values) > 0.0)
     effects = sensitivity_of(model, space)
     uneven, tested = unevenness(observations, model, list(columns_of(space).values()))
@@ -240,9 +241,11 @@ def risk_gain(model: MeanNoiseModel, risk: RiskMeasure, X: Array) -> Array:
 
 def _repeats(known: Snapshot, differ: bool) -> RepeatsThatPay:
     """Compare the noise with the variance of f given all other points, at the leading points."""
-    model, risk, X = known.model, known.risk, known.observations.X
+    model, risk = known.model, known.risk
+    X = model.observations.X
+    legal = known.space.is_valid(X)
     best = float(np.max(known.pessimistic[known.legal]))
-    leading = known.legal & (model.units.to_outcome(optimistic(model, risk).value(X)) >= best)
+    leading = legal & (model.units.to_outcome(at_observations(optimistic(model, risk))) >= best)
     # The variance of f at a point given all others: that of the left-out mean minus its noise.
     unknown = (model.mean.leave_one_out()[1] - model.mean.noise_var)[leading]
     noise_var = np.maximum(model.noise.variance(X[leading]), model.min_noise_var)

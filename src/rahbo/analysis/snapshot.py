@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rahbo.errors import NotReadyError, SettingsError
-from rahbo.model import Fits, Fitting, MeanNoiseModel
+from rahbo.model import Fits, Fitting, MeanNoiseModel, as_told
 from rahbo.numerics import Array, Mask, is_whole
 from rahbo.policy import Domain, PolicySettings, RiskBound, pessimistic_values, whole_domain
 from rahbo.risk import RiskMeasure
@@ -60,8 +60,8 @@ class Snapshot:
 
     @property
     def observations(self) -> Observations:
-        """The data, in the sense of maximisation."""
-        return self.bound.model.observations
+        """The data by point, in the sense of maximisation."""
+        return as_told(self.bound.model.observations)
 
     @property
     def risk(self) -> RiskMeasure:

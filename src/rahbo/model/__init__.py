@@ -5,11 +5,12 @@ from rahbo.model.evidence import Evidence, Hyperparameters, fit
 from rahbo.model.fitting import Beliefs, Fits, Fitting, Refit, fits_before, shared_fits
 from rahbo.model.gp import GP
 from rahbo.model.hyperprior import Hyperprior
-from rahbo.model.joint import MeanNoiseModel, ModelSettings
+from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
 from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52, check_kernel
 from rahbo.model.learning import condition, learn
 from rahbo.model.lognoise import LogNoise, LogPosterior
 from rahbo.model.noise import DirectNoise, DirectPosterior, sample_variance_var
+from rahbo.model.places import Places, Summary, as_told, find_places
 from rahbo.model.plausible import alternatives
 from rahbo.model.units import Outputs, Raw, Standardized, Units, output_scale
 from rahbo.model.variance import CubeNoise, KnownNoise, NoiseModel, NoisePosterior, SampleVariances
@@ -30,6 +31,7 @@ __all__ = [
     "Hyperprior",
     "Kernel",
     "KnownNoise",
+    "Learned",
     "Lemma1Beta",
     "Linear",
     "LogNoise",
@@ -41,15 +43,19 @@ __all__ = [
     "NoiseModel",
     "NoisePosterior",
     "Outputs",
+    "Places",
     "Raw",
     "Refit",
     "SampleVariances",
     "Standardized",
+    "Summary",
     "Units",
     "alternatives",
     "as_confidence",
+    "as_told",
     "check_kernel",
     "condition",
+    "find_places",
     "fit",
     "fits_before",
     "learn",

@@ -15,6 +15,7 @@ from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model.extension import can_extend, extended
 from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
 from rahbo.model.learning import condition, learn
+from rahbo.model.places import summarised
 from rahbo.numerics import is_number
 from rahbo.trials import Trial, observations_of, valued
 
@@ -108,8 +109,7 @@ class Fitting:
         trials = list(trials)
         rounds = _rounds(trials)
         fits, learned = self._learn(rounds, _first_fit(trials), fits)
-        observations = observations_of(rounds, self.sign)
-        return condition(self.model, observations, learned), fits
+        return self._given(rounds, learned), fits
 
     def follow(
         self, trials: Iterable[Trial], fits: Fits, base: Base | None
@@ -126,15 +126,13 @@ class Fitting:
         if base is None or base.key != (first, stage):
             some = rounds[:stage]
             fits, learned = self._learn(some, first, fits)
-            model = condition(self.model, observations_of(some, self.sign), learned)
-            base = Base((first, stage), some[-1].id, model)
+            base = Base((first, stage), some[-1].id, self._given(some, learned))
         if stage == len(rounds):
             return base.model, fits, base
         if can_extend(base.model):
             later = observations_of(rounds[stage:], self.sign)
             return extended(base.model, later), fits, base
-        observations = observations_of(rounds, self.sign)
-        return condition(self.model, observations, base.model.learned), fits, base
+        return self._given(rounds, base.model.learned), fits, base
 
     def believed_after(
         self, trials: Sequence[Trial], fits: Fits, ends: Iterable[int]
@@ -159,7 +157,12 @@ class Fitting:
                 stages = self.refit.stages(first, until)
                 until = stages[_afresh(stages)]
             fits, learned = self._learn(everything[:until], first, fits)
-            yield condition(self.model, observations_of(rounds, self.sign), learned)
+            yield self._given(rounds, learned)
+
+    def _given(self, rounds: list[Trial], learned: Learned) -> MeanNoiseModel:
+        """Return both posteriors given all data; those of thousands of points are summarised."""
+        observations = observations_of(rounds, self.sign)
+        return condition(self.model, summarised(self.model, observations, learned), learned)
 
     def _learn(self, rounds: list[Trial], first: int, fits: Fits) -> tuple[Fits, Learned]:
         """Learn at the last stage of the schedule.

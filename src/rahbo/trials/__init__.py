@@ -1,7 +1,7 @@
 """What was asked and told, and the same as data: count, mean and variance per point."""
 
 from rahbo.trials.ledger import Counts, Ledger
-from rahbo.trials.observations import Observations
+from rahbo.trials.observations import Observations, point_statistics
 from rahbo.trials.trial import (
     LARGEST_VALUE,
     MOST_REPEATS,
@@ -42,6 +42,7 @@ __all__ = [
     "own_bounds",
     "params_by_point",
     "past_trials",
+    "point_statistics",
     "provided_points",
     "shortened",
     "tallies_of",
