@@ -99,6 +99,17 @@ class Snapshot:
         return self.worst[2]
 
 
+    @property
+    def best_pessimistic(self) -> float | None:
+        """The largest value that the strategy reports by; None if no evaluated point is legal.
+
+        Of thousands of points, those count that the model has kept.
+        """
+        X = self.bound.model.observations.X
+        value = pessimistic_values(self.bound, X)[2][self.space.is_valid(X)]
+        return float(value.max()) if len(value) else None
+
+
 def check_risk(risk: object) -> None:
     """Refuse what is neither a risk measure nor None."""
     if risk is not None and not isinstance(risk, RiskMeasure):

@@ -78,9 +78,9 @@ def _best(optimizer: Optimizer, spent: list[int]) -> tuple[list[int], list[float
     with one_blas_thread():
         past = optimizer.snapshots_after(ends)
         for i, known in zip(shown, past, strict=True):
-            if known.legal.any():
+            best_then = known.best_pessimistic
+            if best_then is not None:
                 at.append(spent[i])
-                best_then = float(np.max(known.pessimistic[known.legal]))
                 best.append(known.model.units.signed(best_then))
     return at, best
 
