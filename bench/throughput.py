@@ -4,6 +4,7 @@
     python bench/throughput.py --quick               256 evaluations, two cases
     python bench/throughput.py --strategy random     random points of a grid: what the loop allows
     python bench/throughput.py --cases 64x1 --executors threads
+    python bench/throughput.py --proposals           how many points a second can be proposed
 
 The busy share is what the tasks slept, divided by workers times the time from the call of
 `maximize` to the last value told. Workers are started before. `free` is the share that an endless
@@ -65,6 +66,26 @@ def busy_share(executor, workers, seconds, evaluations, space, **settings):
     return evaluations * seconds / (workers * lasted), evaluations / lasted, true
 
 
+def proposals(sizes=(30, 100, 300, 1000), rounds=20, several=8):
+    """Print processor times of rounds of ask and tell, and of several suggestions at once."""
+    print(f"| points | one at a time, a second | {several} at once, a second |\n|---|---|---|")
+    rng = np.random.default_rng(0)
+    for n in sizes:
+        points = [dict(zip(SPACE, row, strict=True)) for row in rng.random((n, 3)).tolist()]
+        data = [(p, value(**p, seed=i)) for i, p in enumerate(points)]
+        opt = rahbo.Optimizer(SPACE, seed=0, data=data)
+        # The first proposal learns from all data, which a run does bit by bit.
+        for i in range(n, n + rounds + 1):
+            if i == n + 1:
+                began = time.process_time()
+            suggestion = opt.ask()
+            opt.tell(suggestion, value(**suggestion.params, seed=i), repeat=0)
+        ended = time.process_time()
+        opt.ask(several)
+        at_once = several / (time.process_time() - ended)
+        print(f"| {n} | {rounds / (ended - began):.0f} | {at_once:.0f} |", flush=True)
+
+
 def free_share(executor, workers, seconds, evaluations):
     """The share that the executor reaches if all tasks are submitted at once."""
     began = time.perf_counter()
@@ -92,7 +113,12 @@ def main() -> None:
     parser.add_argument("--evaluations", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="256 evaluations, two cases")
+    parser.add_argument("--proposals", action="store_true", help="time proposals, without workers")
     args = parser.parse_args()
+    if args.proposals:
+        print(f"Processor time, 3 inputs, commit {commit()}\n")
+        proposals()
+        return
     evaluations = 256 if args.quick else args.evaluations
     settings = {"space": SPACE, "seed": args.seed}
     if args.strategy == "random":
