@@ -2,6 +2,11 @@
 
     python bench/batches.py                                  both numbers of repeats (half an hour)
     python bench/batches.py --problems sine --repeats 2 --seeds 3
+    python bench/batches.py --ahead 3 --seeds 3             workers, with three tasks in a queue
+
+With `--ahead`, the suggestions are not evaluated in batches but by as many workers, as `maximize`
+does: a worker that is free takes the next one of a queue, and the queue is filled at once. Time is
+simulated: a task takes one unit, give or take a fifth.
 
 The target of a problem is the mean normalised regret of the sequential runs at their end, 0.005 at
 least. Each side counts the evaluations from which its mean curve stays at or below it. Batches may
@@ -9,6 +14,7 @@ run on for longer than the sequential runs; one that never gets there counts as 
 """
 
 import argparse
+import heapq
 import time
 
 import numpy as np
@@ -39,6 +45,28 @@ def curve(problem, seed, repeats, batch, budget):
     return regret[: budget // MARK]
 
 
+def curve_of_workers(problem, seed, repeats, workers, ahead, budget):
+    """The same with workers that take suggestions from a queue of so many."""
+    truth, clock = problem_of(problem), np.random.default_rng(seed)
+    opt = Optimizer(truth.space, risk=risk_of(problem), repeats=repeats or Adaptive(), seed=seed)
+    regret, queue, running, now, told = [], [], [], 0.0, 0
+    while len(regret) < budget // MARK:
+        while len(queue) + len(running) < workers + ahead:
+            suggestion = opt.ask()
+            queue += [(suggestion, i) for i in suggestion.indices]
+        while len(running) < workers:
+            heapq.heappush(
+                running, (now + clock.uniform(0.8, 1.2), told + len(running), queue.pop(0))
+            )
+        now, _, (suggestion, i) = heapq.heappop(running)
+        rng = np.random.default_rng(evaluation_seed(seed, suggestion.id, i))
+        opt.tell(suggestion, truth.samples(suggestion.params, [rng])[0], repeat=i)
+        told += 1
+        if told % MARK == 0:
+            regret.append(regret_now(problem, opt))
+    return regret
+
+
 def regret_now(problem, opt):
     if opt.n_evaluations == 0:
         return 1.0
@@ -50,10 +78,13 @@ def regret_now(problem, opt):
 def compare(problem, repeats, args):
     """Target, evaluations of both sides, and mean regret of both where sequential runs end."""
     longest = round(args.longest * args.budget)
-    single, batch = (
-        np.array([curve(problem, seed, repeats, n, budget) for seed in range(args.seeds)])
-        for n, budget in ((1, args.budget), (args.batch, longest))
-    )
+    seeds = range(args.seeds)
+    single = np.array([curve(problem, seed, repeats, 1, args.budget) for seed in seeds])
+    if args.ahead is None:
+        batch = np.array([curve(problem, seed, repeats, args.batch, longest) for seed in seeds])
+    else:
+        queue = (args.batch, args.ahead, longest)
+        batch = np.array([curve_of_workers(problem, seed, repeats, *queue) for seed in seeds])
     target = max(LOWEST_TARGET, float(single.mean(axis=0)[-1]))
     spent = [
         evaluations_to_target(c.mean(axis=0), MARK * np.arange(1, 1 + c.shape[1]), target)
@@ -73,8 +104,10 @@ def main():
     parser.add_argument("--batch", type=int, default=8, help="suggestions at the same time (8)")
     parser.add_argument("--budget", type=int, default=200, help="of the sequential runs (200)")
     parser.add_argument("--longest", type=float, default=1.4, help="budget of batches, in these")
+    parser.add_argument("--ahead", type=int, help="as many workers, with so many tasks in a queue")
     args = parser.parse_args()
-    print(f"Batches of {args.batch} against one at a time, {args.seeds} seeds")
+    side = "Batches of" if args.ahead is None else f"With {args.ahead} ahead, workers:"
+    print(f"{side} {args.batch} against one at a time, {args.seeds} seeds")
     print(
         "\n| repeats | problem | target | one at a time | batches | ratio "
         f"| regret at {args.budget}: one at a time | batches | ± 2 se of the difference |"

@@ -100,8 +100,8 @@ def maximize(
             ``concurrent.futures``, such as threads, processes, loky or Dask; it is left open. Or
             pass a function without arguments that makes one: that executor is shut down at the
             end, and replaced when its workers die.
-        parallel: Tasks under way at a time; by default the number of workers. A new point is
-            asked for as soon as a worker is free.
+        parallel: Tasks that may run at the same time; by default the number of workers. A new
+            point is asked for as soon as a worker is free, or ahead if evaluations are short.
         timeout: Seconds after which an evaluation on an executor counts as failed.
         **settings: The settings of `Optimizer` except ``direction``. With the ``trials=`` of an
             interrupted run, its rounds and evaluations count, so it ends where it would have

@@ -45,11 +45,11 @@ class Pool:
 
     Args:
         executor: As for `maximize`.
-        parallel: Tasks under way at a time; None for the number of workers.
+        parallel: Tasks that may run at a time; None for the number of workers.
 
     Attributes:
         executor: The executor in use, known once `start` is called.
-        parallel: Tasks under way at a time, known once `start` is called.
+        parallel: Tasks that may run at a time, known once `start` is called.
         workers: Tasks that run at the same time, according to the executor.
     """
 
