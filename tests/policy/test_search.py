@@ -16,7 +16,7 @@ from rahbo.policy import (
 )
 from rahbo.policy.domain import ENUMERATE
 from rahbo.policy.feasibility import Hoped
-from rahbo.policy.search import index_of_best, maximise_widened
+from rahbo.policy.search import maximise_widened
 from rahbo.space import Candidates, Categorical, Float, Int, Space
 
 
@@ -407,30 +407,6 @@ def test_the_same_generator_gives_the_same_point(space):
 
 
 # -- parts of a search ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("gap", [0.0, 0.05, 10.0])
-def test_the_best_is_found_below_a_ceiling_that_rules_others_out(gap):
-    X = rng_of(1).random((300, 2))
-    room = gap * (1.0 + rng_of(2).random(300))
-    ceiling = Quadratic([0.3, 0.6])
-    seen = []
-
-    def value(points):
-        rows = [int(np.flatnonzero((x == X).all(axis=1))[0]) for x in points]
-        seen.extend(rows)
-        return ceiling.value(points) - room[rows]
-
-    best = index_of_best(Function(value), ceiling, X)
-    assert len(seen) == len(set(seen))
-    assert (len(seen) < 300) == (gap < 10.0)
-    assert best == np.argmax(ceiling.value(X) - room)
-
-
-def test_of_equal_ones_the_best_is_that_of_the_highest_ceiling():
-    X = np.linspace(0.0, 1.0, 100)[:, None]
-    flat, rising = Function(lambda X: np.zeros(len(X))), Function(lambda X: 1.0 + X[:, 0])
-    assert index_of_best(flat, rising, X) == 99
 
 
 def test_what_rounds_to_an_excluded_point_is_not_proposed(rng):

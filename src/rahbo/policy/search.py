@@ -25,7 +25,6 @@ SUMMIT = 100  # largest number of iterations of the leaders
 CLIMBERS = 4  # neighbours that climb before they are compared
 MOVES = 30  # largest number of moves in discrete parameters
 WANTED = 4  # samples with exact values, for each start
-FEW = 32  # points evaluated at once where most may be ruled out
 
 
 def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator) -> Array:
@@ -78,24 +77,6 @@ def _screened(
         return bound, *screened.best(bound, wanted, lambda F: F)
     hoped = Hoped(bound, domain.success, float(bound.value_of(screened.found).min()))
     return hoped, *screened.best(bound, wanted, lambda F: hoped.weighed(chance, F))
-
-
-def index_of_best(acquisition: Acquisition, ceiling: Acquisition, X: Array) -> int:
-    """Return the index of the largest acquisition value among ``X (m, d)``.
-
-    The ceiling is nowhere below the acquisition and is cheaper, so it rules out most points. Among
-    equal values, the point with the highest ceiling wins.
-    """
-    highest = values(ceiling, X)
-    order = np.argsort(-highest, kind="stable")
-    best, largest = 0, -np.inf
-    for some in np.split(order, range(FEW, len(order), FEW)):
-        if highest[some[0]] < largest:
-            break
-        F = acquisition.value(X[some])
-        if F.max() > largest:
-            best, largest = int(some[np.argmax(F)]), float(F.max())
-    return best
 
 
 def _spaced_best(X: Array, order: Index, n: int) -> Index:

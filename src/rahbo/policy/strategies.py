@@ -18,7 +18,7 @@ from rahbo.numerics import Array, is_number, is_whole
 from rahbo.policy import acquisition as acq
 from rahbo.policy.domain import Domain, hopeful_point, random_point
 from rahbo.policy.doubt import knows_nothing, unbelieved
-from rahbo.policy.search import index_of_best, maximise, maximise_widened
+from rahbo.policy.search import maximise, maximise_widened
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.trials import Observations, Trial, tried_once
 
@@ -119,17 +119,21 @@ class TopTwo(Rahbo):
         widths = (1.0, *WIDER) if challenged else (1.0,)
         choices = maximise_widened(acq.optimistic(model, risk), widths, domain, situation.rng)
         x = next(choices)
-        known = domain.known[domain.space.is_valid(domain.known)]
-        if len(known) == 0 or not challenged:
-            return x
-        lower = self.report_bound(model, risk)
-        leader = known[index_of_best(lower, acq.central(model, risk), known)]
-        if not self._is_beside(x, leader, model):
+        leader = self._leader(situation) if challenged else None
+        if leader is None or not self._is_beside(x, leader, model):
             return x
         for challenger in choices:
             if not self._is_beside(challenger, leader, model):
                 return challenger
         return x
+
+    def _leader(self, situation: Situation) -> Array | None:
+        """Return the legal point ``(d,)`` that would be reported; None if there is none."""
+        model, X = situation.model, situation.observations.X
+        legal = situation.domain.space.is_valid(X)
+        lower = self.report_bound(model, situation.risk)
+        F = np.where(legal, lower.value_of(acq.Marginals(*model.at_observations())), -np.inf)
+        return np.asarray(X[int(np.argmax(F))]) if legal.any() else None
 
     def _is_beside(self, x: Array, leader: Array, model: MeanNoiseModel) -> bool:
         pair = np.vstack([x, leader])
