@@ -20,6 +20,7 @@ from rahbo.policy.proposal import (
     contest_between,
     propose,
     propose_design,
+    propose_several,
     with_pending,
 )
 from rahbo.policy.repeats import (
@@ -72,6 +73,7 @@ __all__ = [
     "pessimistic_values",
     "propose",
     "propose_design",
+    "propose_several",
     "scattered",
     "share_of",
     "values",

@@ -43,14 +43,14 @@ class Domain:
 
     def allowed(self, X: Array) -> Mask:
         """Return which rows of ``X (m, d)`` may be proposed."""
-        return self.space.is_valid(X) & self._included(X)
+        return self.space.is_valid(X) & self.included(X)
 
     def listed(self) -> Array:
         """Return every point ``(m, d)`` of a finite space that may be proposed."""
         X = self.space.enumerate()
         if len(X) == 0:
             raise SpaceError("No point of the space satisfies valid=. Check the predicate.")
-        X = X[self._included(X)]
+        X = X[self.included(X)]
         if len(X) == 0:
             raise ExhaustedError(EXHAUSTED)
         return X
@@ -63,7 +63,8 @@ class Domain:
         points = (self.space.canonical(x) for x in X)
         return next((x for x in points if x.tobytes() not in self.excluded), None)
 
-    def _included(self, X: Array) -> Mask:
+    def included(self, X: Array) -> Mask:
+        """Return which rows of ``X (m, d)`` are not excluded."""
         if not self.excluded:
             return np.ones(len(X), dtype=bool)
         return np.array([x.tobytes() not in self.excluded for x in X], dtype=bool)
