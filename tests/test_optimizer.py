@@ -269,8 +269,9 @@ def test_a_batch_spreads_out_and_is_respected():
     points = np.array([column(s.params) for s in batch])
     gaps = [np.abs(a - b).max() for a, b in itertools.combinations(points, 2)]
     assert min(gaps) > 1e-3
+    # The first of a batch is what a single search finds, up to where its climb ends.
     alone = run(10).ask()
-    assert batch[0].params == alone.params
+    np.testing.assert_allclose(column(batch[0].params), column(alone.params), atol=1e-3)
 
 
 def test_pending_points_narrow_the_bands_and_leave_the_mean():

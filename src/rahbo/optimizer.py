@@ -38,9 +38,8 @@ from rahbo.policy import (
     Domain,
     Proposal,
     contest_between,
-    propose,
     propose_design,
-    with_pending,
+    propose_several,
 )
 from rahbo.risk import RiskMeasure
 from rahbo.settings import Keywords, Settings, check_keywords, setting_parameters, spells_out
@@ -169,30 +168,34 @@ class Optimizer:
         """
         if n is not None and not (is_whole(n) and n >= 1):
             raise SettingsError(f"ask(n) needs a whole number >= 1, got {n!r}.")
-        given = self._ledger.hand_out(self._next() for _ in range(n or 1))
+        given = self._ledger.hand_out(self._upcoming(n or 1))
         return given[0] if n is None else given
 
-    def _next(self) -> Trial:
-        """Return an open trial that was not handed out yet, or open one at the next point."""
-        waiting = self._ledger.waiting()
-        if waiting is not None:
-            return waiting
-        with one_blas_thread():
-            return self._propose()
+    def _upcoming(self, n: int) -> Iterator[Trial]:
+        """Yield open trials that were not handed out yet, then open others at the next points."""
+        proposals = None
+        for left in range(n, 0, -1):
+            trial = self._ledger.waiting()
+            if trial is None:
+                proposals = proposals or self._propose(left)
+                with one_blas_thread():
+                    trial = next(proposals)
+            yield trial
 
-    def _propose(self) -> Trial:
-        """Open a trial at the next point, from the initial design first, then the strategy."""
+    def _propose(self, n: int) -> Iterator[Trial]:
+        """Open ``n`` trials, at points of the initial design first, then those of the strategy."""
         settings, trials = self.settings.policy, self._trials.values()
-        asked = sum(t.source != "user" for t in trials)
-        domain = Domain(settings.space, np.empty((0, settings.space.d)), self.excluded())
-        rng = generator(settings.seed, Stream.PROPOSAL, asked)
-        found = propose_design(settings, trials, domain, rng)
-        if found is None:
-            model = self._beliefs.followed(trials)
-            draws = generator(settings.seed, Stream.PENDING, asked)
-            asking = with_pending(model, self._ledger.missing(), draws)
-            found = propose(settings, trials, model, asking, domain, rng)
-        return self._open(found)
+        for left in range(n, 0, -1):
+            asked = sum(t.source != "user" for t in trials)
+            domain = Domain(settings.space, np.empty((0, settings.space.d)), self.excluded())
+            rng = generator(settings.seed, Stream.PROPOSAL, asked)
+            found = propose_design(settings, trials, domain, rng)
+            if found is None:
+                model, missing = self._beliefs.followed(trials), self._ledger.missing()
+                yield from map(self._open, propose_several(
+                    settings, trials, model, missing, domain, asked, left))  # fmt: skip
+                return
+            yield self._open(found)
 
     def confirm(self, n: int = CONFIRMED) -> list[Suggestion]:
         """Suggest points to measure again before one of them is used, ``n`` evaluations in all.

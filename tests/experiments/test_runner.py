@@ -103,6 +103,14 @@ def params_of(records):
     return [r["tried"]["params"] for r in records]
 
 
+def _replace_search(monkeypatch, propose):
+    def widened(bound, widths, domain, rng):
+        return (propose(bound.widened(width), domain, rng) for width in widths)
+
+    monkeypatch.setattr(strategies, "maximise", propose)
+    monkeypatch.setattr(strategies, "maximise_widened", widened)
+
+
 @pytest.fixture
 def _revisiting(monkeypatch):
     """Whatever the method, about every other proposal is a point that is known already."""
@@ -110,7 +118,7 @@ def _revisiting(monkeypatch):
     def propose(bound, domain, rng):
         return domain.known[0] if rng.random() < 0.5 else maximise(bound, domain, rng)
 
-    monkeypatch.setattr(strategies, "maximise", propose)
+    _replace_search(monkeypatch, propose)
 
 
 @pytest.mark.slow
@@ -152,7 +160,7 @@ def test_reports_on_a_table_are_the_truth_of_what_was_seen(smooth_forest):
 def test_a_first_round_that_revisits_the_design_is_reported_by_every_rule(
     smooth_forest, monkeypatch
 ):
-    monkeypatch.setattr(strategies, "maximise", lambda bound, domain, rng: domain.known[0])
+    _replace_search(monkeypatch, lambda bound, domain, rng: domain.known[0])
     records = run_case(FOREST)
     assert records[-1]["evaluations"] == 5 * FOREST.n_initial
     last = records[FOREST.n_initial :]

@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal
 import rahbo
 from rahbo.model import KnownNoise, Matern52
 from rahbo.model.variance import KnownPosterior
-from rahbo.policy.doubt import knows_nothing, unbelieved
+from rahbo.policy.doubt import Doubts, knows_nothing, unbelieved
 
 LINE = {"x": (0.0, 1.0)}
 PLACES = np.linspace(0.0, 1.0, 12)
@@ -147,3 +147,17 @@ def test_many_values_at_the_peak_leave_what_is_known():
     for _ in range(5):
         opt.tell({"x": 1.0}, list(3.0 + 0.3 * rng.standard_normal(20)))
     assert not knows_nothing(opt.observations, opt.model)
+
+
+def test_a_batch_looks_again_at_each_doubted_value_once():
+    opt = told((0.31, [2.0]), (0.51, [3.0]), (0.71, [2.5]))
+    assert [s.params["x"] for s in opt.ask(5)][:3] == [0.51, 0.71, 0.31]
+    asked = [t.params["x"] for t in opt.trials[-5:]]
+    assert [asked.count(x) for x in (0.51, 0.71, 0.31)] == [1, 1, 1]
+
+
+def test_doubts_are_those_of_the_functions():
+    opt = told((0.51, [3.0]))
+    doubts = Doubts(opt.observations, opt.model, opt.settings.risk)
+    assert doubts.unbelieved[:, 0].tolist() == [0.51]
+    assert doubts.knows_nothing == knows_nothing(opt.observations, opt.model)

@@ -4,15 +4,26 @@ import numpy as np
 import pytest
 
 import rahbo
-from rahbo.errors import NotReadyError, SettingsError
+from rahbo.errors import ExhaustedError, NotReadyError, SettingsError
+from rahbo.numerics import Stream, generator
 from rahbo.policy import (
+    GPUCB,
     Domain,
+    Rahbo,
+    RahboUS,
+    RandomSearch,
     contest_between,
     initial_design,
+    maximise,
+    optimistic,
     propose,
     propose_design,
+    propose_several,
+    search,
+    values,
     with_pending,
 )
+from rahbo.space import Candidates, Categorical, Int
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
@@ -102,3 +113,106 @@ def test_what_cannot_be_confirmed_says_why():
     opt = told(3, repeats=rahbo.Folds(2))
     with pytest.raises(SettingsError, match="revisit=False"):
         contest_between(opt.settings.policy, opt.trials, opt.model)
+
+
+# -- several proposals from one search -----------------------------------------------------------
+
+
+def several(opt, n, asked=None):
+    asked = len(opt.trials) if asked is None else asked
+    settings = opt.settings.policy
+    where = Domain(opt.settings.space, np.empty((0, opt.settings.space.d)), opt.excluded())
+    return list(propose_several(settings, opt.trials, opt.model, [], where, asked, n))
+
+
+def test_one_of_several_is_a_search_of_its_own():
+    opt = told(8)
+    (found,) = several(opt, 1)
+    expected = propose(
+        opt.settings.policy, opt.trials, opt.model,
+        opt.model, domain_of(opt), np.random.default_rng([0, 1, len(opt.trials)]),
+    )  # fmt: skip
+    assert np.array_equal(found.x, expected.x)
+    assert (found.repeats, found.own_bound) == (expected.repeats, expected.own_bound)
+
+
+@pytest.mark.slow
+def test_several_proposals_share_one_search_and_differ(monkeypatch):
+    opt = told(10)
+    searches = []
+    original = search.samples
+    monkeypatch.setattr(
+        search, "samples", lambda *args: searches.append(1) or original(*args)
+    )
+    kept = dict(opt.model.lists)
+    found = several(opt, 6)
+    assert len(searches) == 1
+    X = np.array([p.x for p in found])
+    assert len(np.unique(X, axis=0)) == 6
+    assert np.array_equal(X, [p.x for p in several(opt, 6)])
+    assert opt.model.lists.keys() == kept.keys()
+
+
+@pytest.mark.slow
+def test_each_proposal_is_nearly_the_best_given_the_earlier_ones():
+    opt = told(12, strategy=Rahbo())
+    asked, model = len(opt.trials), opt.model
+    found = several(opt, 5)
+    asking = model
+    for i, proposal in enumerate(found):
+        bound = optimistic(asking, opt.settings.risk)
+        where = Domain(opt.settings.space, opt.observations.best_first(), frozenset())
+        best = maximise(bound, where, np.random.default_rng(i))
+        F = values(bound, np.random.default_rng(99).random((500, 2)))
+        short = bound.value(best[None])[0] - bound.value(proposal.x[None])[0]
+        assert short <= 0.02 * (F.max() - np.median(F))
+        draws = generator(opt.settings.seed, Stream.PENDING, asked + i + 1)
+        count = np.array([proposal.repeats])
+        asking = asking.with_pending(proposal.x[None], count, draws)
+
+
+@pytest.mark.parametrize("strategy", [RahboUS(3), GPUCB(), RandomSearch()], ids=repr)
+def test_other_strategies_search_for_each_proposal(strategy):
+    opt = told(8, strategy=strategy)
+    X = np.array([p.x for p in several(opt, 3)])
+    assert len(np.unique(X, axis=0)) == 3
+
+
+def test_several_rows_of_a_list_are_each_proposed_once_until_none_is_left():
+    rows = [{"a": float(a)} for a in np.linspace(0.0, 1.0, 12)]
+    opt = rahbo.Optimizer(Candidates(rows, revisit=False), repeats=1, seed=0)
+    for _ in range(7):
+        s = opt.ask()
+        opt.tell(s, s.params["a"] + 0.01 * s.id)
+    batch = opt.ask(4)
+    tried = {t.params["a"] for t in opt.trials}
+    assert len(tried) == 11
+    with pytest.raises(ExhaustedError):
+        opt.ask(3)
+    # The last row was opened before the list was used up, and is handed out by the next call.
+    assert {s.params["a"] for s in [*batch, opt.ask()]} | tried == {r["a"] for r in rows}
+
+
+@pytest.mark.slow
+def test_several_proposals_of_a_mixed_space_are_legal():
+    space = {"x": (0.0, 1.0), "i": Int(0, 400), "c": Categorical(["p", "q"])}
+    rng = np.random.default_rng(3)
+    opt = rahbo.Optimizer(space, seed=0, valid=lambda p: p["x"] + p["i"] / 400 < 1.3)
+    for _ in range(10):
+        s = opt.ask()
+        opt.tell(s, [s.params["x"] + 0.1 * rng.standard_normal() for _ in s.indices])
+    batch = opt.ask(5)
+    assert all(s.params["x"] + s.params["i"] / 400 < 1.3 for s in batch)
+    assert len({tuple(s.params.items()) for s in batch}) >= 2
+
+
+@pytest.mark.slow
+def test_several_proposals_turn_away_from_failures():
+    rng = np.random.default_rng(4)
+    opt = rahbo.Optimizer(SPACE, seed=0)
+    for x, y in rng.random((40, 2)):
+        if x > 0.6:
+            opt.tell_failure({"x": x, "y": y})
+        else:
+            opt.tell({"x": x, "y": y}, x + 0.1 * rng.standard_normal())
+    assert sum(s.params["x"] < 0.7 for s in opt.ask(8)) >= 6

@@ -21,6 +21,7 @@ from rahbo.policy.proposal import (
     contest_between,
     propose,
     propose_design,
+    propose_several,
     with_pending,
 )
 from rahbo.policy.repeats import (
@@ -74,6 +75,7 @@ __all__ = [
     "pessimistic_values",
     "propose",
     "propose_design",
+    "propose_several",
     "scattered",
     "share_of",
     "values",

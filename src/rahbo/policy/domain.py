@@ -43,7 +43,7 @@ class Domain:
 
     def allowed(self, X: Array) -> Mask:
         """Return which rows of ``X (m, d)`` may be proposed."""
-        return self.space.is_valid(X) & self._included(X)
+        return self.space.is_valid(X) & self.included(X)
 
     def everything(self) -> tuple[Array, Mask]:
         """Return every legal point ``(m, d)`` of a finite space, and which may be proposed.
@@ -53,7 +53,7 @@ class Domain:
         X = self.space.enumerate()
         if len(X) == 0:
             raise SpaceError("No point of the space satisfies valid=. Check the predicate.")
-        included = self._included(X)
+        included = self.included(X)
         if not included.any():
             raise ExhaustedError(EXHAUSTED)
         return X, included
@@ -71,7 +71,8 @@ class Domain:
         points = (self.space.canonical(x) for x in X)
         return next((x for x in points if x.tobytes() not in self.excluded), None)
 
-    def _included(self, X: Array) -> Mask:
+    def included(self, X: Array) -> Mask:
+        """Return which rows of ``X (m, d)`` are not excluded."""
         if not self.excluded:
             return np.ones(len(X), dtype=bool)
         return np.array([x.tobytes() not in self.excluded for x in X], dtype=bool)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
 from rahbo.model import MeanNoiseModel
@@ -14,6 +17,31 @@ from rahbo.trials import Observations
 TOO_GOOD = 2.0
 # In nats. Less evidence than this that the mean varies counts as none.
 FAINT = 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class Doubts:
+    """What speaks against the model, found when it is first asked for.
+
+    Attributes:
+        observations: What was told.
+        model: The model given what was told.
+        risk: The risk measure, in user units.
+    """
+
+    observations: Observations
+    model: MeanNoiseModel
+    risk: RiskMeasure
+
+    @cached_property
+    def unbelieved(self) -> Array:
+        """Points with one value that the model takes for noise but is too good for it."""
+        return unbelieved(self.observations, self.model, self.risk)
+
+    @cached_property
+    def knows_nothing(self) -> bool:
+        """Whether a constant with noise explains the outputs nearly as well as the mean GP."""
+        return knows_nothing(self.observations, self.model)
 
 
 def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeasure) -> Array:

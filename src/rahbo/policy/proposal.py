@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model import MeanNoiseModel
-from rahbo.numerics import Array
+from rahbo.numerics import Array, Stream, generator
 from rahbo.policy.acquisition import pessimistic_values
 from rahbo.policy.confirmation import Contest
 from rahbo.policy.design import next_design_point
 from rahbo.policy.domain import Domain, random_point
+from rahbo.policy.doubt import Doubts
 from rahbo.policy.feasibility import Success
 from rahbo.policy.repeats import Repeats
+from rahbo.policy.search import Pool
 from rahbo.policy.strategies import Situation, Strategy
 from rahbo.risk import RiskMeasure
 from rahbo.space import Space
 from rahbo.trials import (
+    Observations,
     Source,
     Trial,
     attempts_at,
@@ -124,12 +127,85 @@ def propose(
         domain: Where to look.
         rng: Seeded by the run's seed and the number of asks.
     """
-    observations = told.observations
+    domain = _informed(domain, trials, told.observations)
+    doubts = Doubts(told.observations, told, settings.risk)
+    return _chosen(settings, trials, doubts, asking, domain, rng)
+
+
+def propose_several(
+    settings: PolicySettings,
+    trials: Collection[Trial],
+    told: MeanNoiseModel,
+    pending: Collection[Trial],
+    domain: Domain,
+    asked: int,
+    n: int,
+) -> Iterator[Proposal]:
+    """Yield ``n`` proposals, each as if the earlier ones had come back with values drawn for them.
+
+    More than one share a search: they choose from the points that it found, by what is believed
+    there after the drawn values. A strategy that does not maximise a bound searches for each.
+
+    Args:
+        settings: The settings of the run.
+        trials: All trials of the run.
+        told: The model given their values.
+        pending: The trials with evaluations under way.
+        domain: Where to look.
+        asked: How many points were asked for before.
+        n: How many proposals are wanted.
+    """
+    asking = with_pending(told, pending, generator(settings.seed, Stream.PENDING, asked))
+    trials, pool, optimism = list(trials), None, None
+    doubts = Doubts(told.observations, told, settings.risk)
+    domain = _informed(domain, trials, told.observations)
+    if n > 1:
+        # Predictions at the pool are kept with the model, for as long as this one is used.
+        asking = replace(asking, lists={})
+        optimism = settings.strategy.optimism(asking, settings.risk)
+    for i in range(asked, asked + n):
+        rng = generator(settings.seed, Stream.PROPOSAL, i)
+        if pool is None and optimism is not None:
+            pool = Pool.of(*optimism, domain, n, rng)
+        found = _chosen(settings, trials, doubts, asking, domain, rng, pool)
+        yield found
+        params = settings.space.decode(found.x)
+        trials.append(Trial(len(trials), params, found.x, found.repeats, found.source))
+        draws = generator(settings.seed, Stream.PENDING, i + 1)
+        asking = with_pending(asking, trials[-1:], draws)
+        domain = replace(domain, excluded=domain.excluded | settings.excluded(trials))
+
+
+def _informed(domain: Domain, trials: Iterable[Trial], observations: Observations) -> Domain:
+    """Return the domain with the known points and the chance of success."""
     failed = any(t.failures for t in trials)
     success = Success.learn(*tallies_of(trials)) if failed else None
-    domain = replace(domain, known=observations.best_first(), success=success)
-    rounds = sum(t.source == "strategy" for t in trials)
-    situation = Situation(observations, told, asking, settings.risk, domain, rounds, rng, trials)
+    return replace(domain, known=observations.best_first(), success=success)
+
+
+def _chosen(
+    settings: PolicySettings,
+    trials: Collection[Trial],
+    doubts: Doubts,
+    asking: MeanNoiseModel,
+    domain: Domain,
+    rng: np.random.Generator,
+    pool: Pool | None = None,
+) -> Proposal:
+    """Return the point that the strategy chooses, with how often to evaluate it."""
+    told, rounds = doubts.model, sum(t.source == "strategy" for t in trials)
+    situation = Situation(
+        told.observations,
+        told,
+        asking,
+        settings.risk,
+        domain,
+        rounds,
+        rng,
+        trials,
+        pool,
+        doubts,
+    )
     x = settings.strategy.propose(situation)
     bound = settings.strategy.report_bound(told, settings.risk)
     own_bound = told.units.to_outcome(float(bound.value(x[None])[0]))

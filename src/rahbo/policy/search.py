@@ -7,15 +7,16 @@ their neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from rahbo.numerics import Array, BatchObjective, Index, Minimum, quasi_newton
 from rahbo.policy.acquisition import Acquisition, Marginals, RiskBound
 from rahbo.policy.domain import Domain, effort_for, is_listed, random_point, samples
-from rahbo.policy.feasibility import Hoped
+from rahbo.policy.feasibility import Hoped, Success
 from rahbo.policy.screening import Screened, in_chunks, values
 
 STARTS = 6  # samples that climb
@@ -24,6 +25,8 @@ LEADERS = 2  # number of leaders
 SUMMIT = 100  # largest number of iterations of the leaders
 CLIMBERS = 4  # neighbours that climb before they are compared
 MOVES = 30  # largest number of moves in discrete parameters
+SHORT = 5  # largest number of iterations for one of several proposals
+POOL, CHOICE = 64, 4  # samples that several proposals choose from: at least, and for each of them
 WANTED = 4  # samples with exact values, for each start
 
 
@@ -32,10 +35,7 @@ def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator)
     if isinstance(acquisition, RiskBound) and acquisition.is_optimistic:
         return next(maximise_widened(acquisition, (1.0,), domain, rng))
     X = domain.listed() if is_listed(domain.space) else samples(domain, rng)
-    F = values(acquisition, X)
-    if domain.success is not None:
-        acquisition = Hoped(acquisition, domain.success, float(F.min()))
-        F = acquisition.weighed(in_chunks(domain.success.chance, X), F)
+    acquisition, F = _hoped(acquisition, values(acquisition, X), X, domain.success)
     order = np.argsort(-F, kind="stable")
     if is_listed(domain.space):
         return np.asarray(X[order[0]])
@@ -51,45 +51,121 @@ def maximise_widened(
     The bound must be optimistic. The same points are predicted once for all factors, and where
     nothing but gradients guides a climb, all factors climb in one batch.
     """
-    space = domain.space
-    if is_listed(space):
+    if is_listed(domain.space):
         yield from _best_listed(bound, widths, domain)
         return
     X = samples(domain, rng)
-    screened = Screened.of(bound.model, X)
-    chance = None if domain.success is None else in_chunks(domain.success.chance, X)
-    found = (_screened(bound.widened(w), domain, screened, chance) for w in widths)
+    wanted = WANTED * STARTS * effort_for(domain.space)
+    found = _screened(bound, widths, domain, X, wanted)
     ascents = (_Ascent.begin(a, domain, X, F, order) for a, F, order in found)
-    if domain.success is None and space.valid is None and space.continuous.all():
-        together = list(ascents)
-        tops = _climb_together(bound, np.asarray(widths), together)
-        yield from (a.end(*top, rng) for a, top in zip(together, tops, strict=True))
-    else:
-        yield from (a.end(*a.climb(rng), rng) for a in ascents)
+    yield from (a.end(*top, rng) for a, top in _climbed(bound, widths, ascents, domain, rng))
 
 
 def _best_listed(bound: RiskBound, widths: Sequence[float], domain: Domain) -> Iterator[Array]:
     """Yield the best point of a list for the bound widened by each factor."""
     X, allowed = domain.everything()
     predicted = Marginals(*bound.model.predict_list(X))
-    chance = None if domain.success is None else in_chunks(domain.success.chance, X)
-    for width in widths:
-        wide = bound.widened(width)
-        F = wide.value_of(predicted)
-        if domain.success is not None and chance is not None:
-            F = Hoped(wide, domain.success, float(F.min())).weighed(chance, F)
+    for wide in map(bound.widened, widths):
+        _, F = _hoped(wide, wide.value_of(predicted), X, domain.success)
         yield np.array(X[int(np.argmax(np.where(allowed, F, -np.inf)))])
 
 
 def _screened(
-    bound: RiskBound, domain: Domain, screened: Screened, chance: Array | None
-) -> tuple[Acquisition, Array, Index]:
-    """Return what to maximise, its values at the points, and which are exact, the best first."""
-    wanted = WANTED * STARTS * effort_for(domain.space)
-    if domain.success is None or chance is None:
-        return bound, *screened.best(bound, wanted, lambda F: F)
-    hoped = Hoped(bound, domain.success, float(bound.value_of(screened.found).min()))
-    return hoped, *screened.best(bound, wanted, lambda F: hoped.weighed(chance, F))
+    bound: RiskBound, widths: Sequence[float], domain: Domain, X: Array, wanted: int
+) -> Iterator[tuple[Acquisition, Array, Index]]:
+    """Yield, for each width, what to maximise, its values at ``X``, and the exact ones, best first.
+
+    At least the ``wanted`` largest values are exact.
+    """
+    screened, success = Screened.of(bound.model, X), domain.success
+    chance = None if success is None else in_chunks(success.chance, X)
+    for wide in map(bound.widened, widths):
+        if success is None or chance is None:
+            yield wide, *screened.best(wide, wanted, lambda F: F)
+            continue
+        hoped = Hoped(wide, success, float(wide.value_of(screened.found).min()))
+        yield hoped, *screened.best(wide, wanted, partial(hoped.weighed, chance))
+
+
+def _climbed(
+    bound: RiskBound,
+    widths: Sequence[float],
+    ascents: Iterable[_Ascent],
+    domain: Domain,
+    rng: np.random.Generator,
+) -> Iterator[tuple[_Ascent, tuple[Array, Array]]]:
+    """Yield each ascent with its tops ``(k, d)`` and their values ``(k,)``."""
+    if domain.success is None and domain.space.valid is None and domain.space.continuous.all():
+        together = list(ascents)
+        tops = _climb_together(bound, np.asarray(widths), together)
+        yield from zip(together, tops, strict=True)
+    else:
+        yield from ((ascent, ascent.climb(rng)) for ascent in ascents)
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Promising points, found by one search, that several proposals choose from.
+
+    Attributes:
+        X: The points, ``(m, d)``. The model keeps its predictions there while values are added.
+    """
+
+    X: Array
+
+    @classmethod
+    def of(
+        cls,
+        bound: RiskBound,
+        widths: Sequence[float],
+        domain: Domain,
+        n: int,
+        rng: np.random.Generator,
+    ) -> Pool:
+        """Return the pool for ``n`` proposals that maximise a bound widened by some of the factors.
+
+        It has the best samples and where they climb to, for each factor. Of a list it has all.
+        """
+        if is_listed(domain.space):
+            return cls(domain.space.enumerate())
+        X = samples(domain, rng)
+        size = min(len(X), POOL + CHOICE * n)
+        found = list(_screened(bound, widths, domain, X, size))
+        best = np.unique(np.concatenate([order[:size] for _, _, order in found]))
+        ascents = [_Ascent.begin(a, domain, X, F, order) for a, F, order in found]
+        tops = [top[0] for _, top in _climbed(bound, widths, ascents, domain, rng)]
+        return cls(np.vstack([*tops, X[best]]))
+
+    def maximise_widened(
+        self,
+        bound: RiskBound,
+        widths: Sequence[float],
+        domain: Domain,
+        rng: np.random.Generator,
+    ) -> Iterator[Array]:
+        """Yield the best point of the pool for each factor, after it has climbed a few steps."""
+        included = domain.included(self.X)
+        if is_listed(domain.space) or not included.any():
+            yield from maximise_widened(bound, widths, domain, rng)
+            return
+        X = self.X[included]
+        at = Marginals(*(part[included] for part in bound.model.predict_list(self.X)))
+        for wide in map(bound.widened, widths):
+            acquisition, F = _hoped(wide, wide.value_of(at), X, domain.success)
+            order = np.argsort(-F, kind="stable")
+            ascent = _Ascent.begin(acquisition, domain, X, F, order)
+            lead = order[:LEADERS]
+            yield ascent.end(*ascent.uphill.continuous(X[lead], F[lead], SHORT), rng)
+
+
+def _hoped(
+    acquisition: Acquisition, F: Array, X: Array, success: Success | None
+) -> tuple[Acquisition, Array]:
+    """Return an acquisition and its values at ``X (m, d)`` after allowing for failures."""
+    if success is None:
+        return acquisition, F
+    hoped = Hoped(acquisition, success, float(F.min()))
+    return hoped, hoped.weighed(in_chunks(success.chance, X), F)
 
 
 def _spaced_best(X: Array, order: Index, n: int) -> Index:

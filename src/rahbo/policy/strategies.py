@@ -7,7 +7,7 @@ are `Optimizer.tell` and the next call of `model.joint`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,8 @@ from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array, is_number, is_whole
 from rahbo.policy import acquisition as acq
 from rahbo.policy.domain import Domain, hopeful_point, random_point
-from rahbo.policy.doubt import knows_nothing, unbelieved
-from rahbo.policy.search import maximise, maximise_widened
+from rahbo.policy.doubt import Doubts
+from rahbo.policy.search import Pool, maximise, maximise_widened
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.trials import Observations, Trial, tried_once
 
@@ -39,6 +39,8 @@ class Situation:
         n_chosen: How many points the strategy proposed before this one.
         rng: Seeded by the run's seed and the number of asks.
         trials: All trials of the run.
+        pool: Points to choose from if several proposals share one search.
+        doubts: What speaks against the model ``told``, if several proposals share it.
     """
 
     observations: Observations
@@ -49,6 +51,13 @@ class Situation:
     n_chosen: int
     rng: np.random.Generator
     trials: Collection[Trial] = ()
+    pool: Pool | None = None
+    doubts: Doubts | None = None
+
+    def maximise_widened(self, bound: acq.RiskBound, widths: Sequence[float]) -> Iterator[Array]:
+        """Yield the point ``(d,)`` with the largest value of the bound widened by each factor."""
+        search = maximise_widened if self.pool is None else self.pool.maximise_widened
+        return search(bound, widths, self.domain, self.rng)
 
 
 class Strategy(ABC):
@@ -57,6 +66,15 @@ class Strategy(ABC):
     @abstractmethod
     def propose(self, situation: Situation) -> Array:
         """Return the next point to evaluate, ``(d,)``."""
+
+    def optimism(
+        self, model: MeanNoiseModel, risk: RiskMeasure
+    ) -> tuple[acq.RiskBound, Sequence[float]] | None:
+        """Return the bound that is maximised, and the factors that may widen it.
+
+        None if a proposal is not found in this way. Then several proposals cannot share a search.
+        """
+        return None
 
     @abstractmethod
     def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
@@ -73,7 +91,13 @@ class Rahbo(Strategy):
     def propose(self, situation: Situation) -> Array:
         """Maximise the optimistic risk bound."""
         bound = acq.optimistic(situation.model, situation.risk)
-        return maximise(bound, situation.domain, situation.rng)
+        return next(situation.maximise_widened(bound, (1.0,)))
+
+    def optimism(
+        self, model: MeanNoiseModel, risk: RiskMeasure
+    ) -> tuple[acq.RiskBound, Sequence[float]]:
+        """Return the optimistic risk bound and the factors that may widen it."""
+        return acq.optimistic(model, risk), (1.0,)
 
     def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
         """Return the pessimistic risk bound."""
@@ -105,32 +129,41 @@ class TopTwo(Rahbo):
     def propose(self, situation: Situation) -> Array:
         """Return a point to measure again, a random one, the optimistic choice or a challenger."""
         model, risk, domain = situation.model, situation.risk, situation.domain
-        again = unbelieved(situation.observations, situation.told, risk)
+        doubts = situation.doubts or Doubts(situation.observations, situation.told, risk)
+        again = doubts.unbelieved
         for x in again[domain.allowed(again)]:
             if tried_once(x, situation.trials):
                 return np.asarray(x)
-        lost = knows_nothing(situation.observations, situation.told)
-        if lost and situation.rng.random() < 0.5:
+        if doubts.knows_nothing and situation.rng.random() < 0.5:
             anywhere = hopeful_point(domain, situation.rng)
             if anywhere is not None:
                 return anywhere
         # The coin comes first, because challengers are found in the same search.
         challenged = situation.rng.random() < 0.5
         widths = (1.0, *WIDER) if challenged else (1.0,)
-        choices = maximise_widened(acq.optimistic(model, risk), widths, domain, situation.rng)
+        choices = situation.maximise_widened(acq.optimistic(model, risk), widths)
         x = next(choices)
-        known = model.observations.X
-        legal = domain.space.is_valid(known)
-        if not challenged or not legal.any():
-            return x
-        lower = acq.at_observations(self.report_bound(model, risk))
-        leader = known[int(np.argmax(np.where(legal, lower, -np.inf)))]
-        if not self._is_beside(x, leader, model):
+        leader = self._leader(situation) if challenged else None
+        if leader is None or not self._is_beside(x, leader, model):
             return x
         for challenger in choices:
             if not self._is_beside(challenger, leader, model):
                 return challenger
         return x
+
+    def optimism(
+        self, model: MeanNoiseModel, risk: RiskMeasure
+    ) -> tuple[acq.RiskBound, Sequence[float]]:
+        """Return the optimistic risk bound and the factors that may widen it."""
+        return acq.optimistic(model, risk), (1.0, *WIDER)
+
+    def _leader(self, situation: Situation) -> Array | None:
+        """Return the legal point ``(d,)`` that would be reported; None if there is none."""
+        model, X = situation.model, situation.observations.X
+        legal = situation.domain.space.is_valid(X)
+        lower = self.report_bound(model, situation.risk)
+        F = np.where(legal, lower.value_of(acq.Marginals(*model.at_observations())), -np.inf)
+        return np.asarray(X[int(np.argmax(F))]) if legal.any() else None
 
     def _is_beside(self, x: Array, leader: Array, model: MeanNoiseModel) -> bool:
         pair = np.vstack([x, leader])
