@@ -13,7 +13,7 @@ from rahbo.numerics import Array, Stream, generator
 from rahbo.policy.acquisition import pessimistic_values
 from rahbo.policy.confirmation import Contest
 from rahbo.policy.design import next_design_point
-from rahbo.policy.domain import Domain, random_point
+from rahbo.policy.domain import Domain, is_listed, random_point
 from rahbo.policy.doubt import Doubts
 from rahbo.policy.feasibility import Success
 from rahbo.policy.repeats import Repeats
@@ -160,8 +160,9 @@ def propose_several(
     doubts = Doubts(told.observations, told, settings.risk)
     domain = _informed(domain, trials, told.observations)
     if n > 1:
-        # Predictions at the pool are kept with the model, for as long as this one is used.
-        asking = replace(asking, lists={})
+        if not is_listed(settings.space):
+            # Predictions at the pool are kept with the model, for as long as this one is used.
+            asking = replace(asking, lists={})
         optimism = settings.strategy.optimism(asking, settings.risk)
     for i in range(asked, asked + n):
         rng = generator(settings.seed, Stream.PROPOSAL, i)
