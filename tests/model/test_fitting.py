@@ -9,7 +9,17 @@ import pytest
 
 import rahbo
 from rahbo.errors import NotReadyError, SettingsError
-from rahbo.model import Beliefs, Refit, fits_before, fitting, learn, shared_fits
+from rahbo.model import (
+    Beliefs,
+    Raw,
+    Refit,
+    as_told,
+    fits_before,
+    fitting,
+    learn,
+    places,
+    shared_fits,
+)
 from rahbo.trials import Observations, valued
 
 SPACE = {"x": (0.0, 1.0)}
@@ -261,3 +271,43 @@ def test_a_run_that_is_resumed_does_not_repeat_every_fit(monkeypatch):
     assert len(calls) == len(stages) % 32 < len(stages) // 2
     for key, found in again.items():
         assert found.learned.mean.kernel == fits[key].learned.mean.kernel
+
+
+# -- more points than both GPs take ---------------------------------------------------------------
+
+
+def test_many_points_are_summarised_and_later_rounds_join_them(monkeypatch):
+    monkeypatch.setattr(places, "MOST", 30)
+    opt = grown(64)
+    followed, _, base = opt.settings.fitting.follow(opt.trials, {}, None)
+    assert base.model.observations.n <= 30
+    assert followed.observations.n == base.model.observations.n + 4
+    assert as_told(followed.observations).n == 64
+    assert np.array_equal(followed.mean.X, followed.observations.X)
+    # Every place is a point that was told.
+    assert {x.tobytes() for x in followed.observations.X} <= {t.x.tobytes() for t in opt.trials}
+    exact, _ = opt.settings.fitting.believe(opt.trials, {})
+    assert as_told(exact.observations).n == 64
+    X = np.linspace(0.0, 1.0, 50)[:, None]
+    a, b = followed.belief(X), exact.belief(X)
+    assert np.mean(np.abs(a.mu - b.mu) / b.sigma) < 0.5
+
+
+def test_outputs_as_in_the_paper_are_never_summarised(monkeypatch):
+    monkeypatch.setattr(places, "MOST", 30)
+    opt = grown(64, outputs=Raw())
+    model, _ = opt.settings.fitting.believe(opt.trials, {})
+    assert model.observations.n == 64
+
+
+def test_a_recommendation_of_many_points_is_one_that_was_told(monkeypatch):
+    monkeypatch.setattr(places, "MOST", 30)
+    opt = grown(64)
+    found = opt.recommend()
+    told = next(t for t in opt.trials if t.params == found.params)
+    assert found.n_evaluations == 1
+    assert found.sample_mean == pytest.approx(told.values[0])
+    assert len(opt.frontier().evaluated) == 64
+    assert opt.diagnose().calibration.n_points <= 30
+    assert opt.ask().params["x"] <= 1.0
+    assert opt.confirm(3)

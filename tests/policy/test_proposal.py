@@ -141,9 +141,7 @@ def test_several_proposals_share_one_search_and_differ(monkeypatch):
     opt = told(10)
     searches = []
     original = search.samples
-    monkeypatch.setattr(
-        search, "samples", lambda *args: searches.append(1) or original(*args)
-    )
+    monkeypatch.setattr(search, "samples", lambda *args: searches.append(1) or original(*args))
     kept = dict(opt.model.lists)
     found = several(opt, 6)
     assert len(searches) == 1

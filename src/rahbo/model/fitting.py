@@ -16,6 +16,7 @@ from rahbo.model.extension import can_extend, extended
 from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
 from rahbo.model.learning import condition, learn
 from rahbo.model.places import summarised
+from rahbo.model.units import Raw
 from rahbo.numerics import is_number
 from rahbo.trials import Trial, observations_of, valued
 
@@ -160,9 +161,14 @@ class Fitting:
             yield self._given(rounds, learned)
 
     def _given(self, rounds: list[Trial], learned: Learned) -> MeanNoiseModel:
-        """Return both posteriors given all data; those of thousands of points are summarised."""
+        """Return both posteriors given all data.
+
+        Thousands of points are summarised, but not where outputs enter as in the paper.
+        """
         observations = observations_of(rounds, self.sign)
-        return condition(self.model, summarised(self.model, observations, learned), learned)
+        if not isinstance(self.model.outputs, Raw):
+            observations = summarised(self.model, observations, learned)
+        return condition(self.model, observations, learned)
 
     def _learn(self, rounds: list[Trial], first: int, fits: Fits) -> tuple[Fits, Learned]:
         """Learn at the last stage of the schedule.
