@@ -280,7 +280,7 @@ def _begun(seed: int, n: int) -> Optimizer:
 
 def copied(model: MeanNoiseModel, sample_means: np.ndarray) -> OptimisticRisk:
     """The same posteriors and the same acquisition in BoTorch."""
-    units, noise = model.learned, model.noise.gp
+    units, noise = model.units, model.noise.gp
     if noise is None:
         raise RuntimeError("The contest needs a learned noise model.")
     f = _copied_gp(model.mean, (sample_means - units.shift) / units.scale)
