@@ -34,7 +34,7 @@ def with_noise_bound(opt, factor):
     """The model with all the noise of the mean GP multiplied."""
     model, observations = opt.model, opt.observations
     gp = model.mean
-    noise_var = (gp.chol @ gp.chol.T - gp.kernel(gp.X, gp.X)).diagonal() / gp.lam
+    noise_var = gp.noise_var
     y = (observations.mean - model.units.shift) / model.units.scale
     gp = GP.condition(gp.kernel, gp.X, y, factor * noise_var, prior_mean=gp.prior_mean)
     return replace(model, mean=gp)

@@ -136,7 +136,7 @@ def test_fits_are_shared_as_far_as_trials_are_the_same():
 def test_the_history_of_a_long_run_repeats_few_fits(monkeypatch):
     opt = grown(60)
     monkeypatch.setattr(fitting, "LONG", 50)
-    monkeypatch.setattr(fitting, "AFRESH", 16)
+    monkeypatch.setattr(fitting, "ENOUGH", 20)
     calls, learned = [], fitting.learn
     monkeypatch.setattr(fitting, "learn", lambda *a: calls.append(a[2]) or learned(*a))
     past = list(opt.settings.fitting.believed_after(opt.trials, {}, [5, 30, 40, 60]))
@@ -258,6 +258,7 @@ def test_beliefs_forget_what_a_changed_trial_has_touched():
 
 @pytest.mark.slow
 def test_a_run_that_is_resumed_does_not_repeat_every_fit(monkeypatch):
+    monkeypatch.setattr(fitting, "ENOUGH", 20)
     opt = grown(160)
     fit = opt.settings.fitting
     fits = {}
@@ -268,9 +269,18 @@ def test_a_run_that_is_resumed_does_not_repeat_every_fit(monkeypatch):
     monkeypatch.setattr(fitting, "learn", lambda *a: calls.append(1) or learned(*a))
     _, again, _ = fit.follow(opt.trials, {}, None)
     stages = Refit().stages(10, 160)
-    assert len(calls) == len(stages) % 32 < len(stages) // 2
+    assert len(calls) == len(stages) % 16 < len(stages) // 2
     for key, found in again.items():
         assert found.learned.mean.kernel == fits[key].learned.mean.kernel
+
+
+def test_a_short_run_learns_from_fit_to_fit(monkeypatch):
+    calls = []
+    monkeypatch.setattr(fitting, "learn", lambda *a: calls.append(a[2]) or learn(*a))
+    opt = grown(64)
+    opt.settings.fitting.follow(opt.trials, {}, None)
+    assert len(calls) == len(Refit().stages(10, 64)) > 16
+    assert [previous is None for previous in calls] == [True] + [False] * (len(calls) - 1)
 
 
 # -- more points than both GPs take ---------------------------------------------------------------

@@ -98,7 +98,6 @@ class Snapshot:
         """The value that the strategy reports by at each evaluated point, ``(n,)``."""
         return self.worst[2]
 
-
     @property
     def best_pessimistic(self) -> float | None:
         """The largest value that the strategy reports by; None if no evaluated point is legal.

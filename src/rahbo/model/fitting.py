@@ -51,9 +51,10 @@ class Refit:
 
 # When to condition on all data again, if hyperparameters are learned less often.
 REBASE = Refit(1.1)
-# Every so many stages, a fit does not start from the one before. In the history of a run with more
-# rounds than LONG, only these fits are used.
-AFRESH, LONG = 32, 1000
+# Every so many stages, a fit does not start from the one before, once there are enough rounds that
+# repeating all fits would take long. In the history of a run with more rounds than LONG, only these
+# fits and the first are used.
+AFRESH, ENOUGH, LONG = 16, 256, 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +253,8 @@ def _rounds(trials: list[Trial]) -> list[Trial]:
 
 def _afresh(stages: list[int]) -> int:
     """Return the index of the last stage at which a fit starts afresh."""
-    return (len(stages) - 1) // AFRESH * AFRESH
+    last = (len(stages) - 1) // AFRESH * AFRESH
+    return last if stages[last] >= ENOUGH else 0
 
 
 def _first_fit(trials: list[Trial]) -> int:
