@@ -16,8 +16,9 @@ places      `find_places`
 Columns: held-out log likelihood of single values, uniform and near the optimum; how often f near
 the optimum lies in mu +- 1.645 sigma; the error (RMS) and the bias of log noise variance, uniform;
 the regret of the best pessimistic bound among 4,000 candidates, as a share of optimum less median;
-processor seconds of the summary and of `condition`; peak memory of the summary. Means over seeds,
-and of the likelihoods two standard errors of the difference to `places`.
+the share of values that are used; processor seconds of the summary and of `condition`; peak memory
+of the summary. Means over seeds. In brackets, the difference to `places` over the seeds that both
+have, with two standard errors.
 """
 
 import argparse
@@ -186,17 +187,20 @@ def show(records: list[dict]) -> None:
     likelihoods = ["likelihood uniform", "likelihood near"]
     others = ["coverage near", "noise error uniform", "noise bias uniform", "noise error near",
               "regret", "values", "summary s", "condition s", "MB"]  # fmt: skip
-    print("| problem | n | way |", " | ".join(likelihoods + others), "|")
-    print("| --- | ---: | --- |", " | ".join(["---:"] * len(likelihoods + others)), "|")
+    print("| problem | n | way | seeds |", " | ".join(likelihoods + others), "|")
+    print("| --- | ---: | --- | ---: |", " | ".join(["---:"] * len(likelihoods + others)), "|")
     for (problem, n, way), rows in cases.items():
         base = {r["seed"]: r for r in cases[problem, n, "places"]}
         cells = []
         for name in likelihoods:
+            cell = f"{np.mean([r[name] for r in rows]):.4f}"
             gaps = [r[name] - base[r["seed"]][name] for r in rows if r["seed"] in base]
-            error = 2.0 * np.std(gaps, ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
-            cells.append(f"{np.mean([r[name] for r in rows]):.4f} ± {error:.4f}")
+            if way != "places" and len(gaps) > 1:
+                error = 2.0 * np.std(gaps, ddof=1) / np.sqrt(len(gaps))
+                cell += f" ({np.mean(gaps):+.4f} ± {error:.4f})"
+            cells.append(cell)
         cells += [f"{np.mean([r[name] for r in rows]):.3g}" for name in others]
-        print(f"| {problem} | {n} | {way} |", " | ".join(cells), "|")
+        print(f"| {problem} | {n} | {way} | {len(rows)} |", " | ".join(cells), "|")
 
 
 if __name__ == "__main__":
