@@ -49,8 +49,9 @@ class Refit:
         return stages
 
 
-# When to condition on all data again, if hyperparameters are learned less often.
-REBASE = Refit(1.1)
+# When to condition on all data again, if hyperparameters are learned less often; in any case after
+# so many later rounds.
+REBASE, MOST_LATER = Refit(1.1), 256
 # Every so many stages, a fit does not start from the one before, once there are enough rounds that
 # repeating all fits would take long. In the history of a run with more rounds than LONG, only these
 # fits and the first are used.
@@ -119,12 +120,13 @@ class Fitting:
         """Return nearly the same posteriors as `believe` at a fraction of the cost.
 
         All rounds up to a stage are conditioned on, and later ones extend that. A stage comes with
-        each fit, and at the latest when the rounds have grown by a tenth. The result depends on
-        the trials alone. Passing the ``fits`` and the ``base`` of the same trials saves time.
+        each fit, and at the latest when the rounds have grown by a tenth or by 256. The result
+        depends on the trials alone. Passing the ``fits`` and the ``base`` of the same trials saves time.
         """
         trials = list(trials)
         rounds, first = _rounds(trials), _first_fit(trials)
-        stage = max(r.stages(first, len(rounds))[-1] for r in (self.refit, REBASE))
+        last = max(r.stages(first, len(rounds))[-1] for r in (self.refit, REBASE))
+        stage = last + (len(rounds) - last) // MOST_LATER * MOST_LATER
         if base is None or base.key != (first, stage):
             some = rounds[:stage]
             fits, learned = self._learn(some, first, fits)
