@@ -112,11 +112,9 @@ def _wait_for(path):
     raise TimeoutError(f"{path} is missing")
 
 
-def gated(x, seed, folder, free):
-    """It leaves a file, then waits for the file "go" unless its seed is among the free ones."""
+def leaves_a_file(x, seed, folder):
+    """It leaves a file that shows that it was called."""
     Path(folder, f"call-{seed}").touch()
-    if seed not in free:
-        _wait_for(Path(folder, "go"))
     return noisy(x, seed)
 
 

@@ -121,7 +121,7 @@ class Fitting:
 
         All rounds up to a stage are conditioned on, and later ones extend that. A stage comes with
         each fit, and at the latest when the rounds have grown by a tenth or by 256. The result
-        depends on the trials alone. Passing the ``fits`` and the ``base`` of the same trials saves time.
+        depends on the trials alone. Passing ``fits`` and ``base`` of the same trials saves time.
         """
         trials = list(trials)
         rounds, first = _rounds(trials), _first_fit(trials)
