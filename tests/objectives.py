@@ -118,14 +118,6 @@ def leaves_a_file(x, seed, folder):
     return noisy(x, seed)
 
 
-def gated(x, seed, folder, free):
-    """It leaves a file, then waits for the file "go" unless its seed is among the free ones."""
-    leaves_a_file(x, seed, folder)
-    if seed not in free:
-        _wait_for(Path(folder, "go"))
-    return noisy(x, seed)
-
-
 def scene(x, seed, folder, seeds):
     """The first task kills the pool while the second runs; later ones run in pairs or not at all.
 

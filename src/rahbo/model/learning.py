@@ -33,7 +33,7 @@ NOISE_FLOOR = 1e-8
 PASSES = 2
 # Hyperparameters are learned from at most so many points, as more would hardly change them. A
 # first fit of many points begins with a few: the same optimum at a fraction of the cost.
-ENOUGH, FEW = 400, 128
+ENOUGH, FEW = 320, 96
 
 
 def learn(

@@ -15,7 +15,15 @@ import numpy as np
 
 from rahbo.numerics import Array, BatchObjective, Index, Minimum, quasi_newton
 from rahbo.policy.acquisition import Acquisition, Marginals, RiskBound
-from rahbo.policy.domain import Domain, effort_for, is_listed, random_point, samples
+from rahbo.policy.domain import (
+    AROUND,
+    Domain,
+    effort_for,
+    is_listed,
+    random_point,
+    samples,
+    scattered,
+)
 from rahbo.policy.feasibility import Hoped, Success
 from rahbo.policy.screening import Screened, in_chunks, values
 
@@ -25,7 +33,6 @@ LEADERS = 2  # number of leaders
 SUMMIT = 100  # largest number of iterations of the leaders
 CLIMBERS = 4  # neighbours that climb before they are compared
 MOVES = 30  # largest number of moves in discrete parameters
-SHORT = 5  # largest number of iterations for one of several proposals
 POOL, CHOICE = 64, 4  # samples that several proposals choose from: at least, and for each of them
 WANTED = 4  # samples with exact values, for each start
 
@@ -124,7 +131,8 @@ class Pool:
     ) -> Pool:
         """Return the pool for ``n`` proposals that maximise a bound widened by some of the factors.
 
-        It has the best samples and where they climb to, for each factor. Of a list it has all.
+        It has the best samples, where they climb to, and points around, for each factor. Of a list
+        it has all.
         """
         if is_listed(domain.space):
             return cls(domain.space.enumerate())
@@ -133,8 +141,9 @@ class Pool:
         found = list(_screened(bound, widths, domain, X, size))
         best = np.unique(np.concatenate([order[:size] for _, _, order in found]))
         ascents = [_Ascent.begin(a, domain, X, F, order) for a, F, order in found]
-        tops = [top[0] for _, top in _climbed(bound, widths, ascents, domain, rng)]
-        return cls(np.vstack([*tops, X[best]]))
+        tops = np.vstack([top[0] for _, top in _climbed(bound, widths, ascents, domain, rng)])
+        near = scattered(domain.space, 0, 0, tops, AROUND, rng)
+        return cls(np.vstack([tops, near[domain.allowed(near)], X[best]]))
 
     def maximise_widened(
         self,
@@ -143,7 +152,7 @@ class Pool:
         domain: Domain,
         rng: np.random.Generator,
     ) -> Iterator[Array]:
-        """Yield the best point of the pool for each factor, after it has climbed a few steps."""
+        """Yield the best point of the pool for each factor."""
         included = domain.included(self.X)
         if is_listed(domain.space) or not included.any():
             yield from maximise_widened(bound, widths, domain, rng)
@@ -154,8 +163,7 @@ class Pool:
             acquisition, F = _hoped(wide, wide.value_of(at), X, domain.success)
             order = np.argsort(-F, kind="stable")
             ascent = _Ascent.begin(acquisition, domain, X, F, order)
-            lead = order[:LEADERS]
-            yield ascent.end(*ascent.uphill.continuous(X[lead], F[lead], SHORT), rng)
+            yield ascent.end(X[order[:1]], F[order[:1]], rng)
 
 
 def _hoped(
