@@ -77,7 +77,7 @@ class Rahbo(Side):
 
     def predict(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         model = self.optimizer.model
-        belief, units = model.belief(X), model.learned
+        belief, units = model.belief(X), model.units
         var = belief.sigma**2 + belief.noise_var
         return units.shift + units.scale * belief.mu, units.scale**2 * var
 

@@ -102,7 +102,7 @@ def loss(problem: problems.Problem, n: int, k: int, shape: str, model: str, seed
     learned = condition(settings, data, learn(settings, data))
     fresh = space.from_uniform(rng.random((FRESH, space.n_uniform)))
     v = problem.noise_var(np.array([problem.params_to_row(space.decode(x)) for x in fresh]))
-    guess = learned.noise.variance(fresh) * learned.learned.scale**2
+    guess = learned.noise.variance(fresh) * learned.units.scale**2
     ratio = v / np.maximum(guess, 0.01 * v.mean())
     return float(np.mean(ratio - 1.0 - np.log(ratio)) / 2.0)
 
