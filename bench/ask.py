@@ -48,8 +48,8 @@ from rahbo.risk import MeanVariance
 
 # What must hold: times as fast as the other, at a number of points.
 NEED_REFIT = {30: 5.0, 100: 5.0, 300: 5.0, 1000: 5.0}
-NEED_DEFAULT = {30: 10.0, 100: 10.0, 300: 8.0, 1000: 20.0}
-NEED_OPTUNA = {30: 3.0, 100: 3.0, 300: 3.0, 1000: 3.0}
+NEED_DEFAULT = {30: 15.0, 100: 15.0, 300: 12.0, 1000: 30.0}
+NEED_OPTUNA = {30: 4.0, 100: 4.0, 300: 4.0, 1000: 4.0}
 NEED_LIKELIHOOD = -0.01
 NEED_SHORTFALL = 1e-3
 NEED_MB = 150.0
