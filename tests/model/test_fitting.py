@@ -321,3 +321,34 @@ def test_a_recommendation_of_many_points_is_one_that_was_told(monkeypatch):
     assert opt.diagnose().calibration.n_points <= 30
     assert opt.ask().params["x"] <= 1.0
     assert opt.confirm(3)
+
+
+def test_values_that_complete_a_known_point_are_told_together():
+    rng = np.random.default_rng(2)
+    rows = [{"x": float(x)} for x in np.linspace(0.0, 1.0, 30)]
+    folds = {row["x"]: np.sin(6 * row["x"]) + 0.3 * rng.standard_normal(5) for row in rows}
+    data = [(row, [float(folds[row["x"]][0])]) for row in rows]
+    opt = rahbo.Optimizer(rahbo.Candidates(rows), repeats=rahbo.Folds(5), data=data, seed=0)
+    for _ in range(2):
+        suggestion = opt.ask()
+        opt.tell(suggestion, folds[suggestion.params["x"]][1 : 1 + suggestion.repeats])
+    followed, _, base = opt.settings.fitting.follow(opt.trials, {}, None)
+    assert base.key[1] < 32
+    complete = opt.observations.count == 5
+    assert complete.sum() == 2
+    mu, sigma = followed.mean.predict(opt.observations.X[complete])
+    expected = followed.units.to_model(opt.observations.mean[complete])
+    np.testing.assert_allclose(mu, expected, atol=0.02)
+    assert np.all(sigma < 0.02)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_many_points_the_recommended_one_is_confirmed_first(monkeypatch, seed):
+    monkeypatch.setattr(places, "MOST", 30)
+    monkeypatch.setattr(places, "PILOT", 20)
+    rng = np.random.default_rng(seed)
+    data = [({"x": float(x)}, [float(np.sin(6 * x) + (0.1 + x) * rng.normal())])
+            for x in rng.random(120)]  # fmt: skip
+    opt = rahbo.Optimizer(SPACE, data=data, beta=0.5, seed=0)
+    assert opt.confirm(5)[0].params == opt.recommend().params
+    assert opt.diagnose().repeats.n_leading >= 1

@@ -22,6 +22,7 @@ def memory(request, monkeypatch):
     monkeypatch.setattr(kept, "CHUNK", 64)
     if request.param == "recomputed":
         monkeypatch.setattr(kept, "LARGEST", 0)
+        monkeypatch.setattr(kept, "COLUMNS", 8 * 200 * 3)
 
 
 @pytest.mark.parametrize("lam", [1.0, 0.4])

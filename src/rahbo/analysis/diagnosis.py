@@ -23,7 +23,7 @@ from rahbo.analysis.snapshot import Snapshot
 from rahbo.analysis.unevenness import LEVELS, Answer, Unevenness, unevenness
 from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array, FixedStream, fixed_generator
-from rahbo.policy import at_observations, optimistic, pessimistic
+from rahbo.policy import at_observations, optimistic, pessimistic, pessimistic_values
 from rahbo.risk import MeanVariance, RiskMeasure
 
 MAX_REPEATS = 100
@@ -244,7 +244,9 @@ def _repeats(known: Snapshot, differ: bool) -> RepeatsThatPay:
     model, risk = known.model, known.risk
     X = model.observations.X
     legal = known.space.is_valid(X)
-    best = float(np.max(known.pessimistic[known.legal]))
+    # Of thousands of points, the model may have kept no legal one.
+    legal |= not legal.any()
+    best = float(np.max(pessimistic_values(known.bound, X)[2][legal]))
     leading = legal & (model.units.to_outcome(at_observations(optimistic(model, risk))) >= best)
     # The variance of f at a point given all others: that of the left-out mean minus its noise.
     unknown = (model.mean.leave_one_out()[1] - model.mean.noise_var)[leading]

@@ -15,10 +15,10 @@ from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model.extension import can_extend, extended
 from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
 from rahbo.model.learning import condition, learn
-from rahbo.model.places import summarised
+from rahbo.model.places import as_told, summarised
 from rahbo.model.units import Raw
 from rahbo.numerics import is_number
-from rahbo.trials import Trial, observations_of, valued
+from rahbo.trials import Observations, Trial, observations_of, valued
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,8 @@ class Fitting:
             base = Base((first, stage), some[-1].id, self._given(some, learned))
         if stage == len(rounds):
             return base.model, fits, base
-        if can_extend(base.model):
-            later = observations_of(rounds[stage:], self.sign)
+        later = observations_of(rounds[stage:], self.sign)
+        if can_extend(base.model) and not self._complete(base.model, later):
             return extended(base.model, later), fits, base
         return self._given(rounds, base.model.learned), fits, base
 
@@ -162,6 +162,16 @@ class Fitting:
                 until = stages[_afresh(stages)]
             fits, learned = self._learn(everything[:until], first, fits)
             yield self._given(rounds, learned)
+
+    def _complete(self, model: MeanNoiseModel, later: Observations) -> bool:
+        """Return whether later rounds may complete the finite number of values of a known point.
+
+        What is left unknown of such a point follows from all its values together.
+        """
+        if self.model.population is None:
+            return False
+        known = {x.tobytes() for x in as_told(model.observations).X}
+        return any(x.tobytes() in known for x in later.X)
 
     def _given(self, rounds: list[Trial], learned: Learned) -> MeanNoiseModel:
         """Return both posteriors given all data.

@@ -272,7 +272,7 @@ class Expected:
         return np.asarray((self.prior - self.explained) / self.gp.lam)
 
     def told(self, y: Array, noise_var: Array) -> GP:
-        """Return the posterior given outputs ``y (p,)``."""
+        """Return the posterior given outputs ``y (p,)``. No other outputs may be pending."""
         gp, corner = self.gp, self._corner(noise_var)
         grown = self._grown(corner, _half_solve(corner, (y - self.mu)[:, None])[:, 0], y, noise_var)
         ratio = gp.log_det_ratio + log_det(corner) - float(np.log(gp.lam * noise_var).sum())

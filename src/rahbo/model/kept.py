@@ -5,7 +5,8 @@ outputs and ``L`` their factor (see `Later`). Each later point adds one column t
 times the covariance of f with the list given the first data, and
     mu      = mu_first + (L^-1 C^T)^T z
     sigma^2 = sigma_first^2 - |L^-1 C^T|^2 / lam    (column by column)
-So a round takes one product of the list's kernel matrix with a vector, not one with a matrix.
+So a round takes one product of the list's kernel matrix with a vector, and r^2 operations a row for
+the later outputs.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from scipy.linalg import lapack
 from rahbo.model.gp import GP, VARIANCE_FLOOR
 from rahbo.numerics import Array
 
-# Points of the list handled at once, and the largest kernel matrix that is kept, in bytes.
-CHUNK, LARGEST = 4096, 2**28
+# Points of the list handled at once, and the largest kernel matrix and columns that are kept, in
+# bytes. What is not kept is computed again.
+CHUNK, LARGEST, COLUMNS = 4096, 2**28, 2**29
 
 
 class Kept:
@@ -48,7 +50,7 @@ class Kept:
         later = gp.later
         if later is None:
             return self._mu, np.sqrt(self._var)
-        columns = [self._column(x) for x in later.X]
+        columns = self._columns_of(later.X)
         mu, var = self._mu.copy(), self._var.copy()
         for some in self._chunks:
             C = np.array([column[some] for column in columns])
@@ -58,15 +60,20 @@ class Kept:
         least = VARIANCE_FLOOR * np.maximum(gp.kernel.diagonal(self._X), 1e-300) / gp.lam
         return mu, np.sqrt(np.maximum(var, least))
 
-    def _column(self, x: Array) -> Array:
-        """Return lam times the covariance of f at ``x (d,)`` with f at the list, ``(m,)``."""
-        key = x.tobytes()
-        if key not in self._columns:
-            first = self.first
-            solved = first.solve(x)[1]
-            column = first.kernel(self._X, x[None])[:, 0]
-            for i, some in enumerate(self._chunks):
-                K = first.kernel(self._X[some], first.X) if self._K is None else self._K[i]
-                column[some] -= K @ solved
-            self._columns[key] = column
-        return self._columns[key]
+    def _columns_of(self, X: Array) -> list[Array]:
+        """Return lam times the covariances of f at ``X (r, d)`` with f at the list, each ``(m,)``.
+
+        Each is computed by itself, so that rounding does not depend on what else is asked.
+        """
+        first, found = self.first, dict[bytes, Array]()
+        missing = {x.tobytes(): x for x in X if x.tobytes() not in self._columns}
+        for key, x in missing.items():
+            found[key] = first.kernel(self._X, x[None])[:, 0]
+        for i, some in enumerate(self._chunks if missing else ()):
+            K = first.kernel(self._X[some], first.X) if self._K is None else self._K[i]
+            for key, x in missing.items():
+                found[key][some] -= K @ first.solve(x)[1]
+        known = self._columns | found
+        if 8 * len(self._X) * len(known) <= COLUMNS:
+            self._columns = known
+        return [known[x.tobytes()] for x in X]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rahbo.errors import NotReadyError, SettingsError
-from rahbo.model import MeanNoiseModel
+from rahbo.model import MeanNoiseModel, as_told
 from rahbo.numerics import Array, Stream, generator
 from rahbo.policy.acquisition import pessimistic_values
 from rahbo.policy.confirmation import Contest
@@ -17,6 +17,7 @@ from rahbo.policy.domain import Domain, is_listed, random_point
 from rahbo.policy.doubt import Doubts
 from rahbo.policy.feasibility import Success
 from rahbo.policy.repeats import Repeats
+from rahbo.policy.screening import values
 from rahbo.policy.search import Pool
 from rahbo.policy.strategies import Situation, Strategy
 from rahbo.risk import RiskMeasure
@@ -31,6 +32,9 @@ from rahbo.trials import (
     tallies_of,
     valued,
 )
+
+# Of thousands of points, the most that compete for the recommendation.
+CONTENDERS = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,9 +239,17 @@ def contest_between(
             "Points can be confirmed only if they may be measured again, which revisit=False and "
             "Folds forbid."
         )
-    X = model.observations.X
+    bound = settings.strategy.report_bound(model, settings.risk)
+    X = as_told(model.observations).X
     legal = settings.space.is_valid(X)
     if not legal.any():
         raise NotReadyError("No point can be confirmed: none that was told satisfies valid=.")
-    reported = pessimistic_values(settings.strategy.report_bound(model, settings.risk), X)[2]
-    return X[legal], Contest(reported[legal], *attempts_at(X[legal], trials))
+    if len(X) == model.observations.n:
+        reported = pessimistic_values(bound, X)[2][legal]
+        X = X[legal]
+    else:
+        # What is reported lies below the centre, which is much cheaper.
+        X = X[legal]
+        X = X[np.argsort(-values(bound.widened(0.0), X), kind="stable")[:CONTENDERS]]
+        reported = pessimistic_values(bound, X)[2]
+    return X, Contest(reported, *attempts_at(X, trials))
