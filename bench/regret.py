@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Thread
 
 from contest.measures import CARELESS, OURS, Contest
-from contest.methods import VARIANTS, is_peer, missing, parsed
+from contest.methods import SIMOPT_METHODS, VARIANTS, is_peer, missing, parsed
 from contest.problems import TASKS, why_absent
 from contest.report import draw, full_report
 from contest.runs import Job, Record, Store, run
@@ -29,13 +29,16 @@ METHODS = (
 )  # fmt: skip
 # Where being careful gains nothing, it is compared with being careless.
 EVEN_METHODS = (OURS, CARELESS)
+METHODS_OF = {"even": EVEN_METHODS, "list": (OURS,), "simopt": SIMOPT_METHODS}
 SEEDS, EVEN_SEEDS = 10, 30
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--problems", nargs="+", default=list(TASKS), choices=list(TASKS))
+    # SimOpt's are a contest of their own, in an environment of their own.
+    usual = [name for name, task in TASKS.items() if task.kind != "simopt"]
+    parser.add_argument("--problems", nargs="+", default=usual, choices=list(TASKS))
     parser.add_argument(
         "--methods", nargs="+", metavar="METHOD",
         help=f"{', '.join(VARIANTS)}, or a peer and its repeats such as optuna-gp-5; by default "
@@ -65,7 +68,7 @@ def jobs_of(args: argparse.Namespace) -> tuple[list[Job], list[str]]:
             notes.append(f"Left out: {problem}, because {reason}.")
             continue
         kind = TASKS[problem].kind
-        methods = args.methods or {"even": EVEN_METHODS, "list": (OURS,)}.get(kind, METHODS)
+        methods = args.methods or METHODS_OF.get(kind, METHODS)
         seeds = args.seeds or (EVEN_SEEDS if kind == "even" else SEEDS)
         for method in methods:
             lacking = missing(method)
@@ -118,7 +121,9 @@ def main() -> None:
     records = store.of(jobs)
     if not records:
         raise SystemExit("No runs.")
-    contest = Contest.of(records, args.methods or (*METHODS, CARELESS))
+    contest = Contest.of(
+        records, args.methods or dict.fromkeys((*METHODS, *SIMOPT_METHODS, CARELESS))
+    )
     text = full_report(contest, notes)
     print(text)
     if args.markdown is not None:

@@ -6,8 +6,9 @@ takes k repeats of each point, and what it is told of them stands in its own mod
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -60,8 +61,20 @@ PEERS: Mapping[str, Library] = {
     "smac": Library("SMAC3", "of_smac", ("smac",)),
     "botorch": Library("recipe on BoTorch", "of_botorch", ("botorch", "gpytorch", "torch")),
     "hetgpy": Library("hetGPy", "of_hetgpy", ("hetgpy",)),
+    "astrodf": Library("ASTRO-DF", "of_astrodf", ("simopt",)),
+    "astrodf-grad": Library("ASTRO-DF with gradients", "of_astrodf", ("simopt",)),
+    "astrodf-equal": Library("ASTRO-DF from the common design", "of_astrodf", ("simopt",)),
     "random": Library("random", "methods"),
 }
+
+# Who plays on SimOpt's problems; of each library the best number of repeats counts.
+SIMOPT_METHODS = (
+    "rahbo", "paper",
+    *(f"{peer}-{k}" for peer in ("optuna-gp", "optuna-tpe") for k in (2, 3, 5, 10)),
+    *(f"{peer}-{k}" for peer in ("hetgpy", "botorch", "astrodf") for k in (2, 3, 5)),
+    *(f"{peer}-{k}" for peer in ("astrodf-grad", "astrodf-equal") for k in (2, 3)),
+    "random-3",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -210,6 +223,15 @@ def title(name: str) -> str:
         return {"paper": "paper preset, k = 10"}.get(name, name)
     peer, k = parsed(name)
     return f"{PEERS[peer].title}, k = {k}"
+
+
+def alone(name: str) -> Callable[..., tuple[list[Report], int]] | None:
+    """What makes all reports of a method that evaluates by itself; None for the others."""
+    if not is_peer(name) or missing(name):
+        return None
+    peer, k = parsed(name)
+    found = getattr(import_module(f"contest.{PEERS[peer].module}"), "ALONE", {}).get(peer)
+    return None if found is None else partial(found, k=k)
 
 
 def make_method(name: str, task: str, seed: int) -> Method:

@@ -13,6 +13,8 @@ from typing import Literal
 import numpy as np
 
 from contest.lists import SHAPES, design_list
+from contest.simulations.simulation import Simulation, simulation
+from contest.simulations.table import TABLE
 from rahbo import problems
 from rahbo.errors import NotReadyError
 from rahbo.numerics import evaluation_seed
@@ -25,8 +27,8 @@ MEDIAN_SEED = 0
 
 # "uneven": noise that depends on the input. "even": the same everywhere, or none, so that being
 # careful gains nothing. "table": a complete table of results, with no draws. "list": a list of
-# designs, for rahbo alone, as the others take no lists.
-Kind = Literal["uneven", "even", "table", "list"]
+# designs, for rahbo alone, as the others take no lists. "simopt": a simulation of SimOpt's.
+Kind = Literal["uneven", "even", "table", "list", "simopt"]
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ TASKS: Mapping[str, Task] = {
     # The paper's smaller coefficient: with 1 the fold variances would hardly count.
     "forest": Task(problems.forest, "table", 20.0),
     **{f"list{i}": Task(partial(design_list, i), "list") for i in range(len(SHAPES))},
+    **{name: Task(partial(simulation, name), "simopt", row.alpha) for name, row in TABLE.items()},
     "branin-even": Task(lambda: even(problems.branin(), 4.0), "even"),
     "hartmann6-even": Task(lambda: problems.hartmann6(0.0), "even"),
     "branin-noiseless": Task(lambda: even(problems.branin(), 0.0), "even"),
@@ -104,6 +107,8 @@ def why_absent(name: str) -> str | None:
 def landmarks(name: str) -> tuple[float, float]:
     """The largest MV, and the median of MV over the space."""
     problem, risk = problem_of(name), risk_of(name)
+    if isinstance(problem, Simulation):
+        return problem.landmarks
     space = Space.of(problem.space)
     uniform = np.random.default_rng(MEDIAN_SEED).random((MEDIAN_POINTS, space.n_uniform))
     points = [problem.params_to_row(space.decode(x)) for x in space.from_uniform(uniform)]

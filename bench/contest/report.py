@@ -13,7 +13,9 @@ from contest.measures import CARELESS, OURS, PAPER, Contest
 from contest.methods import title
 from contest.problems import TASKS, landmarks
 
-LIBRARIES = ("numpy", "scipy", "torch", "botorch", "gpytorch", "optuna", "smac", "hetgpy")
+LIBRARIES = (
+    "numpy", "scipy", "torch", "botorch", "gpytorch", "optuna", "smac", "hetgpy", "simoptlib",
+)  # fmt: skip
 # Okabe and Ito's palette; what comes round again is told apart by its dashes.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 DASHES = ("-", "--", "-.", ":")
@@ -76,7 +78,7 @@ def problems_table(contest: Contest) -> str:
 
 def regret_table(contest: Contest, mark: int) -> str:
     """Methods by problems; means are over the problems of uneven noise that all have played."""
-    played = [p for p in contest.of_kind("uneven", "table", "list")
+    played = [p for p in contest.of_kind("uneven", "table", "list", "simopt")
               if all((p, method) in contest.runs for method in contest.methods)]  # fmt: skip
     head = ["method", *contest.problems, "mean", "geometric mean", f"beyond {OURS}"]
     rows = []
@@ -108,7 +110,7 @@ def _error(two_se: float, digits: int = 4) -> str:
 
 def target_table(contest: Contest) -> str:
     """Every method beside the paper preset; the verdict is on the defaults."""
-    problems = [p for p in contest.of_kind("uneven") if (p, PAPER) in contest.runs]
+    problems = [p for p in contest.of_kind("uneven", "simopt") if (p, PAPER) in contest.runs]
     others = [method for method in contest.methods if method not in (PAPER, CARELESS)]
     found = {(p, o): m.to_target(contest, p, o) for p in problems for o in others}
     rows = []
@@ -146,7 +148,7 @@ def _mean_ratio(found: Sequence[m.ToTarget | None]) -> float | None:
 
 
 def peer_table(contest: Contest) -> str:
-    problems = contest.of_kind("uneven", "table")
+    problems = contest.of_kind("uneven", "table", "simopt")
     rows = []
     for mark in marks_of(contest):
         ours = contest.mean_at(mark, OURS, problems) if problems else None
@@ -185,7 +187,7 @@ def coverage_table(contest: Contest) -> str:
     rows = []
     for method in contest.methods:
         shares = {}
-        for problem in contest.of_kind("uneven", "even"):
+        for problem in contest.of_kind("uneven", "even", "simopt"):
             runs = contest.runs.get((problem, method), {}).values()
             hits = [hit for record in runs if (hit := m.covered(record)) is not None]
             if hits:
