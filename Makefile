@@ -2,8 +2,8 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
-# regret.py takes many hours, open_report.py a browser: BENCH=bench/regret.py.
-BENCH ?= $(filter-out bench/regret.py bench/open_report.py,$(sort $(wildcard bench/[a-z]*.py)))
+# regret.py takes many hours, open_report.py a browser, simopt_truth.py SimOpt: BENCH=bench/regret.py.
+BENCH ?= $(filter-out bench/regret.py bench/open_report.py bench/simopt_truth.py,$(sort $(wildcard bench/[a-z]*.py)))
 
 # Windows has its programs in another folder.
 BIN := $(if $(filter Windows_NT,$(OS)),.venv/Scripts,.venv/bin)

@@ -18,7 +18,6 @@ from contest.runs import Store
 from contest.simulations import outcomes as o
 from contest.simulations.simulation import REPLICATIONS, Simulation, simulation
 from contest.simulations.table import TABLE
-from rahbo.risk import MeanVariance
 from rahbo.space import Space
 
 # Random points behind alpha and the median.
@@ -125,7 +124,7 @@ def climb(
 def best_row(problem: Simulation, starts: np.ndarray, alpha: float, steps: int) -> np.ndarray:
     """The best end of climbs with few replications, after a climb with all."""
     ends = [climb(problem, start, alpha, FEW, steps, 0.1) for start in starts]
-    best = max(ends, key=lambda row: mv(problem, row, alpha, REPLICATIONS))
+    best = max([*ends, *starts], key=lambda row: mv(problem, row, alpha, REPLICATIONS))
     return climb(problem, best, alpha, REPLICATIONS, steps // 2, 0.01)
 
 
@@ -133,32 +132,46 @@ def rounded(value: float, digits: int) -> float:
     return float(f"{value:.{digits}g}")
 
 
+def told_of(store: Store, task: str, alpha: float) -> list[float]:
+    """MV at all points that were reported."""
+    return [
+        f - alpha * var
+        for record in store.records.values()
+        if record.job.problem == task
+        for f, var in zip(record.f, record.noise_var, strict=True)
+        if f is not None
+    ]
+
+
+def landmarks_of(task: str, steps: int, store: Store) -> None:
+    problem = simulation(task)
+    rows = random_rows(problem, POINTS, seed=0)
+    f, var = problem.f(rows), problem.noise_var(rows)
+    spread = [float(np.subtract(*np.percentile(a, (75, 25)))) for a in (f, var)]
+    alpha = rounded(spread[0] / spread[1], 2)
+    median = float(np.median(f - alpha * var))
+    known = [row for row in (problem.entry.start, problem.entry.argmax) if row]
+    points = {}
+    for name, coefficient in (("risk-neutral", 0.0), ("risk-averse", alpha)):
+        first = rows[np.argsort(-(f - coefficient * var))[:STARTS]]
+        starts = np.vstack([first, *known, *points.values()])
+        points[name] = best_row(problem, starts, coefficient, steps)
+    told = told_of(store, task, alpha)
+    best = max([mv(problem, points["risk-averse"], alpha, REPLICATIONS), *told])
+    for name, row in points.items():
+        mean, noise = float(problem.f(row[None])[0]), float(problem.noise_var(row[None])[0])
+        regret = (best - mean + alpha * noise) / (best - median)
+        print(f"{task} {name}: mean {mean:.6g}, variance {noise:.6g}, regret {regret:.4f} at "
+              f"{[rounded(v, 4) for v in row]}")  # fmt: skip
+    if told:
+        print(f"{task}: lowest regret reported {(best - max(told)) / (best - median):.2g}")
+    print(f"{task}: alpha={alpha:g}, best={best:.8g}, median={median:.6g}", flush=True)
+
+
 def landmarks(args: argparse.Namespace) -> None:
     store = Store(args.records)
     for task in args.problems:
-        problem = simulation(task)
-        rows = random_rows(problem, POINTS, seed=0)
-        f, var = problem.f(rows), problem.noise_var(rows)
-        spread = [float(np.subtract(*np.percentile(a, (75, 25)))) for a in (f, var)]
-        alpha = rounded(spread[0] / spread[1], 2)
-        value = MeanVariance(alpha).value(f, var)
-        for name, coefficient in (("risk-neutral", 0.0), ("risk-averse", alpha)):
-            starts = rows[np.argsort(-(f - coefficient * var))[:STARTS]]
-            starts = np.vstack([starts, problem.entry.start])
-            row = best_row(problem, starts, coefficient, args.steps)
-            at = float(problem.f(row[None])[0]), float(problem.noise_var(row[None])[0])
-            print(f"{task} {name}: f {at[0]:.6g}, variance {at[1]:.6g}, "
-                  f"MV {at[0] - alpha * at[1]:.6g} at {[rounded(v, 4) for v in row]}")  # fmt: skip
-        best = at[0] - alpha * at[1]
-        told = [
-            f_ - alpha * v
-            for record in store.records.values() if record.job.problem == task
-            for f_, v in zip(record.f, record.noise_var, strict=True) if f_ is not None
-        ]  # fmt: skip
-        if told:
-            print(f"{task}: best reported MV {max(told):.8g}, {max(told) - best:+.2g} beside ours")
-        print(f"{task}: alpha={alpha:g}, best={max([best, *told]):.8g}, "
-              f"median={np.median(value):.6g}", flush=True)  # fmt: skip
+        landmarks_of(task, args.steps, store)
 
 
 def arguments() -> argparse.Namespace:

@@ -21,7 +21,7 @@ REPLICATIONS, TRUTH_SEED = 4000, 2111
 class Simulation(Problem):
     """One replication is one evaluation; larger is better."""
 
-    entry: Entry = field(repr=False)
+    entry: Entry = field(compare=False, repr=False)
 
     def f(self, X: np.ndarray) -> np.ndarray:
         return np.array([self._truth(x)[0] for x in np.asarray(X, dtype=float)])

@@ -23,9 +23,8 @@ def same(x: np.ndarray) -> np.ndarray:
 
 
 def probabilities(x: np.ndarray) -> np.ndarray:
-    """Nine weights, beside the tenth's of 1, as ten probabilities."""
-    weights = np.append(x, 1.0)
-    return weights / weights.sum()
+    """Weights as probabilities: they sum to 1."""
+    return x / x.sum()
 
 
 def stock(x: np.ndarray) -> np.ndarray:
@@ -82,10 +81,11 @@ TABLE: Mapping[str, Entry] = {
         "PARAMESTI-1", numbered("x", 2, Float(0.1, 10.0)), start=(1.0, 1.0), sign=1,
         alpha=0.1, best=-4.7495542, median=-23.5657, argmax=(2.01, 5.227),
     ),
-    # Probabilities that sum to 1, as ratios to the tenth on a log scale.
+    # Probabilities that sum to 1, as ten weights: all of the simplex, up to a share of 0.001.
     "simopt-network": Entry(
-        "NETWORK-1", numbered("weight", 9, Float(0.1, 10.0, log=True)), start=(1.0,) * 9, sign=-1,
-        variables=probabilities,
+        "NETWORK-1", numbered("weight", 10, Float(0.1, 10.0)), start=(5.0,) * 10, sign=-1,
+        variables=probabilities, alpha=0.065, best=-62.797109, median=-584.641,
+        argmax=(0.1, 9.964, 6.525, 4.672, 3.409, 2.604, 2.078, 1.608, 1.27, 0.9864),
     ),
     # SimOpt's random solutions are log-normal, mostly from 0.1 to 10.
     "simopt-san": Entry(
