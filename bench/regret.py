@@ -29,6 +29,7 @@ METHODS = (
 )  # fmt: skip
 # Where being careful gains nothing, it is compared with being careless.
 EVEN_METHODS = (OURS, CARELESS)
+METHODS_BY_KIND = {"even": EVEN_METHODS, "list": (OURS,), "rough-list": (OURS,)}
 SEEDS, EVEN_SEEDS = 10, 30
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -65,7 +66,7 @@ def jobs_of(args: argparse.Namespace) -> tuple[list[Job], list[str]]:
             notes.append(f"Left out: {problem}, because {reason}.")
             continue
         kind = TASKS[problem].kind
-        methods = args.methods or {"even": EVEN_METHODS, "list": (OURS,)}.get(kind, METHODS)
+        methods = args.methods or METHODS_BY_KIND.get(kind, METHODS)
         seeds = args.seeds or (EVEN_SEEDS if kind == "even" else SEEDS)
         for method in methods:
             lacking = missing(method)

@@ -11,7 +11,7 @@ import numpy as np
 from contest import measures as m
 from contest.measures import CARELESS, OURS, PAPER, Contest
 from contest.methods import title
-from contest.problems import TASKS, landmarks
+from contest.problems import TASKS, landmarks, risk_of
 
 LIBRARIES = ("numpy", "scipy", "torch", "botorch", "gpytorch", "optuna", "smac", "hetgpy")
 # Okabe and Ito's palette; what comes round again is told apart by its dashes.
@@ -68,7 +68,7 @@ def verdict(holds: bool) -> str:
 
 def problems_table(contest: Contest) -> str:
     rows = [
-        [p, TASKS[p].kind, f"{TASKS[p].alpha:g}", *(f"{v:.4g}" for v in landmarks(p))]
+        [p, TASKS[p].kind, f"{risk_of(p).alpha:g}", *(f"{v:.4g}" for v in landmarks(p))]
         for p in contest.problems
     ]
     return table(["problem", "noise", "alpha", "largest MV", "median MV"], rows)
