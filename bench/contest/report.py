@@ -9,9 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from contest import measures as m
+from contest.beside import at_their_best, each_problem_table, peer_table, share_table
 from contest.measures import CARELESS, OURS, PAPER, Contest
 from contest.methods import title
 from contest.problems import TASKS, landmarks, risk_of
+from contest.runs import Record
+from contest.text import plus_minus, signed, table, verdict
 
 LIBRARIES = ("numpy", "scipy", "torch", "botorch", "gpytorch", "optuna", "smac", "hetgpy")
 # Okabe and Ito's palette; what comes round again is told apart by its dashes.
@@ -21,33 +24,35 @@ DASHES = ("-", "--", "-.", ":")
 
 def full_report(contest: Contest, notes: Sequence[str]) -> str:
     """Everything that the records tell."""
-    parts = [provenance(contest), *notes, problems_table(contest)]
-    for mark in marks_of(contest):
+    records = [record for runs in contest.runs.values() for record in runs.values()]
+    parts = [provenance(records), *notes, problems_table(contest)]
+    for mark in contest.main_marks():
         parts += [
             f"### Mean normalised regret after {mark} single evaluations",
-            regret_table(contest, mark),
+            *(regret_table(contest, mark, kinds) for kinds in m.GROUPS.values()),
         ]
     parts += ["### Single evaluations to the paper preset's last regret", target_table(contest)]
     parts += ["### Beside the best peer", peer_table(contest)]
+    parts += ["### Beside the best peer of each problem", each_problem_table(contest)]
+    for mark in contest.main_marks():
+        parts += [f"### Regret of the best point tried + of the report, after {mark}",
+                  share_table(contest, mark)]  # fmt: skip
     parts += ["### Where there is no risk", careful_table(contest)]
     parts += ["### Intervals at the last reported point", coverage_table(contest)]
     parts += ["### What a run costs", cost_table(contest)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def marks_of(contest: Contest) -> list[int]:
-    last = int(contest.marks[-1])
-    return sorted({mark for mark in (100, 200, 400) if mark <= last} | {last})
-
-
-def provenance(contest: Contest) -> str:
+def provenance(records: Sequence[Record]) -> str:
     versions = ", ".join(f"{name} {v}" for name in LIBRARIES if (v := _version(name)))
-    records = [record for runs in contest.runs.values() for record in runs.values()]
-    commits = ", ".join(sorted({record.commit for record in records}))
     return (
-        f"{len(records)} runs of {int(contest.marks[-1])} single evaluations; commit {commits}; "
-        f"Python {platform.python_version()}, {versions}; one thread a run."
+        f"{len(records)} runs of {records[0].job.budget} single evaluations; commit "
+        f"{commits(records)}; Python {platform.python_version()}, {versions}; one thread a run."
     )
+
+
+def commits(records: Sequence[Record]) -> str:
+    return ", ".join(sorted({record.commit for record in records}))
 
 
 def _version(name: str) -> str | None:
@@ -55,15 +60,6 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) if rows else "No runs."
-
-
-def verdict(holds: bool) -> str:
-    return "yes" if holds else "**no**"
 
 
 def problems_table(contest: Contest) -> str:
@@ -74,21 +70,23 @@ def problems_table(contest: Contest) -> str:
     return table(["problem", "noise", "alpha", "largest MV", "median MV"], rows)
 
 
-def regret_table(contest: Contest, mark: int) -> str:
-    """Methods by problems; means are over the problems of uneven noise that all have played."""
-    played = [p for p in contest.of_kind("uneven", "table", "list")
-              if all((p, method) in contest.runs for method in contest.methods)]  # fmt: skip
-    head = ["method", *contest.problems, "mean", "geometric mean", f"beyond {OURS}"]
+def regret_table(contest: Contest, mark: int, kinds: Sequence[str]) -> str:
+    """Methods by problems of these kinds; means are over those that all of them have played."""
+    problems = contest.of_kind(*kinds)
+    methods = [name for name in contest.methods if any((p, name) in contest.runs for p in problems)]
+    if not methods:
+        return ""
+    played = [p for p in problems if all((p, method) in contest.runs for method in methods)]
+    head = ["method", *problems, "mean", "geometric mean", f"beyond {OURS}"]
     rows = []
-    for method in contest.methods:
-        cells = [_regret(contest, problem, method, mark) for problem in contest.problems]
+    for method in methods:
+        cells = [_regret(contest, problem, method, mark) for problem in problems]
         means = contest.mean_at(mark, method, played) if played else None
         both = ["", "", ""]
         if means is not None:
             both = [f"{means.mean():.4f}", f"{m.geometric_mean(means):.4f}", ""]
-            if method != OURS and OURS in contest.methods:
-                more, two_se = contest.difference(mark, method, played)
-                both[-1] = f"{more:+.3f}{_error(two_se, 3)}"
+            if method != OURS and all(contest.seeds(p, OURS, method) for p in played):
+                both[-1] = signed(*contest.difference(mark, method, played))
         rows.append([title(method), *cells, *both])
     return table(head, rows)
 
@@ -98,12 +96,7 @@ def _regret(contest: Contest, problem: str, method: str, mark: int) -> str:
     if band is None:
         return ""
     i = contest.at(mark)
-    return f"{band.mean[i]:.4f}" + _error(float(band.two_se[i]))
-
-
-def _error(two_se: float, digits: int = 4) -> str:
-    """Two standard errors; nothing where a single seed leaves them unknown."""
-    return f" ± {two_se:.{digits}f}" if np.isfinite(two_se) else ""
+    return f"{band.mean[i]:.4f}" + plus_minus(float(band.two_se[i]))
 
 
 def target_table(contest: Contest) -> str:
@@ -136,28 +129,13 @@ def target_table(contest: Contest) -> str:
 
 
 def _spent(found: m.ToTarget | None) -> str:
-    return "" if found is None else f"{found.method:.0f}{_error(found.two_se, 0)}"
+    return "" if found is None else f"{found.method:.0f}{plus_minus(found.two_se, 0)}"
 
 
 def _mean_ratio(found: Sequence[m.ToTarget | None]) -> float | None:
     if any(f is None for f in found):
         return None
     return float(np.exp(np.mean([np.log(f.ratio) for f in found])))
-
-
-def peer_table(contest: Contest) -> str:
-    problems = contest.of_kind("uneven", "table")
-    rows = []
-    for mark in marks_of(contest):
-        ours = contest.mean_at(mark, OURS, problems) if problems else None
-        peer = m.best_peer(contest, mark, problems) if problems else None
-        if ours is None or peer is None:
-            continue
-        ratio = float(ours.mean()) / peer[1]
-        holds = verdict(ratio <= m.NEED_REGRET)
-        rows.append([str(mark), f"{ours.mean():.4f}", title(peer[0]), f"{peer[1]:.4f}",
-                     f"{ratio:.2f}", f"{m.NEED_REGRET:g}", holds])  # fmt: skip
-    return table(["after", OURS, "best peer", "its mean", "ratio", "allowed", ""], rows)
 
 
 def careful_table(contest: Contest) -> str:
@@ -169,11 +147,11 @@ def careful_table(contest: Contest) -> str:
         if not seeds:
             continue
         ours, careless = (contest.curves(problem, name, seeds) for name in (OURS, CARELESS))
-        for mark in marks_of(contest):
+        for mark in contest.main_marks():
             a, b = ours[:, contest.at(mark)], careless[:, contest.at(mark)]
             band, allowed = m.Band.over_seeds(a - b), factor * b.mean() + more
             rows.append([problem, str(mark), f"{a.mean():.4f}", f"{b.mean():.4f}",
-                         f"{band.mean:+.4f}{_error(float(band.two_se))}", f"{allowed:.4f}",
+                         f"{band.mean:+.4f}{plus_minus(float(band.two_se))}", f"{allowed:.4f}",
                          str(len(seeds)), verdict(a.mean() <= allowed)])  # fmt: skip
     head = ["problem", "after", OURS, "GP-UCB, k = 1", "difference", "allowed", "seeds", ""]
     return table(head, rows)
@@ -224,12 +202,13 @@ def cost_table(contest: Contest) -> str:
 
 
 def draw(contest: Contest, path: Path) -> None:
-    """One panel a problem: mean regret with bands of two standard errors."""
+    """One panel a problem: mean regret with bands of two standard errors, peers at their best."""
     from rahbo.plots import styled
     from rahbo.plots.regret import Curve, draw_log_curves
     from rahbo.plots.style import legend_below, panels
 
-    looks = dict(zip(contest.methods, _looks(), strict=False))
+    methods = at_their_best(contest)
+    looks = dict(zip(methods, _looks(), strict=False))
     columns = min(3, len(contest.problems))
     with styled():
         figure, axes = panels(-(-len(contest.problems) // columns), columns)
@@ -238,7 +217,7 @@ def draw(contest: Contest, path: Path) -> None:
         for problem, ax in zip(contest.problems, axes.flat, strict=False):
             curves = [
                 Curve(title(method), *looks[method], contest.marks, band)
-                for method in contest.methods
+                for method in methods
                 if (band := contest.band(problem, method)) is not None
             ]
             draw_log_curves(curves, ax)
