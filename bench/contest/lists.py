@@ -11,9 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
+from contest.finite import Finite
 from rahbo.model import Matern52
-from rahbo.problems import Optimum, Problem
-from rahbo.risk import RiskMeasure
+from rahbo.problems import Problem
 from rahbo.space import Candidates
 
 # Inputs, designs and median noise variance of each list; f has variance 1.
@@ -22,7 +22,7 @@ LOG_NOISE_STD = 1.2
 
 
 @dataclass(frozen=True)
-class DesignList(Problem):
+class DesignList(Finite):
     """A list of designs with their true means and noise variances.
 
     Attributes:
@@ -41,16 +41,14 @@ class DesignList(Problem):
     def noise_var(self, X: np.ndarray) -> np.ndarray:
         return self.noise_vars[self._rows(X)]
 
+    def points(self) -> np.ndarray:
+        return self.X
+
     def params_to_row(self, params: Mapping[str, object]) -> np.ndarray:
         return np.array(list(params.values()), dtype=float)
 
-    def risk_value(self, X: np.ndarray, risk: RiskMeasure) -> np.ndarray:
-        return risk.value(self.f(X), self.noise_var(X))
-
-    def optimum(self, risk: RiskMeasure) -> Optimum:
-        value = risk.value(self.means, self.noise_vars)
-        best = int(np.argmax(value))
-        return Optimum(dict(self.space.rows[best]), float(value[best]))
+    def row_to_params(self, row: np.ndarray) -> dict[str, float | int]:
+        return dict(self.space.rows[self._rows(row[None])[0]])
 
     def _rows(self, X: np.ndarray) -> np.ndarray:
         return np.array([self._where[tuple(x)] for x in np.asarray(X).tolist()])
@@ -60,17 +58,23 @@ class DesignList(Problem):
         return {tuple(x): i for i, x in enumerate(self.X.tolist())}
 
 
+def as_candidates(X: np.ndarray, names: list[str] | None = None) -> Candidates:
+    """The rows of X ``(N, d)`` as a space, with names x1, x2, ... by default."""
+    names = names or [f"x{j + 1}" for j in range(X.shape[1])]
+    return Candidates([dict(zip(names, row, strict=True)) for row in X.tolist()])
+
+
 def design_list(number: int) -> Problem:
     """The list of this number."""
     d, n, level = SHAPES[number]
     rng = np.random.default_rng([7, number])
     X = np.round(rng.random((n, d)), 6)
-    f, g = (_draw(X, typical, rng) for typical in (0.35, 0.5))
-    space = Candidates([{f"x{j + 1}": x for j, x in enumerate(row)} for row in X.tolist()])
-    return DesignList(f"list {number}", space, X, f, level * np.exp(LOG_NOISE_STD * g))
+    f, g = (smooth_draw(X, typical, rng) for typical in (0.35, 0.5))
+    noise_vars = level * np.exp(LOG_NOISE_STD * g)
+    return DesignList(f"list {number}", as_candidates(X), X, f, noise_vars)
 
 
-def _draw(X: np.ndarray, typical: float, rng: np.random.Generator) -> np.ndarray:
+def smooth_draw(X: np.ndarray, typical: float, rng: np.random.Generator) -> np.ndarray:
     """A function of unit variance with lengthscales around ``typical * sqrt(d)``."""
     n, d = X.shape
     kernel = Matern52(typical * np.sqrt(d) * np.exp(0.5 * rng.standard_normal(d)))

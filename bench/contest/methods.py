@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from contest.problems import TASKS, problem_of, risk_of
+from contest.problems import TASKS, Kind, problem_of, risk_of
 from rahbo import Adaptive, Folds, Optimizer, paper_preset
 from rahbo.model import DirectNoise
 from rahbo.policy import GPUCB, Fixed, Repeats, initial_design
@@ -48,11 +48,12 @@ VARIANTS: Mapping[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Library:
-    """Where a peer is, and what it needs."""
+    """Where a peer is, and what it needs; `only` is the kind of problems that it is made for."""
 
     title: str
     module: str
     needs: tuple[str, ...] = ()
+    only: Kind | None = None
 
 
 PEERS: Mapping[str, Library] = {
@@ -61,20 +62,13 @@ PEERS: Mapping[str, Library] = {
     "smac": Library("SMAC3", "of_smac", ("smac",)),
     "botorch": Library("recipe on BoTorch", "of_botorch", ("botorch", "gpytorch", "torch")),
     "hetgpy": Library("hetGPy", "of_hetgpy", ("hetgpy",)),
-    "astrodf": Library("ASTRO-DF", "of_astrodf", ("simopt",)),
-    "astrodf-grad": Library("ASTRO-DF with gradients", "of_astrodf", ("simopt",)),
-    "astrodf-equal": Library("ASTRO-DF from the common design", "of_astrodf", ("simopt",)),
+    "astrodf": Library("ASTRO-DF", "of_astrodf", ("simopt",), "simopt"),
+    "astrodf-grad": Library("ASTRO-DF with gradients", "of_astrodf", ("simopt",), "simopt"),
+    "astrodf-equal": Library(
+        "ASTRO-DF from the common design", "of_astrodf", ("simopt",), "simopt"
+    ),
     "random": Library("random", "methods"),
 }
-
-# Who plays on SimOpt's problems; of each library the best number of repeats counts.
-SIMOPT_METHODS = (
-    "rahbo", "paper",
-    *(f"{peer}-{k}" for peer in ("optuna-gp", "optuna-tpe") for k in (2, 3, 5, 10)),
-    *(f"{peer}-{k}" for peer in ("hetgpy", "botorch", "astrodf") for k in (2, 3, 5)),
-    *(f"{peer}-{k}" for peer in ("astrodf-grad", "astrodf-equal") for k in (2, 3)),
-    "random-3",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -83,6 +77,19 @@ class Report:
 
     params: Params
     interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class WholeRun:
+    """What a method did that makes its own evaluations.
+
+    Attributes:
+        reports: What it would have reported at each mark.
+        tried: Its points, each with the evaluations spent when its first values were in.
+    """
+
+    reports: list[Report]
+    tried: list[tuple[Params, int]]
 
 
 class Method(ABC):
@@ -171,7 +178,8 @@ class Peer(Method):
         return params, self.k
 
     def tell(self, values: list[float], new: bool) -> None:
-        if new:
+        # A table may have fewer values left of a point than are asked for. They come too late.
+        if new and len(values) == self.k:
             self.X, self.Y = np.vstack([self.X, self.x]), np.vstack([self.Y, values])
 
     def report(self) -> Report:
@@ -225,8 +233,14 @@ def title(name: str) -> str:
     return f"{PEERS[peer].title}, k = {k}"
 
 
-def alone(name: str) -> Callable[..., tuple[list[Report], int]] | None:
-    """What makes all reports of a method that evaluates by itself; None for the others."""
+def plays_on(name: str, task: str) -> bool:
+    """Whether a method is made for a problem of this kind."""
+    only = PEERS[parsed(name)[0]].only if is_peer(name) else None
+    return only in (None, TASKS[task].kind)
+
+
+def alone(name: str) -> Callable[..., WholeRun] | None:
+    """What makes the whole run of a method that evaluates by itself; None for the others."""
     if not is_peer(name) or missing(name):
         return None
     peer, k = parsed(name)

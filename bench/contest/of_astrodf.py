@@ -21,7 +21,7 @@ from mrg32k3a.mrg32k3a import MRG32k3a
 from simopt.problem import Objective, Problem, RepResult
 from simopt.solvers.astrodf import ASTRODF
 
-from contest.methods import N_INITIAL, Report
+from contest.methods import N_INITIAL, Params, Report, WholeRun
 from contest.problems import problem_of, risk_of
 from contest.simulations.simulation import Simulation
 from rahbo.policy import initial_design
@@ -68,9 +68,14 @@ def risk_averse(
                 values.append(entry.sign * found.value())
                 if self.gradient_available:
                     slopes.append(entry.sign * found.grad())
+            self.spent += k
+            self.tried.setdefault(x, self.spent)
             return RepResult([estimate(np.array(values), np.array(slopes), alpha)])
 
-    return RiskAverse(fixed_factors={"budget": budget // k, "initial_solution": tuple(start)})
+    problem = RiskAverse(fixed_factors={"budget": budget // k, "initial_solution": tuple(start)})
+    # Single evaluations so far, and how many there were when a point had its first.
+    problem.spent, problem.tried = 0, {}
+    return problem
 
 
 def estimate(values: np.ndarray, slopes: np.ndarray, alpha: float) -> Objective:
@@ -82,10 +87,10 @@ def estimate(values: np.ndarray, slopes: np.ndarray, alpha: float) -> Objective:
     return Objective(mv, slopes.mean(axis=0) - 2.0 * alpha * beside @ slopes)
 
 
-def reports(
+def whole_run(
     task: str, seed: int, k: int, budget: int, marks: Sequence[int], own: bool, steep: bool
-) -> tuple[list[Report], int]:
-    """What it would report at each mark, and how many points it visited."""
+) -> WholeRun:
+    """What it would report at each mark, and what it tried."""
     simulation = problem_of(task)
     if not isinstance(simulation, Simulation):
         raise ValueError(f"ASTRO-DF runs on SimOpt's problems only, not on {task}.")
@@ -98,8 +103,14 @@ def reports(
     spent = [0, *(k * path["budget"])]
     points = [tuple(start), *path["solution"]]
     last = np.searchsorted(spent, marks, side="right") - 1
-    rows = (np.array(points[i], dtype=float) for i in last)
-    return [Report(simulation.row_to_params(row)) for row in rows], len(solver.visited_pts_list)
+
+    def params(x: Sequence[float]) -> Params:
+        return simulation.row_to_params(np.array(x, dtype=float))
+
+    return WholeRun(
+        [Report(params(points[i])) for i in last],
+        [(params(x), first) for x, first in problem.tried.items()],
+    )
 
 
 def first_of_design(simulation: Simulation, seed: int) -> np.ndarray:
@@ -108,7 +119,7 @@ def first_of_design(simulation: Simulation, seed: int) -> np.ndarray:
 
 
 ALONE = {
-    "astrodf": partial(reports, own=True, steep=False),
-    "astrodf-grad": partial(reports, own=True, steep=True),
-    "astrodf-equal": partial(reports, own=False, steep=False),
+    "astrodf": partial(whole_run, own=True, steep=False),
+    "astrodf-grad": partial(whole_run, own=True, steep=True),
+    "astrodf-equal": partial(whole_run, own=False, steep=False),
 }

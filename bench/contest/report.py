@@ -1,7 +1,7 @@
 """Tables in Markdown and the figure of curves."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from itertools import cycle
 from pathlib import Path
@@ -9,13 +9,19 @@ from pathlib import Path
 import numpy as np
 
 from contest import measures as m
+from contest.beside import at_their_best, each_problem_table, peer_table, share_table
 from contest.measures import CARELESS, OURS, PAPER, Contest
 from contest.methods import title
-from contest.problems import TASKS, landmarks
+from contest.problems import TASKS, landmarks, risk_of
+from contest.runs import Record
+from contest.text import plus_minus, signed, table, verdict
 
 LIBRARIES = (
     "numpy", "scipy", "torch", "botorch", "gpytorch", "optuna", "smac", "hetgpy", "simoptlib",
 )  # fmt: skip
+# Kinds of problems that one table is about: SimOpt's never count together with others.
+TARGET_KINDS = (("uneven",), ("simopt",))
+COVERAGE_KINDS = (("uneven", "even"), ("simopt",))
 # Okabe and Ito's palette; what comes round again is told apart by its dashes.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 DASHES = ("-", "--", "-.", ":")
@@ -23,33 +29,43 @@ DASHES = ("-", "--", "-.", ":")
 
 def full_report(contest: Contest, notes: Sequence[str]) -> str:
     """Everything that the records tell."""
-    parts = [provenance(contest), *notes, problems_table(contest)]
-    for mark in marks_of(contest):
+    records = [record for runs in contest.runs.values() for record in runs.values()]
+    parts = [provenance(records), *notes, problems_table(contest)]
+    for mark in contest.main_marks():
         parts += [
             f"### Mean normalised regret after {mark} single evaluations",
-            regret_table(contest, mark),
+            *(regret_table(contest, mark, kinds) for kinds in m.GROUPS.values()),
         ]
-    parts += ["### Single evaluations to the paper preset's last regret", target_table(contest)]
-    parts += ["### Beside the best peer", peer_table(contest)]
+    parts += ["### Single evaluations to the paper preset's last regret",
+              *_any(target_table(contest, kinds) for kinds in TARGET_KINDS)]  # fmt: skip
+    parts += ["### Beside the best peer",
+              *_any(peer_table(contest, *needed) for needed in m.NEED_REGRET.items())]  # fmt: skip
+    parts += ["### Beside the best peer of each problem", each_problem_table(contest)]
+    for mark in contest.main_marks():
+        parts += [f"### Regret of the best point tried + of the report, after {mark}",
+                  share_table(contest, mark)]  # fmt: skip
     parts += ["### Where there is no risk", careful_table(contest)]
-    parts += ["### Intervals at the last reported point", coverage_table(contest)]
+    parts += ["### Intervals at the last reported point",
+              *_any(coverage_table(contest, kinds) for kinds in COVERAGE_KINDS)]  # fmt: skip
     parts += ["### What a run costs", cost_table(contest)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def marks_of(contest: Contest) -> list[int]:
-    last = int(contest.marks[-1])
-    return sorted({mark for mark in (100, 200, 400) if mark <= last} | {last})
+def _any(tables: Iterable[str]) -> list[str]:
+    """Those that are not empty, or a word that there are none."""
+    return [told for told in tables if told] or ["No runs."]
 
 
-def provenance(contest: Contest) -> str:
+def provenance(records: Sequence[Record]) -> str:
     versions = ", ".join(f"{name} {v}" for name in LIBRARIES if (v := _version(name)))
-    records = [record for runs in contest.runs.values() for record in runs.values()]
-    commits = ", ".join(sorted({record.commit for record in records}))
     return (
-        f"{len(records)} runs of {int(contest.marks[-1])} single evaluations; commit {commits}; "
-        f"Python {platform.python_version()}, {versions}; one thread a run."
+        f"{len(records)} runs of {records[0].job.budget} single evaluations; commit "
+        f"{commits(records)}; Python {platform.python_version()}, {versions}; one thread a run."
     )
+
+
+def commits(records: Sequence[Record]) -> str:
+    return ", ".join(sorted({record.commit for record in records}))
 
 
 def _version(name: str) -> str | None:
@@ -59,38 +75,31 @@ def _version(name: str) -> str | None:
         return None
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) if rows else "No runs."
-
-
-def verdict(holds: bool) -> str:
-    return "yes" if holds else "**no**"
-
-
 def problems_table(contest: Contest) -> str:
     rows = [
-        [p, TASKS[p].kind, f"{TASKS[p].alpha:g}", *(f"{v:.4g}" for v in landmarks(p))]
+        [p, TASKS[p].kind, f"{risk_of(p).alpha:g}", *(f"{v:.4g}" for v in landmarks(p))]
         for p in contest.problems
     ]
     return table(["problem", "noise", "alpha", "largest MV", "median MV"], rows)
 
 
-def regret_table(contest: Contest, mark: int) -> str:
-    """Methods by problems; means are over the problems of uneven noise that all have played."""
-    played = [p for p in contest.of_kind("uneven", "table", "list", "simopt")
-              if all((p, method) in contest.runs for method in contest.methods)]  # fmt: skip
-    head = ["method", *contest.problems, "mean", "geometric mean", f"beyond {OURS}"]
+def regret_table(contest: Contest, mark: int, kinds: Sequence[str]) -> str:
+    """Methods by problems of these kinds; means are over those that all of them have played."""
+    problems = contest.of_kind(*kinds)
+    methods = contest.players(problems)
+    if not methods:
+        return ""
+    played = [p for p in problems if all((p, method) in contest.runs for method in methods)]
+    head = ["method", *problems, "mean", "geometric mean", f"beyond {OURS}"]
     rows = []
-    for method in contest.methods:
-        cells = [_regret(contest, problem, method, mark) for problem in contest.problems]
+    for method in methods:
+        cells = [_regret(contest, problem, method, mark) for problem in problems]
         means = contest.mean_at(mark, method, played) if played else None
         both = ["", "", ""]
         if means is not None:
             both = [f"{means.mean():.4f}", f"{m.geometric_mean(means):.4f}", ""]
-            if method != OURS and OURS in contest.methods:
-                more, two_se = contest.difference(mark, method, played)
-                both[-1] = f"{more:+.3f}{_error(two_se, 3)}"
+            if method != OURS and all(contest.seeds(p, OURS, method) for p in played):
+                both[-1] = signed(*contest.difference(mark, method, played))
         rows.append([title(method), *cells, *both])
     return table(head, rows)
 
@@ -100,18 +109,13 @@ def _regret(contest: Contest, problem: str, method: str, mark: int) -> str:
     if band is None:
         return ""
     i = contest.at(mark)
-    return f"{band.mean[i]:.4f}" + _error(float(band.two_se[i]))
+    return f"{band.mean[i]:.4f}" + plus_minus(float(band.two_se[i]))
 
 
-def _error(two_se: float, digits: int = 4) -> str:
-    """Two standard errors; nothing where a single seed leaves them unknown."""
-    return f" ± {two_se:.{digits}f}" if np.isfinite(two_se) else ""
-
-
-def target_table(contest: Contest) -> str:
+def target_table(contest: Contest, kinds: Sequence[str]) -> str:
     """Every method beside the paper preset; the verdict is on the defaults."""
-    problems = [p for p in contest.of_kind("uneven", "simopt") if (p, PAPER) in contest.runs]
-    others = [method for method in contest.methods if method not in (PAPER, CARELESS)]
+    problems = [p for p in contest.of_kind(*kinds) if (p, PAPER) in contest.runs]
+    others = [name for name in contest.players(problems) if name not in (PAPER, CARELESS)]
     found = {(p, o): m.to_target(contest, p, o) for p in problems for o in others}
     rows = []
     for problem in problems:
@@ -123,7 +127,7 @@ def target_table(contest: Contest) -> str:
         rows.append([problem, f"{first.target:.4f}", f"{first.paper:.0f}", *cells,
                      verdict(ours.holds) if ours else ""])  # fmt: skip
     if not rows:
-        return "No runs of the paper preset beside another method."
+        return ""
     ratios = [_mean_ratio([found[p, o] for p in problems]) for o in others]
     ours = ratios[others.index(OURS)] if OURS in others else None
     last = verdict(ours <= m.NEED_EVALUATIONS) if ours is not None else ""
@@ -138,28 +142,13 @@ def target_table(contest: Contest) -> str:
 
 
 def _spent(found: m.ToTarget | None) -> str:
-    return "" if found is None else f"{found.method:.0f}{_error(found.two_se, 0)}"
+    return "" if found is None else f"{found.method:.0f}{plus_minus(found.two_se, 0)}"
 
 
 def _mean_ratio(found: Sequence[m.ToTarget | None]) -> float | None:
     if any(f is None for f in found):
         return None
     return float(np.exp(np.mean([np.log(f.ratio) for f in found])))
-
-
-def peer_table(contest: Contest) -> str:
-    problems = contest.of_kind("uneven", "table", "simopt")
-    rows = []
-    for mark in marks_of(contest):
-        ours = contest.mean_at(mark, OURS, problems) if problems else None
-        peer = m.best_peer(contest, mark, problems) if problems else None
-        if ours is None or peer is None:
-            continue
-        ratio = float(ours.mean()) / peer[1]
-        holds = verdict(ratio <= m.NEED_REGRET)
-        rows.append([str(mark), f"{ours.mean():.4f}", title(peer[0]), f"{peer[1]:.4f}",
-                     f"{ratio:.2f}", f"{m.NEED_REGRET:g}", holds])  # fmt: skip
-    return table(["after", OURS, "best peer", "its mean", "ratio", "allowed", ""], rows)
 
 
 def careful_table(contest: Contest) -> str:
@@ -171,23 +160,23 @@ def careful_table(contest: Contest) -> str:
         if not seeds:
             continue
         ours, careless = (contest.curves(problem, name, seeds) for name in (OURS, CARELESS))
-        for mark in marks_of(contest):
+        for mark in contest.main_marks():
             a, b = ours[:, contest.at(mark)], careless[:, contest.at(mark)]
             band, allowed = m.Band.over_seeds(a - b), factor * b.mean() + more
             rows.append([problem, str(mark), f"{a.mean():.4f}", f"{b.mean():.4f}",
-                         f"{band.mean:+.4f}{_error(float(band.two_se))}", f"{allowed:.4f}",
+                         f"{band.mean:+.4f}{plus_minus(float(band.two_se))}", f"{allowed:.4f}",
                          str(len(seeds)), verdict(a.mean() <= allowed)])  # fmt: skip
     head = ["problem", "after", OURS, "GP-UCB, k = 1", "difference", "allowed", "seeds", ""]
     return table(head, rows)
 
 
-def coverage_table(contest: Contest) -> str:
+def coverage_table(contest: Contest, kinds: Sequence[str]) -> str:
     """How often the interval holds the truth, where a method states one."""
     low, high = m.NEED_COVERAGE
     rows = []
     for method in contest.methods:
         shares = {}
-        for problem in contest.of_kind("uneven", "even", "simopt"):
+        for problem in contest.of_kind(*kinds):
             runs = contest.runs.get((problem, method), {}).values()
             hits = [hit for record in runs if (hit := m.covered(record)) is not None]
             if hits:
@@ -200,7 +189,8 @@ def coverage_table(contest: Contest) -> str:
         holds = low <= share <= high and lowest >= m.NEED_COVERAGE_EACH
         rows.append([title(method), f"{share:.3f}", f"{lowest:.2f} ({worst})", str(len(pooled)),
                      verdict(holds) if len(pooled) >= m.NEED_RUNS else "too few runs"])  # fmt: skip
-    return table(["method", "pooled", "lowest", "runs", f"{low:g} to {high:g}"], rows)
+    head = ["method", "pooled", "lowest", "runs", f"{low:g} to {high:g}"]
+    return table(head, rows) if rows else ""
 
 
 def cost_table(contest: Contest) -> str:
@@ -226,12 +216,13 @@ def cost_table(contest: Contest) -> str:
 
 
 def draw(contest: Contest, path: Path) -> None:
-    """One panel a problem: mean regret with bands of two standard errors."""
+    """One panel a problem: mean regret with bands of two standard errors, peers at their best."""
     from rahbo.plots import styled
     from rahbo.plots.regret import Curve, draw_log_curves
     from rahbo.plots.style import legend_below, panels
 
-    looks = dict(zip(contest.methods, _looks(), strict=False))
+    methods = at_their_best(contest)
+    looks = dict(zip(methods, _looks(), strict=False))
     columns = min(3, len(contest.problems))
     with styled():
         figure, axes = panels(-(-len(contest.problems) // columns), columns)
@@ -240,7 +231,7 @@ def draw(contest: Contest, path: Path) -> None:
         for problem, ax in zip(contest.problems, axes.flat, strict=False):
             curves = [
                 Curve(title(method), *looks[method], contest.marks, band)
-                for method in contest.methods
+                for method in methods
                 if (band := contest.band(problem, method)) is not None
             ]
             draw_log_curves(curves, ax)

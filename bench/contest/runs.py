@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from contest.methods import Method, Report, alone, make_method
-from contest.problems import Evaluations, normalised_regret, problem_of
+from contest.methods import Report, alone, make_method
+from contest.problems import Evaluations, normalised_regret, problem_of, risk_of
 
 MARK = 10
 
@@ -41,6 +41,9 @@ class Record:
         f: True mean at the point reported at each mark; None before there is one.
         noise_var: True noise variance there.
         interval: What the method said of MV there, where it says something.
+        tried_f: True mean at the truly best of the points evaluated by each mark. Old records lack
+            it.
+        tried_noise_var: True noise variance there.
     """
 
     job: Job
@@ -52,10 +55,33 @@ class Record:
     f: list[float | None] = field(default_factory=list)
     noise_var: list[float | None] = field(default_factory=list)
     interval: list[tuple[float, float] | None] = field(default_factory=list)
+    tried_f: list[float | None] = field(default_factory=list)
+    tried_noise_var: list[float | None] = field(default_factory=list)
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> "Record":
         return cls(**record | {"job": Job(**record["job"])})
+
+
+@dataclass
+class _Truth:
+    """The true mean and noise variance of a point."""
+
+    f: float | None = None
+    noise_var: float | None = None
+
+    @classmethod
+    def at(cls, task: str, params: dict[str, Any]) -> "_Truth":
+        problem = problem_of(task)
+        X = problem.params_to_row(params)[None]
+        return cls(float(problem.f(X)[0]), float(problem.noise_var(X)[0]))
+
+    def or_better(self, other: "_Truth", task: str) -> "_Truth":
+        """The one with the larger MV."""
+        if self.f is None:
+            return other
+        value = risk_of(task).value
+        return max(self, other, key=lambda point: value(point.f, point.noise_var))
 
 
 class _Stopwatch:
@@ -84,7 +110,7 @@ def run(job: Job, commit: str) -> Record:
     if alone(job.method) is not None:
         return _run_alone(job, commit)
     evaluate, watch = Evaluations(problem_of(job.problem), job.seed), _Stopwatch()
-    record = Record(job, commit)
+    record, tried = Record(job, commit), _Truth()
     with watch:
         method = make_method(job.method, job.problem, job.seed)
     marks = iter(range(MARK, job.budget + 1, MARK))
@@ -100,46 +126,46 @@ def run(job: Job, commit: str) -> Record:
             if report is None and spent:
                 with watch:
                     report = method.report()
-            _keep(record, ahead, report)
+            _keep(record, ahead, report, tried)
             ahead = next(marks, None)
         values, new = evaluate(params, repeats)
+        tried = tried.or_better(_Truth.at(job.problem, params), job.problem)
         with watch:
             method.tell(values, new)
         spent += repeats
-    _report_rest(record, method, [m for m in (ahead, *marks) if m is not None], watch)
+    rest = [mark for mark in (ahead, *marks) if mark is not None]
+    if rest:
+        with watch:
+            report = method.report()
+        for mark in rest:
+            _keep(record, mark, report, tried)
     record.points, record.seconds, record.cpu = evaluate.asked, watch.seconds, watch.cpu
     return record
 
 
 def _run_alone(job: Job, commit: str) -> Record:
     """The run of a method that makes its own evaluations; its time includes theirs."""
-    record, watch = Record(job, commit), _Stopwatch()
+    record, watch, tried = Record(job, commit), _Stopwatch(), _Truth()
     marks = list(range(MARK, job.budget + 1, MARK))
     with watch:
-        reports, record.points = alone(job.method)(
-            task=job.problem, seed=job.seed, budget=job.budget, marks=marks
-        )
-    for mark, report in zip(marks, reports, strict=True):
-        _keep(record, mark, report)
-    record.seconds, record.cpu = watch.seconds, watch.cpu
+        whole = alone(job.method)(task=job.problem, seed=job.seed, budget=job.budget, marks=marks)
+    for mark, report in zip(marks, whole.reports, strict=True):
+        for params, spent in whole.tried:
+            if mark - MARK < spent <= mark:
+                tried = tried.or_better(_Truth.at(job.problem, params), job.problem)
+        _keep(record, mark, report, tried)
+    record.points, record.seconds, record.cpu = len(whole.tried), watch.seconds, watch.cpu
     return record
 
 
-def _report_rest(record: Record, method: Method, marks: list[int], watch: _Stopwatch) -> None:
-    if marks:
-        with watch:
-            report = method.report()
-        for mark in marks:
-            _keep(record, mark, report)
-
-
-def _keep(record: Record, mark: int, report: Report | None) -> None:
-    problem = problem_of(record.job.problem)
-    X = None if report is None else problem.params_to_row(report.params)[None]
+def _keep(record: Record, mark: int, report: Report | None, tried: _Truth) -> None:
+    found = _Truth() if report is None else _Truth.at(record.job.problem, report.params)
     record.marks.append(mark)
-    record.f.append(None if X is None else float(problem.f(X)[0]))
-    record.noise_var.append(None if X is None else float(problem.noise_var(X)[0]))
+    record.f.append(found.f)
+    record.noise_var.append(found.noise_var)
     record.interval.append(None if report is None else report.interval)
+    record.tried_f.append(tried.f)
+    record.tried_noise_var.append(tried.noise_var)
 
 
 class Store:
@@ -179,5 +205,16 @@ class Store:
 
 def regret_curve(record: Record) -> np.ndarray:
     """Normalised regret at each mark ``(marks,)``; a middling point's, 1, before any report."""
-    f, v = (np.array(a, dtype=float) for a in (record.f, record.noise_var))
-    return np.where(np.isnan(f), 1.0, normalised_regret(record.job.problem, f, v))
+    return _curve(record.job.problem, record.f, record.noise_var)
+
+
+def tried_curve(record: Record) -> np.ndarray | None:
+    """The same of the best point tried by then; None in records that do not know it."""
+    if not record.tried_f:
+        return None
+    return _curve(record.job.problem, record.tried_f, record.tried_noise_var)
+
+
+def _curve(problem: str, f: list[float | None], noise_var: list[float | None]) -> np.ndarray:
+    mean, var = (np.array(a, dtype=float) for a in (f, noise_var))
+    return np.where(np.isnan(mean), 1.0, normalised_regret(problem, mean, var))
