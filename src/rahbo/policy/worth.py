@@ -1,6 +1,6 @@
 """What an evaluation is worth: how much better the recommendation is expected to be after it.
 
-Notation: A the points that were tried, x a point that may be evaluated next, Z1 and Z2 standard
+Notation: A the points that were tried or are under way, x a point that may be evaluated next, Z1 and Z2 standard
 normal. After m values at x, the posterior means at A and at x itself will be
     mu + b_f Z1,  b_f = cov_f(., x) / sqrt(sigma^2(x) + rho^2(x) / m)
     g + b_g Z2,   b_g = cov_g(., x) / sqrt(s^2(x) + e(m))
@@ -66,25 +66,28 @@ def most_worth(
         pool: Points to choose from, if several proposals share one search.
     """
     model = bound.model
-    tried = _leading(bound, domain)
-    known = model.observations.X[tried]
-    X = np.vstack([_promising(bound, domain, pool, rng), known[domain.allowed(known)]])
-    count = repeats.planned(model, X)
-    gain = worth(model, risk, X, tried, count) / repeats.cost(count)
-    if domain.success is not None:
-        gain = gain * domain.success.chance(X) ** 2
-    found = domain.first_canonical(X[np.argsort(-gain, kind="stable")])
+    tried, promising = _leading(bound, domain), _promising(bound, domain, pool, rng)
+    known = model.mean.X[tried]
+    X = np.vstack([promising, known[domain.allowed(known)]])
+    if len(tried) > 0 and len(X) > 0:
+        count = repeats.planned(model, X)
+        gain = worth(model, risk, X, tried, count) / repeats.cost(count)
+        if domain.success is not None:
+            gain = gain * domain.success.chance(X) ** 2
+        X = X[np.argsort(-gain, kind="stable")]
+    # If no point may be recommended yet, the most promising one comes first.
+    found = domain.first_canonical(X)
     return random_point(domain, rng) if found is None else found
 
 
 def worth(model: MeanNoiseModel, risk: RiskMeasure, X: Array, tried: Index, count: Index) -> Array:
     """Return what ``count (m,)`` values at each of ``X (m, d)`` are worth, ``(m,)``.
 
-    It is in the model's units. The recommendation is one of the observed points with the row
+    It is in the model's units. The recommendation is one of the points of the mean GP with the row
     numbers ``tried (k,)``, or the point that was evaluated.
     """
-    A, noise = model.observations.X[tried], model.noise
-    mu, _, g, s = (part[tried] for part in model.at_observations())
+    A, noise, at = model.mean.X[tried], model.noise, _at_data(model)
+    mu, g, s = at.mu[tried], at.g[tried], at.s[tried]
     (mu_x, sigma), (g_x, s_x) = model.mean.predict(X), noise.latent(X)
     error_var = noise_of_means(model.settings, noise.expected(g_x, s_x), count, model.data)
     b_f = _column(model.mean.covariance(X, A), sigma**2) / np.sqrt(sigma**2 + error_var)[:, None]
@@ -110,12 +113,30 @@ def _column(known: Array, own: Array) -> Array:
 
 
 def _leading(bound: acq.RiskBound, domain: Domain) -> Index:
-    """Return the rows of the observed points that are, or may well turn out to be, the best."""
-    legal = np.flatnonzero(domain.space.is_valid(bound.model.observations.X))
+    """Return the rows of known points that are, or may well turn out to be, the best.
+
+    A point under way counts as tried. Otherwise it would be worth as much as before, and would be
+    chosen again.
+    """
+    legal = np.flatnonzero(domain.space.is_valid(bound.model.mean.X))
     if len(legal) <= TRIED:
         return legal
-    at = acq.Marginals(*(part[legal] for part in bound.model.at_observations()))
+    at = _rows(_at_data(bound.model), legal)
     return np.asarray(legal[_best_of((bound.widened(0.0), bound), at, TRIED // 2)])
+
+
+def _at_data(model: MeanNoiseModel) -> acq.Marginals:
+    """Return what is believed at all points of the mean GP: those observed, then those under way."""
+    told, later = model.at_observations(), model.mean.X[model.observations.n :]
+    if len(later) == 0:
+        return acq.Marginals(*told)
+    expected = *model.mean.predict(later), *model.noise.latent(later)
+    return acq.Marginals(*(np.append(a, b) for a, b in zip(told, expected, strict=True)))
+
+
+def _rows(at: acq.Marginals, rows: Index) -> acq.Marginals:
+    """Return what is believed at some of the points."""
+    return acq.Marginals(at.mu[rows], at.sigma[rows], at.g[rows], at.s[rows])
 
 
 def _promising(
@@ -129,7 +150,7 @@ def _promising(
         return np.asarray(X[_distinct(best)])
     X = domain.space.enumerate() if pool is None else pool.X
     included = np.flatnonzero(domain.included(X))
-    at = acq.Marginals(*(part[included] for part in bound.model.predict_list(X)))
+    at = _rows(acq.Marginals(*bound.model.predict_list(X)), included)
     return np.asarray(X[included[_best_of([bound.widened(w) for w in WIDTHS], at, NEW)]])
 
 
