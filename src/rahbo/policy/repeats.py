@@ -146,8 +146,9 @@ class Adaptive(Repeats):
         var = model.mean.predict(X)[1] ** 2
         noise_var = np.maximum(model.noise.variance(X), model.min_noise_var)
         m = np.arange(1, self.max + 1)
-        gain = np.log1p(m * (var / noise_var)[:, None]) / self.cost(m)
-        return np.asarray(m[np.argmax(gain, axis=1)])
+        # One point after the other, because there may be a million numbers to choose from.
+        best = [np.argmax(np.log1p(m * ratio) / self.cost(m)) for ratio in var / noise_var]
+        return m[np.array(best, dtype=np.intp)]
 
     def cost(self, count: Index) -> Array:
         """Return the repeats and the set-up."""
