@@ -1,7 +1,7 @@
 """What an evaluation is worth: how much better the recommendation is expected to be after it.
 
-Notation: A the points that were tried or are under way, x a point that may be evaluated next, Z1 and Z2 standard
-normal. After m values at x, the posterior means at A and at x itself will be
+Notation: A the points that were tried or are under way, x a point that may be evaluated next, Z1
+and Z2 standard normal. After m values at x, the posterior means at A and at x itself will be
     mu + b_f Z1,  b_f = cov_f(., x) / sqrt(sigma^2(x) + rho^2(x) / m)
     g + b_g Z2,   b_g = cov_g(., x) / sqrt(s^2(x) + e(m))
 where e(m) is the variance of what m values tell of the latent noise g. What is recommended then is
@@ -14,7 +14,7 @@ evaluation tells of the mean and of the noise, are weighed against each other in
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from scipy.special import ndtri
@@ -23,8 +23,9 @@ from rahbo.model import MeanNoiseModel, noise_of_means
 from rahbo.numerics import Array, Index
 from rahbo.policy import acquisition as acq
 from rahbo.policy.domain import Domain, is_listed, random_point
+from rahbo.policy.feasibility import Hoped
 from rahbo.policy.repeats import Repeats
-from rahbo.policy.screening import Screened
+from rahbo.policy.screening import Screened, in_chunks
 from rahbo.policy.search import Pool
 from rahbo.risk import RiskMeasure
 
@@ -45,6 +46,8 @@ def _normal_pairs(n: int) -> Array:
 
 
 PAIRS = _normal_pairs(DRAWS)
+
+Weigh = Callable[[Array], Array]  # maps values (m,) to those that count
 
 
 def most_worth(
@@ -121,12 +124,12 @@ def _leading(bound: acq.RiskBound, domain: Domain) -> Index:
     legal = np.flatnonzero(domain.space.is_valid(bound.model.mean.X))
     if len(legal) <= TRIED:
         return legal
-    at = _rows(_at_data(bound.model), legal)
-    return np.asarray(legal[_best_of((bound.widened(0.0), bound), at, TRIED // 2)])
+    at = _some_of(_at_data(bound.model), legal)
+    return np.asarray(legal[_best_of((bound.widened(0.0), bound), at, TRIED // 2, lambda F: F)])
 
 
 def _at_data(model: MeanNoiseModel) -> acq.Marginals:
-    """Return what is believed at all points of the mean GP: those observed, then those under way."""
+    """Return what is believed at all points of the mean GP: those told, then those under way."""
     told, later = model.at_observations(), model.mean.X[model.observations.n :]
     if len(later) == 0:
         return acq.Marginals(*told)
@@ -134,7 +137,7 @@ def _at_data(model: MeanNoiseModel) -> acq.Marginals:
     return acq.Marginals(*(np.append(a, b) for a, b in zip(told, expected, strict=True)))
 
 
-def _rows(at: acq.Marginals, rows: Index) -> acq.Marginals:
+def _some_of(at: acq.Marginals, rows: Index) -> acq.Marginals:
     """Return what is believed at some of the points."""
     return acq.Marginals(at.mu[rows], at.sigma[rows], at.g[rows], at.s[rows])
 
@@ -142,21 +145,35 @@ def _rows(at: acq.Marginals, rows: Index) -> acq.Marginals:
 def _promising(
     bound: acq.RiskBound, domain: Domain, pool: Pool | None, rng: np.random.Generator
 ) -> Array:
-    """Return the points with the largest optimistic bounds, narrow and wide, ``(m, d)``."""
+    """Return the points with the largest optimistic bounds, narrow and wide, ``(m, d)``.
+
+    The bounds allow for failures. Otherwise a region that fails could have all the points, because
+    it remains unknown.
+    """
+    wide = [bound.widened(width) for width in WIDTHS]
     if pool is None and not is_listed(domain.space):
         X = Pool.of(bound, WIDTHS, domain, 1, rng).X
-        screened = Screened.of(bound.model, X)
-        best = [screened.best(bound.widened(w), NEW, lambda F: F)[1][:NEW] for w in WIDTHS]
-        return np.asarray(X[_distinct(best)])
+        screened, hoped = Screened.of(bound.model, X), _hoped(bound, domain, X)
+        return np.asarray(X[_distinct(screened.best(w, NEW, hoped)[1][:NEW] for w in wide)])
     X = domain.space.enumerate() if pool is None else pool.X
     included = np.flatnonzero(domain.included(X))
-    at = _rows(acq.Marginals(*bound.model.predict_list(X)), included)
-    return np.asarray(X[included[_best_of([bound.widened(w) for w in WIDTHS], at, NEW)]])
+    at = _some_of(acq.Marginals(*bound.model.predict_list(X)), included)
+    hoped = _hoped(bound, domain, X[included])
+    return np.asarray(X[included[_best_of(wide, at, NEW, hoped)]])
 
 
-def _best_of(bounds: Iterable[acq.RiskBound], at: acq.Marginals, n: int) -> Index:
+def _hoped(bound: acq.RiskBound, domain: Domain, X: Array) -> Weigh:
+    """Return a function that allows for failures in optimistic values at ``X (m, d)``."""
+    success = domain.success
+    if success is None or len(X) == 0:
+        return lambda F: F
+    chance = in_chunks(success.chance, X)
+    return lambda F: Hoped(bound, success, float(F.min())).weighed(chance, F)
+
+
+def _best_of(bounds: Iterable[acq.RiskBound], at: acq.Marginals, n: int, weigh: Weigh) -> Index:
     """Return the rows with the n largest values of each bound."""
-    return _distinct([np.argsort(-bound.value_of(at), kind="stable")[:n] for bound in bounds])
+    return _distinct(np.argsort(-weigh(b.value_of(at)), kind="stable")[:n] for b in bounds)
 
 
 def _distinct(rows: Iterable[Index]) -> Index:
