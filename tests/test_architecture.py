@@ -74,6 +74,7 @@ INNER_ORDER = {
         "repeats",
         "confirmation",
         "doubt",
+        "worth",
         "strategies",
         "proposal",
     ),

@@ -133,6 +133,24 @@ def test_outputs_that_come_later_change_the_posterior_as_if_all_were_told_at_onc
 
 
 @pytest.mark.parametrize("lam", [1.0, 0.4])
+@pytest.mark.parametrize("kind", KERNELS)
+def test_the_covariance_of_two_sets_is_a_block_of_their_joint_covariance(kind, lam):
+    rng, X, y, noise_var = data_of(7, n=15)
+    kernel, A, B = kernel_of(kind, rng, 2), rng.random((4, 2)), rng.random((7, 2))
+    B[0], B[1] = A[0], X[3]
+    first = GP.condition(kernel, X[:10], y[:10], noise_var[:10], lam=lam, prior_mean=0.2)
+    later = first.with_outputs(X[10:], y[10:], noise_var[10:])
+    pending = later.with_pending(rng.random((2, 2)), np.array([0.1, 0.2]))
+    for gp in (first, later, pending):
+        joint = gp.covariance(np.vstack([A, B]))
+        close(gp.covariance(A, B), joint[:4, 4:], 1e-12)
+        close(gp.covariance(B, A), joint[4:, :4], 1e-12)
+        close(gp.covariance(A, A), gp.covariance(A), 1e-12)
+    told = dense(kernel, X, y, noise_var, np.vstack([A, B]), lam, 0.2)[1]
+    close(later.covariance(A, B), told[:4, 4:], 1e-8)
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.4])
 def test_later_outputs_at_one_point_count_as_their_mean_weighted_by_precision(lam):
     rng, X, y, noise_var = data_of(9, n=12)
     kernel, X_new = Matern52([0.4, 0.6]), rng.random((9, 2))
@@ -297,6 +315,7 @@ def test_without_data_the_posterior_is_the_prior(kind, rng):
     close(mu, np.full(4, 1.5))
     close(sigma, np.full(4, 2.0))
     close(gp.covariance(X), kernel(X, X) / 0.5)
+    close(gp.covariance(X, X[:2]), kernel(X, X[:2]) / 0.5)
     assert (gp.log_likelihood, gp.log_det_ratio) == (0.0, 0.0)
     later = gp.with_pending(X[:2], np.full(2, 0.1))
     close(later.predict(X)[1], GP.condition(kernel, X[:2], np.zeros(2), np.full(2, 0.1), lam=0.5)

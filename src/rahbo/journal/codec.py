@@ -31,7 +31,17 @@ from rahbo.model import (
     Refit,
     Standardized,
 )
-from rahbo.policy import GPUCB, Adaptive, Fixed, Folds, Rahbo, RahboUS, RandomSearch, TopTwo
+from rahbo.policy import (
+    GPUCB,
+    Adaptive,
+    ByWorth,
+    Fixed,
+    Folds,
+    Rahbo,
+    RahboUS,
+    RandomSearch,
+    TopTwo,
+)
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
 from rahbo.settings import Settings
 from rahbo.space import Candidates, Categorical, Float, Int, Space, plain
@@ -42,7 +52,7 @@ KNOWN: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *PARAMETERS, MeanVariance, MeanStd, Quantile, ExpectedShortfall, Fixed, Folds, Adaptive,
-        Rahbo, TopTwo, RahboUS, GPUCB, RandomSearch, LogNoise, DirectNoise, KnownNoise,
+        Rahbo, ByWorth, TopTwo, RahboUS, GPUCB, RandomSearch, LogNoise, DirectNoise, KnownNoise,
         ConstantBeta, Lemma1Beta, Standardized, Raw, Refit,
     )
 }  # fmt: skip

@@ -5,7 +5,7 @@ from rahbo.model.evidence import Evidence, Hyperparameters, fit
 from rahbo.model.fitting import Beliefs, Fits, Fitting, Refit, fits_before, shared_fits
 from rahbo.model.gp import GP
 from rahbo.model.hyperprior import Hyperprior
-from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
+from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings, noise_of_means
 from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52, check_kernel
 from rahbo.model.learning import condition, learn
 from rahbo.model.lognoise import LogNoise, LogPosterior
@@ -60,6 +60,7 @@ __all__ = [
     "fits_before",
     "learn",
     "lemma1_beta",
+    "noise_of_means",
     "output_scale",
     "sample_variance_var",
     "shared_fits",

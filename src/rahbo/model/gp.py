@@ -157,10 +157,15 @@ class GP:
         precision = self._precision()
         return np.asarray(self.weights / precision), np.asarray(1.0 / (self.lam * precision))
 
-    def covariance(self, X: Array) -> Array:
-        """Return the joint posterior covariance of f at ``X (m, d)``, ``(m, m)``."""
+    def covariance(self, X: Array, Y: Array | None = None) -> Array:
+        """Return the posterior covariance of f at ``X (m, d)`` with f at ``Y (k, d)``, ``(m, k)``.
+
+        Without ``Y`` it is the joint covariance at ``X``.
+        """
         V, W = self._halves(self.kernel(X, self.X))
-        return np.asarray((self.kernel(X, X) - V.T @ V - W.T @ W) / self.lam)
+        V_y, W_y = (V, W) if Y is None else self._halves(self.kernel(Y, self.X))
+        prior = self.kernel(X, X if Y is None else Y)
+        return np.asarray((prior - V.T @ V_y - W.T @ W_y) / self.lam)
 
     def expect(self, X: Array) -> Expected:
         """Return what is known of f at a few points ``X (p, d)`` that may be told next."""

@@ -36,7 +36,17 @@ from rahbo.policy.repeats import (
 )
 from rahbo.policy.screening import in_chunks, values
 from rahbo.policy.search import maximise
-from rahbo.policy.strategies import GPUCB, Rahbo, RahboUS, RandomSearch, Situation, Strategy, TopTwo
+from rahbo.policy.strategies import (
+    GPUCB,
+    ByWorth,
+    Rahbo,
+    RahboUS,
+    RandomSearch,
+    Situation,
+    Strategy,
+    TopTwo,
+)
+from rahbo.policy.worth import most_worth, worth
 
 __all__ = [
     "CONFIRMED",
@@ -44,6 +54,7 @@ __all__ = [
     "NEGLIGIBLE",
     "Acquisition",
     "Adaptive",
+    "ByWorth",
     "Contest",
     "Domain",
     "Fixed",
@@ -68,6 +79,7 @@ __all__ = [
     "is_listed",
     "is_quiet",
     "maximise",
+    "most_worth",
     "optimistic",
     "optimistic_at_mean_noise",
     "pessimistic",
@@ -81,4 +93,5 @@ __all__ = [
     "values",
     "whole_domain",
     "with_pending",
+    "worth",
 ]

@@ -210,6 +210,7 @@ def _chosen(
         trials,
         pool,
         doubts,
+        settings.repeats,
     )
     x = settings.strategy.propose(situation)
     bound = settings.strategy.report_bound(told, settings.risk)

@@ -1,0 +1,181 @@
+"""What an evaluation is worth: how much better the recommendation is expected to be after it.
+
+Notation: A the points that were tried or are under way, x a point that may be evaluated next, Z1
+and Z2 standard normal. After m values at x, the posterior means at A and at x itself will be
+    mu + b_f Z1,  b_f = cov_f(., x) / sqrt(sigma^2(x) + rho^2(x) / m)
+    g + b_g Z2,   b_g = cov_g(., x) / sqrt(s^2(x) + e(m))
+where e(m) is the variance of what m values tell of the latent noise g. What is recommended then is
+the best of the points that were tried, now with x among them:
+    worth(x) = E max_{A, x} R(mu + b_f Z1, v(g + b_g Z2)) - max_A E R(mu + b_f Z1, v(g + b_g Z2))
+with v the noise variance that is then expected. This is the knowledge gradient of Scott, Frazier
+and Powell (2011), extended to a noise that is learned too. A repeat and a new point, and what an
+evaluation tells of the mean and of the noise, are weighed against each other in one currency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from scipy.special import ndtri
+
+from rahbo.model import MeanNoiseModel, noise_of_means
+from rahbo.numerics import Array, Index
+from rahbo.policy import acquisition as acq
+from rahbo.policy.domain import Domain, is_listed, random_point
+from rahbo.policy.feasibility import Hoped
+from rahbo.policy.repeats import Repeats
+from rahbo.policy.screening import Screened, in_chunks
+from rahbo.policy.search import Pool
+from rahbo.risk import RiskMeasure
+
+DRAWS = 64  # pairs of Z1 and Z2
+TRIED = 48  # points that were tried and may be recommended, at most
+NEW = 28  # other points that are weighed, at most, for each of the widths
+WIDTHS = (1.0, 2.0, 4.0)  # factors that widen the optimistic bound, to find promising points
+
+
+def _normal_pairs(n: int) -> Array:
+    """Return n quasi-random standard normal pairs ``(n, 2)``, each with its opposite.
+
+    They are the additive sequence whose steps are powers of the plastic number.
+    """
+    step = 1.32471795724474602596 ** -np.array([1.0, 2.0])
+    half = ndtri((0.5 + np.arange(1, n // 2 + 1)[:, None] * step) % 1.0)
+    return np.asarray(np.vstack([half, -half]) / np.sqrt(np.mean(half**2, axis=0)))
+
+
+PAIRS = _normal_pairs(DRAWS)
+
+Weigh = Callable[[Array], Array]  # maps values (m,) to those that count
+
+
+def most_worth(
+    bound: acq.RiskBound,
+    risk: RiskMeasure,
+    domain: Domain,
+    repeats: Repeats,
+    rng: np.random.Generator,
+    pool: Pool | None = None,
+) -> Array:
+    """Return the point ``(d,)`` whose evaluation is worth most for its cost.
+
+    Args:
+        bound: The optimistic bound, which tells promising points.
+        risk: The risk measure, in user units.
+        domain: Where to look.
+        repeats: How often a point is evaluated, and what that costs.
+        rng: Where random choices come from.
+        pool: Points to choose from, if several proposals share one search.
+    """
+    model = bound.model
+    tried, promising = _leading(bound, domain), _promising(bound, domain, pool, rng)
+    known = model.mean.X[tried]
+    X = np.vstack([promising, known[domain.allowed(known)]])
+    if len(tried) > 0 and len(X) > 0:
+        count = repeats.planned(model, X)
+        gain = worth(model, risk, X, tried, count) / repeats.cost(count)
+        if domain.success is not None:
+            gain = gain * domain.success.chance(X) ** 2
+        X = X[np.argsort(-gain, kind="stable")]
+    # If no point may be recommended yet, the most promising one comes first.
+    found = domain.first_canonical(X)
+    return random_point(domain, rng) if found is None else found
+
+
+def worth(model: MeanNoiseModel, risk: RiskMeasure, X: Array, tried: Index, count: Index) -> Array:
+    """Return what ``count (m,)`` values at each of ``X (m, d)`` are worth, ``(m,)``.
+
+    It is in the model's units. The recommendation is one of the points of the mean GP with the row
+    numbers ``tried (k,)``, or the point that was evaluated.
+    """
+    A, noise, at = model.mean.X[tried], model.noise, _at_data(model)
+    mu, g, s = at.mu[tried], at.g[tried], at.s[tried]
+    (mu_x, sigma), (g_x, s_x) = model.mean.predict(X), noise.latent(X)
+    error_var = noise_of_means(model.settings, noise.expected(g_x, s_x), count, model.data)
+    b_f = _column(model.mean.covariance(X, A), sigma**2) / np.sqrt(sigma**2 + error_var)[:, None]
+    b_g = np.zeros_like(b_f)
+    if noise.gp is not None:
+        told = np.sqrt(s_x**2 + noise.error_var(count))
+        b_g = _column(noise.gp.covariance(X, A), s_x**2) / told[:, None]
+    mu, g, s = (_column(np.tile(at, (len(X), 1)), x) for at, x in ((mu, mu_x), (g, g_x), (s, s_x)))
+    unknown = np.sqrt(np.maximum(s**2 - b_g**2, 0.0))
+    in_units = model.units.risk_to_model(risk)
+    best, each = np.zeros(len(X)), np.zeros((len(X), len(tried)))
+    for z_f, z_g in PAIRS:
+        v = np.maximum(noise.expected(g + z_g * b_g, unknown), model.min_noise_var)
+        R = in_units.value(mu + z_f * b_f, v)
+        best += R.max(axis=1)
+        each += R[:, :-1]
+    return np.asarray((best - each.max(axis=1)) / len(PAIRS))
+
+
+def _column(known: Array, own: Array) -> Array:
+    """Return ``known (m, k)`` with one more column ``own (m,)``, for the evaluated point itself."""
+    return np.column_stack([known, own])
+
+
+def _leading(bound: acq.RiskBound, domain: Domain) -> Index:
+    """Return the rows of known points that are, or may well turn out to be, the best.
+
+    A point under way counts as tried. Otherwise it would be worth as much as before, and would be
+    chosen again.
+    """
+    legal = np.flatnonzero(domain.space.is_valid(bound.model.mean.X))
+    if len(legal) <= TRIED:
+        return legal
+    at = _some_of(_at_data(bound.model), legal)
+    return np.asarray(legal[_best_of((bound.widened(0.0), bound), at, TRIED // 2, lambda F: F)])
+
+
+def _at_data(model: MeanNoiseModel) -> acq.Marginals:
+    """Return what is believed at all points of the mean GP: those told, then those under way."""
+    told, later = model.at_observations(), model.mean.X[model.observations.n :]
+    if len(later) == 0:
+        return acq.Marginals(*told)
+    expected = *model.mean.predict(later), *model.noise.latent(later)
+    return acq.Marginals(*(np.append(a, b) for a, b in zip(told, expected, strict=True)))
+
+
+def _some_of(at: acq.Marginals, rows: Index) -> acq.Marginals:
+    """Return what is believed at some of the points."""
+    return acq.Marginals(at.mu[rows], at.sigma[rows], at.g[rows], at.s[rows])
+
+
+def _promising(
+    bound: acq.RiskBound, domain: Domain, pool: Pool | None, rng: np.random.Generator
+) -> Array:
+    """Return the points with the largest optimistic bounds, narrow and wide, ``(m, d)``.
+
+    The bounds allow for failures. Otherwise a region that fails could have all the points, because
+    it remains unknown.
+    """
+    wide = [bound.widened(width) for width in WIDTHS]
+    if pool is None and not is_listed(domain.space):
+        X = Pool.of(bound, WIDTHS, domain, 1, rng).X
+        screened, hoped = Screened.of(bound.model, X), _hoped(bound, domain, X)
+        return np.asarray(X[_distinct(screened.best(w, NEW, hoped)[1][:NEW] for w in wide)])
+    X = domain.space.enumerate() if pool is None else pool.X
+    included = np.flatnonzero(domain.included(X))
+    at = _some_of(acq.Marginals(*bound.model.predict_list(X)), included)
+    hoped = _hoped(bound, domain, X[included])
+    return np.asarray(X[included[_best_of(wide, at, NEW, hoped)]])
+
+
+def _hoped(bound: acq.RiskBound, domain: Domain, X: Array) -> Weigh:
+    """Return a function that allows for failures in optimistic values at ``X (m, d)``."""
+    success = domain.success
+    if success is None or len(X) == 0:
+        return lambda F: F
+    chance = in_chunks(success.chance, X)
+    return lambda F: Hoped(bound, success, float(F.min())).weighed(chance, F)
+
+
+def _best_of(bounds: Iterable[acq.RiskBound], at: acq.Marginals, n: int, weigh: Weigh) -> Index:
+    """Return the rows with the n largest values of each bound."""
+    return _distinct(np.argsort(-weigh(b.value_of(at)), kind="stable")[:n] for b in bounds)
+
+
+def _distinct(rows: Iterable[Index]) -> Index:
+    """Return all row numbers, each once and in this order."""
+    return np.array(list(dict.fromkeys(np.concatenate(list(rows)).tolist())), dtype=np.intp)
