@@ -1,4 +1,4 @@
-"""The methods of the paper and the default, `ByWorth`: how each proposes and reports.
+"""The methods of the paper, the default `TopTwo`, and `ByWorth`: how each proposes and reports.
 
 Algorithm 1 is `Rahbo`. Its lines 2 and 3 are `model.joint`, line 4 is `propose`, and lines 5 to 9
 are `Optimizer.tell` and the next call of `model.joint`.
