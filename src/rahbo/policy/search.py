@@ -42,7 +42,7 @@ def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator)
     if isinstance(acquisition, RiskBound) and acquisition.is_optimistic:
         return next(maximise_widened(acquisition, (1.0,), domain, rng))
     X = domain.listed() if is_listed(domain.space) else samples(domain, rng)
-    acquisition, F = _hoped(acquisition, values(acquisition, X), X, domain.success)
+    acquisition, F = allowing_for_failure(acquisition, values(acquisition, X), X, domain.success)
     order = np.argsort(-F, kind="stable")
     if is_listed(domain.space):
         return np.asarray(X[order[0]])
@@ -63,7 +63,7 @@ def maximise_widened(
         return
     X = samples(domain, rng)
     wanted = WANTED * STARTS * effort_for(domain.space)
-    found = _screened(bound, widths, domain, X, wanted)
+    found = screened(bound, widths, domain, X, wanted)
     ascents = (_Ascent.begin(a, domain, X, F, order) for a, F, order in found)
     yield from (a.end(*top, rng) for a, top in _climbed(bound, widths, ascents, domain, rng))
 
@@ -73,25 +73,25 @@ def _best_listed(bound: RiskBound, widths: Sequence[float], domain: Domain) -> I
     X, allowed = domain.everything()
     predicted = Marginals(*bound.model.predict_list(X))
     for wide in map(bound.widened, widths):
-        _, F = _hoped(wide, wide.value_of(predicted), X, domain.success)
+        _, F = allowing_for_failure(wide, wide.value_of(predicted), X, domain.success)
         yield np.array(X[int(np.argmax(np.where(allowed, F, -np.inf)))])
 
 
-def _screened(
+def screened(
     bound: RiskBound, widths: Sequence[float], domain: Domain, X: Array, wanted: int
 ) -> Iterator[tuple[Acquisition, Array, Index]]:
     """Yield, for each width, what to maximise, its values at ``X``, and the exact ones, best first.
 
     At least the ``wanted`` largest values are exact.
     """
-    screened, success = Screened.of(bound.model, X), domain.success
+    found, success = Screened.of(bound.model, X), domain.success
     chance = None if success is None else in_chunks(success.chance, X)
     for wide in map(bound.widened, widths):
         if success is None or chance is None:
-            yield wide, *screened.best(wide, wanted, lambda F: F)
+            yield wide, *found.best(wide, wanted, lambda F: F)
             continue
-        hoped = Hoped(wide, success, float(wide.value_of(screened.found).min()))
-        yield hoped, *screened.best(wide, wanted, partial(hoped.weighed, chance))
+        hoped = Hoped(wide, success, float(wide.value_of(found.found).min()))
+        yield hoped, *found.best(wide, wanted, partial(hoped.weighed, chance))
 
 
 def _climbed(
@@ -138,7 +138,7 @@ class Pool:
             return cls(domain.space.enumerate())
         X = samples(domain, rng)
         size = min(len(X), POOL + CHOICE * n)
-        found = list(_screened(bound, widths, domain, X, size))
+        found = list(screened(bound, widths, domain, X, size))
         best = np.unique(np.concatenate([order[:size] for _, _, order in found]))
         ascents = [_Ascent.begin(a, domain, X, F, order) for a, F, order in found]
         tops = np.vstack([top[0] for _, top in _climbed(bound, widths, ascents, domain, rng)])
@@ -160,13 +160,13 @@ class Pool:
         X = self.X[included]
         at = Marginals(*(part[included] for part in bound.model.predict_list(self.X)))
         for wide in map(bound.widened, widths):
-            acquisition, F = _hoped(wide, wide.value_of(at), X, domain.success)
+            acquisition, F = allowing_for_failure(wide, wide.value_of(at), X, domain.success)
             order = np.argsort(-F, kind="stable")
             ascent = _Ascent.begin(acquisition, domain, X, F, order)
             yield ascent.end(X[order[:1]], F[order[:1]], rng)
 
 
-def _hoped(
+def allowing_for_failure(
     acquisition: Acquisition, F: Array, X: Array, success: Success | None
 ) -> tuple[Acquisition, Array]:
     """Return an acquisition and its values at ``X (m, d)`` after allowing for failures."""

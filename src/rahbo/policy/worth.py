@@ -14,7 +14,7 @@ evaluation tells of the mean and of the noise, are weighed against each other in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 from scipy.special import ndtri
@@ -23,10 +23,8 @@ from rahbo.model import MeanNoiseModel, noise_of_means
 from rahbo.numerics import Array, Index
 from rahbo.policy import acquisition as acq
 from rahbo.policy.domain import Domain, is_listed, random_point
-from rahbo.policy.feasibility import Hoped
 from rahbo.policy.repeats import Repeats
-from rahbo.policy.screening import Screened, in_chunks
-from rahbo.policy.search import Pool
+from rahbo.policy.search import Pool, allowing_for_failure, screened
 from rahbo.risk import RiskMeasure
 
 DRAWS = 64  # pairs of Z1 and Z2
@@ -46,8 +44,6 @@ def _normal_pairs(n: int) -> Array:
 
 
 PAIRS = _normal_pairs(DRAWS)
-
-Weigh = Callable[[Array], Array]  # maps values (m,) to those that count
 
 
 def most_worth(
@@ -125,7 +121,8 @@ def _leading(bound: acq.RiskBound, domain: Domain) -> Index:
     if len(legal) <= TRIED:
         return legal
     at = _some_of(_at_data(bound.model), legal)
-    return np.asarray(legal[_best_of((bound.widened(0.0), bound), at, TRIED // 2, lambda F: F)])
+    values = (some.value_of(at) for some in (bound.widened(0.0), bound))
+    return np.asarray(legal[_largest(values, TRIED // 2)])
 
 
 def _at_data(model: MeanNoiseModel) -> acq.Marginals:
@@ -150,30 +147,27 @@ def _promising(
     The bounds allow for failures. Otherwise a region that fails could have all the points, because
     it remains unknown.
     """
-    wide = [bound.widened(width) for width in WIDTHS]
     if pool is None and not is_listed(domain.space):
         X = Pool.of(bound, WIDTHS, domain, 1, rng).X
-        screened, hoped = Screened.of(bound.model, X), _hoped(bound, domain, X)
-        return np.asarray(X[_distinct(screened.best(w, NEW, hoped)[1][:NEW] for w in wide)])
+        found = screened(bound, WIDTHS, domain, X, NEW)
+        return np.asarray(X[_distinct(order[:NEW] for _, _, order in found)])
     X = domain.space.enumerate() if pool is None else pool.X
-    included = np.flatnonzero(domain.included(X))
-    at = _some_of(acq.Marginals(*bound.model.predict_list(X)), included)
-    hoped = _hoped(bound, domain, X[included])
-    return np.asarray(X[included[_best_of(wide, at, NEW, hoped)]])
+    rows = np.flatnonzero(domain.included(X))
+    if len(rows) == 0:
+        return X[:0]
+    at = _some_of(acq.Marginals(*bound.model.predict_list(X)), rows)
+    values = (_hoped(wide, at, X[rows], domain) for wide in map(bound.widened, WIDTHS))
+    return np.asarray(X[rows[_largest(values, NEW)]])
 
 
-def _hoped(bound: acq.RiskBound, domain: Domain, X: Array) -> Weigh:
-    """Return a function that allows for failures in optimistic values at ``X (m, d)``."""
-    success = domain.success
-    if success is None or len(X) == 0:
-        return lambda F: F
-    chance = in_chunks(success.chance, X)
-    return lambda F: Hoped(bound, success, float(F.min())).weighed(chance, F)
+def _hoped(bound: acq.RiskBound, at: acq.Marginals, X: Array, domain: Domain) -> Array:
+    """Return the values ``(m,)`` of a bound at ``X (m, d)``, after allowing for failures."""
+    return allowing_for_failure(bound, bound.value_of(at), X, domain.success)[1]
 
 
-def _best_of(bounds: Iterable[acq.RiskBound], at: acq.Marginals, n: int, weigh: Weigh) -> Index:
-    """Return the rows with the n largest values of each bound."""
-    return _distinct(np.argsort(-weigh(b.value_of(at)), kind="stable")[:n] for b in bounds)
+def _largest(values: Iterable[Array], n: int) -> Index:
+    """Return the rows with the n largest of each of some values ``(m,)``."""
+    return _distinct(np.argsort(-F, kind="stable")[:n] for F in values)
 
 
 def _distinct(rows: Iterable[Index]) -> Index:
