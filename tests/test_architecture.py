@@ -29,6 +29,7 @@ ORDER = (
     "analysis",
     "settings",
     "journal",
+    "knowledge",
     "optimizer",
     "running",
     "theory",
@@ -45,7 +46,7 @@ ORDER = (
 INNER_ORDER = {
     "numerics": ("arrays", "checks", "quasinewton", "sobol", "streams", "threads"),
     "space": ("parameters", "candidates", "space"),
-    "trials": ("observations", "trial", "ledger"),
+    "trials": ("observations", "beside", "trial", "ledger"),
     "model": (
         "kernels",
         "hyperprior",

@@ -8,29 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 
-from rahbo.analysis import (
-    LEVEL,
-    Diagnosis,
-    Frontier,
-    Prediction,
-    Recommendation,
-    Rule,
-    Snapshot,
-    check_level,
-    check_rule,
-    diagnose,
-    frontier_of,
-    predict,
-    recommend,
-    snapshots_after,
-)
 from rahbo.errors import DataError, SettingsError
 from rahbo.journal import FileName, Journal, settings_to_resume
-from rahbo.model import Beliefs, MeanNoiseModel, shared_fits
+from rahbo.knowledge import Knowledge, Params
+from rahbo.model import shared_fits
 from rahbo.numerics import Array, Stream, generator, is_whole, one_blas_thread, shared_by_threads
 from rahbo.policy import (
     CONFIRMED,
@@ -41,27 +26,18 @@ from rahbo.policy import (
     propose_design,
     propose_several,
 )
-from rahbo.risk import RiskMeasure
 from rahbo.settings import Keywords, Settings, check_keywords, setting_parameters, spells_out
 from rahbo.space import Candidates, Space
 from rahbo.trials import (
-    Counts,
-    Ledger,
-    Observations,
     Suggestion,
     Trial,
     checked_repeat,
     checked_trials,
     checked_values,
-    observations_of,
     past_trials,
     trial_at,
     trial_named,
-    valued,
 )
-
-Params = Mapping[str, Any]
-R = TypeVar("R", Prediction, Recommendation, Frontier, Diagnosis)
 
 
 class OptimizerKeywords(Keywords, total=False):
@@ -73,7 +49,7 @@ class OptimizerKeywords(Keywords, total=False):
 
 
 @shared_by_threads("ask", "confirm", "reuse_fits")
-class Optimizer:
+class Optimizer(Knowledge):
     """Optimises something that is expensive to evaluate and gives a different result each time.
 
     Threads may share an optimizer: their calls wait for each other.
@@ -125,15 +101,13 @@ class Optimizer:
         **settings: Unpack[Keywords],
     ) -> None:
         check_keywords(Optimizer, settings)
-        self.settings = Settings.of(space, settings)
-        begun = list(trials) or past_trials(data, self.settings.space.encode)
-        self._trials = checked_trials(begun, self.settings.space.names, self.settings.space.d)
+        known = Settings.of(space, settings)
+        begun = list(trials) or past_trials(data, known.space.encode)
+        kept = checked_trials(begun, known.space.names, known.space.d)
         if journal is not None:
-            kept = Journal(journal, self.settings, self._trials, settings.get("seed"))
-            self._trials, self.settings = kept, kept.settings
-        self._ledger = Ledger(self._trials)
-        self._lock = self._ledger.lock
-        self._beliefs = Beliefs(self.settings.fitting)
+            kept = Journal(journal, known, kept, settings.get("seed"))
+            known = kept.settings
+        super().__init__(known, kept)
 
     @classmethod
     def resume(cls, path: FileName, **code: Unpack[Keywords]) -> Optimizer:
@@ -142,15 +116,8 @@ class Optimizer:
 
     def close(self) -> None:
         """Release the journal, so that another process can continue the run."""
-        if isinstance(self._trials, Journal):
-            self._trials.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Models follow from settings and trials, and some cannot be pickled.
-        with self._lock.here():
-            kept = self._ledger.copied()
-        return {**self.__dict__, "_ledger": kept, "_lock": kept.lock, "_trials": kept.trials,
-                "_beliefs": Beliefs(self.settings.fitting)}  # fmt: skip
+        if isinstance(self.ledger.trials, Journal):
+            self.ledger.trials.close()
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -168,14 +135,14 @@ class Optimizer:
         """
         if n is not None and not (is_whole(n) and n >= 1):
             raise SettingsError(f"ask(n) needs a whole number >= 1, got {n!r}.")
-        given = self._ledger.hand_out(self._upcoming(n or 1))
+        given = self.ledger.hand_out(self._upcoming(n or 1))
         return given[0] if n is None else given
 
     def _upcoming(self, n: int) -> Iterator[Trial]:
         """Yield open trials that were not handed out yet, then open others at the next points."""
         proposals = None
         for left in range(n, 0, -1):
-            trial = self._ledger.waiting()
+            trial = self.ledger.waiting()
             if trial is None:
                 proposals = proposals or self._propose(left)
                 with one_blas_thread():
@@ -184,14 +151,14 @@ class Optimizer:
 
     def _propose(self, n: int) -> Iterator[Trial]:
         """Open ``n`` trials, at points of the initial design first, then those of the strategy."""
-        settings, trials = self.settings.policy, self._trials.values()
+        settings, trials = self.settings.policy, self.ledger.trials.values()
         for left in range(n, 0, -1):
             asked = sum(t.source != "user" for t in trials)
             domain = Domain(settings.space, np.empty((0, settings.space.d)), self.excluded())
             rng = generator(settings.seed, Stream.PROPOSAL, asked)
             found = propose_design(settings, trials, domain, rng)
             if found is None:
-                model, missing = self._beliefs.followed(trials), self._ledger.missing()
+                model, missing = self.beliefs.followed(trials), self.ledger.missing()
                 yield from map(self._open, propose_several(
                     settings, trials, model, missing, domain, asked, left))  # fmt: skip
                 return
@@ -203,7 +170,7 @@ class Optimizer:
         The recommended point comes first, until it has been measured five times. The points that
         would take its place follow. Tell a few values before you ask for more.
         """
-        return self._ledger.hand_out(self._open_again(n))
+        return self.ledger.hand_out(self._open_again(n))
 
     def _open_again(self, n: int) -> Iterator[Trial]:
         X, contest = self._contest()
@@ -220,15 +187,15 @@ class Optimizer:
 
     def _contest(self) -> tuple[Array, Contest]:
         with one_blas_thread():
-            return contest_between(self.settings.policy, self._trials.values(), self._model())
+            return contest_between(self.settings.policy, self.ledger.trials.values(), self.model)
 
     def excluded(self) -> Set[bytes]:
         """Return the points that may not be proposed, as bytes. A subclass may exclude more."""
-        return self.settings.policy.excluded(self._trials.values())
+        return self.settings.policy.excluded(self.ledger.trials.values())
 
     def _open(self, found: Proposal) -> Trial:
         x, source, bound = found.x, found.source, found.own_bound
-        return self._ledger.open(x, self.space.decode(x), found.repeats, source, bound)
+        return self.ledger.open(x, self.space.decode(x), found.repeats, source, bound)
 
     # -- telling -----------------------------------------------------------------------------
 
@@ -259,13 +226,13 @@ class Optimizer:
         if repeat is not None:
             lost: tuple[int, ...] = (checked_repeat(repeat),)
         else:
-            lost = (0,) if trial.id not in self._trials else trial.missing
+            lost = (0,) if trial.id not in self.ledger.trials else trial.missing
         self._update(trial.with_failures(lost, str(reason)))
 
     def cancel(self, suggestion: Suggestion | int | Params) -> None:
         """Drop the outstanding repeats of a suggestion."""
         trial = self._trial(suggestion)
-        if trial.id not in self._trials:
+        if trial.id not in self.ledger.trials:
             raise DataError(f"cancel() needs an open suggestion, got {trial.params!r}. See .open.")
         self._update(replace(trial, cancelled=True))
 
@@ -273,54 +240,20 @@ class Optimizer:
         """Return the trial of a suggestion or of parameters."""
         if isinstance(suggestion, Mapping):
             x = self.settings.space.encode(suggestion)
-            return trial_at(x, suggestion, self._trials, self._ledger.missing(), repeat is not None)
-        return trial_named(suggestion, self._trials)
+            return trial_at(
+                x, suggestion, self.ledger.trials, self.ledger.missing(), repeat is not None
+            )
+        return trial_named(suggestion, self.ledger.trials)
 
     def _update(self, trial: Trial) -> None:
         # Models first, so that none is out of date after an interrupt.
-        self._beliefs.forget(trial.id)
-        self._ledger.record(trial)
+        self.beliefs.forget(trial.id)
+        self.ledger.record(trial)
 
     @property
     def open(self) -> tuple[Suggestion, ...]:
         """Suggestions not fully told, oldest first, each with its missing repeats."""
-        return tuple(trial.suggestion for trial in self._ledger.missing())
-
-    @property
-    def trials(self) -> tuple[Trial, ...]:
-        """Every trial so far, in order. With the settings they are the whole state of the run."""
-        return tuple(self._trials.values())
-
-    @property
-    def space(self) -> Space:
-        """The space. A point that was told decodes to the parameters it was told with."""
-        return self.settings.space.with_told(self._ledger.params())
-
-    @property
-    def n_evaluations(self) -> int:
-        """Single evaluations so far, failures included."""
-        return self.counts.made()
-
-    @property
-    def counts(self) -> Counts:
-        """How many trials and evaluations there are, by where their points came from."""
-        return self._ledger.counts
-
-    # -- believing ---------------------------------------------------------------------------
-
-    @property
-    def observations(self) -> Observations:
-        """The data, in the sense of maximisation."""
-        return observations_of(valued(self._trials.values()), self.settings.sign)
-
-    @property
-    def model(self) -> MeanNoiseModel:
-        """Both posteriors given all data, in the sense of maximisation."""
-        with one_blas_thread():
-            return self._model()
-
-    def _model(self) -> MeanNoiseModel:
-        return self._beliefs.now(self._trials.values())
+        return tuple(trial.suggestion for trial in self.ledger.missing())
 
     def reuse_fits(self, other: Optimizer) -> None:
         """Reuse what another run learned from trials that both runs share, to save time.
@@ -328,91 +261,8 @@ class Optimizer:
         This run would make the same fits itself. If the settings differ, nothing is reused.
         """
         # One lock at a time, so that two runs can take from each other.
-        with other._lock.here():
-            theirs, trials = other._beliefs.fits, other.trials
-        with self._lock.here():
+        with other.ledger.lock.here():
+            theirs, trials = other.beliefs.fits, other.trials
+        with self.ledger.lock.here():
             if self.settings.models_the_same_as(other.settings):
-                self._beliefs.reuse(shared_fits(theirs, trials, self.trials))
-
-    def snapshot(self, *, risk: RiskMeasure | None = None) -> Snapshot:
-        """Return what is known now, for reports and plots, under this risk or the run's own."""
-        return Snapshot.of(self.settings.policy, self.trials, self.model, risk)
-
-    def snapshots_after(
-        self, ends: Iterable[int], *, risk: RiskMeasure | None = None
-    ) -> Iterator[Snapshot]:
-        """Yield what was known after the first ``end`` trials, for each end.
-
-        Nothing is learned again: the hyperparameters are those the run had at the time, or those
-        of its first fit if that came later. At least one trial up to each end needs a value.
-        """
-        _ = self.model  # learns what is not learned yet
-        own, fits = self.settings, self._beliefs.fits
-        return snapshots_after(own.policy, own.fitting, self.trials, fits, ends, risk)
-
-    # -- reporting ---------------------------------------------------------------------------
-
-    def recommend(self, *, rule: Rule = "pessimistic", risk: RiskMeasure | None = None,
-                  level: float = LEVEL) -> Recommendation:  # fmt: skip
-        """Return the evaluated point to use, and what is known about it.
-
-        Args:
-            rule: ``"pessimistic"``, the largest lower bound now; ``"own_round"``, the largest
-                lower bound at the time a point was chosen (Corollary 1.1); ``"best_observed"``,
-                the best sample mean; ``"empirical"``, the best risk of sample mean and variance.
-            risk: A risk measure to use instead of the run's, for the rules ``"pessimistic"`` and
-                ``"empirical"``. The strategy's bounds on mean and noise stay the same.
-            level: Probability of each interval and of the bound on the gain.
-        """
-        check_rule(rule, risk)
-        check_level(level)
-        with one_blas_thread():
-            return self.in_user_sign(recommend(self.snapshot(risk=risk), rule, level))
-
-    def frontier(self, *, level: float = LEVEL) -> Frontier:
-        """Return mean against noise of the evaluated points, and what each alpha would report.
-
-        It needs no new evaluation, so you can choose alpha after looking at it. At the run's own
-        alpha it gives the recommended point. `GPUCB` ignores the noise and so recommends the
-        point of alpha = 0; for other alphas the frontier shows the pessimistic choice.
-
-        Args:
-            level: Probability of each interval in the records.
-        """
-        check_level(level)
-        with one_blas_thread():
-            return self.in_user_sign(frontier_of(self.snapshot(), level))
-
-    def diagnose(self) -> Diagnosis:
-        """Return a diagnosis of the noise and the model.
-
-        It says whether the noise is uneven and over which inputs, whether risk changes the
-        decision, how many repeats are worth their cost, and whether the model is calibrated. It
-        needs only values, such as a table of past results in ``data``, repeated or not.
-        """
-        with one_blas_thread():
-            return self.in_user_sign(diagnose(self.snapshot()))
-
-    @overload
-    def predict(self, params: Params, *, level: float = LEVEL) -> Prediction: ...
-
-    @overload
-    def predict(self, params: Iterable[Params], *, level: float = LEVEL) -> list[Prediction]: ...
-
-    def predict(self, params: Params | Iterable[Params], *, level: float = LEVEL
-                ) -> Prediction | list[Prediction]:  # fmt: skip
-        """Return the mean, noise and risk predicted at one setting, or at each of several."""
-        check_level(level)
-        several = [dict(p) for p in ([params] if isinstance(params, Mapping) else params)]
-        X = np.array([self.settings.space.encode(p) for p in several])
-        if not several:
-            return []
-        with one_blas_thread():
-            known = self.snapshot()
-            found = predict(known.bound, known.risk, X, several, level)
-        records = [self.in_user_sign(record) for record in found]
-        return records[0] if isinstance(params, Mapping) else records
-
-    def in_user_sign(self, record: R) -> R:
-        """Return a record of the maximised quantity in the sign of the user's values."""
-        return record if self.settings.sign > 0 else record.negated()
+                self.beliefs.reuse(shared_fits(theirs, trials, self.trials))

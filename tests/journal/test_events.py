@@ -13,7 +13,7 @@ from rahbo.errors import DataError, JournalError, SettingsError
 from rahbo.journal import foreign, opened
 from rahbo.journal.events import MOST_REPEATS, change_of, trial_record, trials_of
 from rahbo.space import Space
-from rahbo.trials import Trial
+from rahbo.trials import Beside, Trial
 
 SPACE = Space.of({"x": (0.0, 2.0)})
 VALUES = st.dictionaries(st.integers(0, 20), st.floats(-1e60, 1e60), max_size=4)
@@ -35,7 +35,7 @@ def replayed(*changes):
 
 def fields(t):
     return (t.id, t.params, t.x.tolist(), t.n_requested, t.source, t.own_bound, t.cancelled,
-            {i: v.hex() for i, v in t.values.items()}, t.failures)  # fmt: skip
+            {i: v.hex() for i, v in t.values.items()}, t.failures, t.beside)  # fmt: skip
 
 
 @given(VALUES, REASONS, st.booleans())
@@ -44,6 +44,49 @@ def test_a_whole_trial_comes_back(values, failures, cancelled):
     t = trial(values=values, failures=failures, cancelled=cancelled)
     assert fields(replayed(change_of(None, t))) == fields(t)
     assert opened(as_json(trial_record(t)), 0, SPACE)["values"] == values
+
+
+BESIDE = st.builds(
+    Beside,
+    st.dictionaries(st.sampled_from(["loss", "time"]), st.floats(-1e60, 1e60)),
+    st.none() | st.sampled_from(["fold 0", "plate A"]),
+)
+
+
+@given(VALUES, st.lists(BESIDE, min_size=4, max_size=4))
+def test_what_was_told_beside_values_comes_back(values, told):
+    beside = {i: b for i, b in zip(values, told, strict=False) if b}
+    t = trial(values=values, beside=beside)
+    assert fields(replayed(change_of(None, t))) == fields(t)
+    if values:
+        assert fields(replayed(change_of(None, trial()), change_of(trial(), t))) == fields(t)
+
+
+def test_a_value_with_nothing_beside_it_is_written_as_before():
+    t = trial().with_values([1.0, 2.0])
+    assert change_of(trial(), t) == {"event": "tell", "id": 0, "values": {0: 1.0, 1: 2.0}}
+    assert "beside" not in trial_record(t)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"1": {"block": "a"}},
+        {"0": {"block": 3}},
+        {"0": {"block": ""}},
+        {"0": {"outcomes": {"loss": "1"}}},
+        {"0": {"outcomes": {"loss": True}}},
+        {"0": {"outcomes": {"loss": 1e80}}},
+        {"0": {"outcomes": [1.0]}},
+        {"0": {"colour": 1}},
+        {"0": 1.0},
+        [1.0],
+    ],
+)
+def test_what_cannot_have_been_told_beside_a_value_is_refused(beside):
+    event = {"event": "tell", "id": 0, "values": {"0": 1.0}, "beside": beside}
+    with pytest.raises(JournalError):
+        replayed(change_of(None, trial()), event)
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.sampled_from("vfc"), st.floats(-9, 9)), max_size=9))

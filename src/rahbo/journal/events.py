@@ -15,7 +15,7 @@ from rahbo.errors import DataError, JournalError, RahboError, SettingsError
 from rahbo.journal.codec import decode, encode, encode_scalar
 from rahbo.numerics import is_number
 from rahbo.space import Space
-from rahbo.trials import MOST_REPEATS, Source, Trial, checked_values
+from rahbo.trials import MOST_REPEATS, Beside, Source, Trial, checked_name, checked_values
 
 # How far a recorded point may be from that of its parameters, as machines round differently.
 ROUNDING = 1e-9
@@ -29,7 +29,8 @@ def change_of(before: Trial | None, after: Trial) -> dict[str, Any] | None:
     new = after.values.keys() - before.values.keys()
     if new:
         values = {i: after.values[i] for i in sorted(new)}
-        return {"event": "tell", "id": after.id, "values": _values(values)}
+        told = {"event": "tell", "id": after.id, "values": _values(values)}
+        return {**told, **_beside({i: b for i, b in after.beside.items() if i in new})}
     if after.failures != before.failures:
         failures = {i: why for i, why in after.failures.items() if before.failures.get(i) != why}
         return {"event": "failure", "id": after.id, "failures": _failures(failures)}
@@ -55,6 +56,7 @@ def trial_record(trial: Trial) -> dict[str, Any]:
     }
     if trial.values:
         record["values"] = _values(trial.values)
+        record |= _beside(trial.beside)
     if trial.failures:
         record["failures"] = _failures(trial.failures)
     if trial.cancelled:
@@ -64,6 +66,21 @@ def trial_record(trial: Trial) -> dict[str, Any]:
 
 def _values(values: Mapping[int, float]) -> dict[int, float]:
     return {int(i): float(v) for i, v in values.items()}
+
+
+def _beside(beside: Mapping[int, Beside]) -> dict[str, Any]:
+    """Return what was told beside values as a part of an event, empty if there is nothing."""
+    found = {int(i): _beside_record(told) for i, told in beside.items() if told}
+    return {"beside": found} if found else {}
+
+
+def _beside_record(told: Beside) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    if told.outcomes:
+        record["outcomes"] = {str(name): float(v) for name, v in told.outcomes.items()}
+    if told.block is not None:
+        record["block"] = str(told.block)
+    return record
 
 
 def _failures(failures: Mapping[int, str]) -> dict[int, str]:
@@ -96,7 +113,7 @@ def apply_event(event: dict[str, Any], found: list[dict[str, Any]], space: Space
         _refuse(f"id must be one of {len(found)} trials, got {number!r}")
     fields = found[number]
     if kind == "tell":
-        _take_values(fields, event["values"])
+        _take_values(fields, event["values"], event.get("beside", {}))
     elif kind == "failure":
         _take_failures(fields, event["failures"])
     elif kind == "cancel":
@@ -123,14 +140,15 @@ def opened(record: dict[str, Any], number: int, space: Space) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "id": number, "params": params, "x": x, "n_requested": repeats, "source": source,
         "own_bound": None if bound is None else float(bound), "values": {}, "failures": {},
+        "beside": {},
         "cancelled": record.get("cancelled", False) is True,
     }  # fmt: skip
-    _take_values(fields, record.get("values", {}))
+    _take_values(fields, record.get("values", {}), record.get("beside", {}))
     _take_failures(fields, record.get("failures", {}))
     return fields
 
 
-def _take_values(fields: dict[str, Any], values: dict[str, Any]) -> None:
+def _take_values(fields: dict[str, Any], values: dict[str, Any], beside: dict[str, Any]) -> None:
     for key, value in values.items():
         if type(value) not in (int, float):
             _refuse(f"a value must be a number, got {value!r}")
@@ -139,6 +157,22 @@ def _take_values(fields: dict[str, Any], values: dict[str, Any]) -> None:
             _refuse(f"repeat {repeat} has the value {fields['values'][repeat]!r}, got {number!r}")
         fields["values"][repeat] = number
         fields["failures"].pop(repeat, None)
+    for key, record in beside.items():
+        if key not in values:
+            _refuse(f"repeat {key} must have a value beside {record!r}")
+        fields["beside"][_repeat(key)] = _told_beside(record)
+
+
+def _told_beside(record: dict[str, Any]) -> Beside:
+    if not record.keys() <= {"outcomes", "block"}:
+        _refuse(f"only outcomes and a block are told beside a value, got {record!r}")
+    outcomes: dict[str, float] = {}
+    for name, value in record.get("outcomes", {}).items():
+        if type(value) not in (int, float):
+            _refuse(f"the outcome {name!r} must be a number, got {value!r}")
+        outcomes[checked_name("An outcome", name)] = checked_values(value)[0]
+    block = record.get("block")
+    return Beside(outcomes, None if block is None else checked_name("A block", block))
 
 
 def _take_failures(fields: dict[str, Any], failures: dict[str, Any]) -> None:

@@ -250,7 +250,7 @@ def shared_fits(fits: Fits, trials: Sequence[Trial], others: Sequence[Trial]) ->
     Both runs have the same settings. A fit is valid if it used only trials that both runs share.
     """
     pairs = zip(trials, others, strict=False)
-    same = (a.is_at(b.x) and a.values == b.values for a, b in pairs)
+    same = (a.is_at(b.x) and a.values == b.values and a.beside == b.beside for a, b in pairs)
     n_same = next((i for i, equal in enumerate(same) if not equal), min(len(trials), len(others)))
     return fits_before(fits, n_same)
 

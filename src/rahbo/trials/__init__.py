@@ -1,5 +1,6 @@
 """What was asked and told, and the same as data: count, mean and variance per point."""
 
+from rahbo.trials.beside import NOTHING, Beside, checked_name
 from rahbo.trials.ledger import Counts, Ledger
 from rahbo.trials.observations import Observations, point_statistics
 from rahbo.trials.trial import (
@@ -28,6 +29,8 @@ from rahbo.trials.trial import (
 __all__ = [
     "LARGEST_VALUE",
     "MOST_REPEATS",
+    "NOTHING",
+    "Beside",
     "Counts",
     "Ledger",
     "Observations",
@@ -35,6 +38,7 @@ __all__ = [
     "Suggestion",
     "Trial",
     "attempts_at",
+    "checked_name",
     "checked_repeat",
     "checked_trials",
     "checked_values",

@@ -17,6 +17,7 @@ import numpy as np
 
 from rahbo.errors import DataError
 from rahbo.numerics import Array, Index, is_whole
+from rahbo.trials.beside import NOTHING, Beside
 from rahbo.trials.observations import Observations
 
 # "confirm" marks a point that is measured again before it is used, see `policy.confirmation`.
@@ -66,6 +67,7 @@ class Trial:
         own_bound: The strategy's lower bound at ``x`` when it was asked (Corollary 1.1), in the
             sense of maximisation; None for points a strategy did not choose.
         cancelled: Whether the missing repeats are no longer wanted.
+        beside: What was told beside a value, by repeat index; only where there is something.
     """
 
     id: int
@@ -77,6 +79,7 @@ class Trial:
     failures: Mapping[int, str] = field(default_factory=dict)
     own_bound: float | None = None
     cancelled: bool = False
+    beside: Mapping[int, Beside] = field(default_factory=dict)
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -115,28 +118,43 @@ class Trial:
         """The number of repeats told or outstanding; a failed one may be tried again."""
         return len(self.values) + self.n_missing
 
-    def with_values(self, values: Sequence[float]) -> Trial:
-        """Return this trial with values added at the first free repeat indices."""
+    def with_values(self, values: Sequence[float], beside: Sequence[Beside] = ()) -> Trial:
+        """Return this trial with values added at the first free repeat indices.
+
+        What was told ``beside`` them is given for each value, or for none.
+        """
         taken = self.values.keys() | self.failures.keys()
-        free = (i for i in range(len(taken) + len(values)) if i not in taken)
-        return replace(self, values={**self.values, **dict(zip(free, values, strict=False))})
+        free = [i for i in range(len(taken) + len(values)) if i not in taken]
+        return replace(
+            self,
+            values={**self.values, **dict(zip(free, values, strict=False))},
+            beside={**self.beside, **{i: b for i, b in zip(free, beside, strict=False) if b}},
+        )
 
-    def with_value(self, repeat: int, value: float) -> Trial:
-        """Return this trial with the value of one repeat.
+    def with_value(self, repeat: int, value: float, beside: Beside = NOTHING) -> Trial:
+        """Return this trial with the value of one repeat and what was told beside it.
 
-        Telling the same value again changes nothing; telling a different one is an error. A value
+        Telling the same again changes nothing; telling something different is an error. A value
         for a repeat that was told as failed replaces the failure.
         """
         known = self.values.get(repeat)
-        if known is not None and known != value:
+        if known is None:
+            failures = {i: why for i, why in self.failures.items() if i != repeat}
+            more = {repeat: beside} if beside else {}
+            values, told = {**self.values, repeat: value}, {**self.beside, **more}
+            return replace(self, values=values, failures=failures, beside=told)
+        if known != value:
             raise DataError(
                 f"A repeat has one value, but repeat {repeat} of suggestion {self.id} was told as "
                 f"{known!r} and now as {value!r}. Use another repeat index for a new value."
             )
-        if known is not None:
-            return self
-        failures = {i: why for i, why in self.failures.items() if i != repeat}
-        return replace(self, values={**self.values, repeat: value}, failures=failures)
+        if beside and beside != self.beside.get(repeat, NOTHING):
+            raise DataError(
+                f"Repeat {repeat} of suggestion {self.id} was told with "
+                f"{self.beside.get(repeat, NOTHING)!r} and now with {beside!r}. Use another repeat "
+                "index for a new value."
+            )
+        return self
 
     def with_failures(self, repeats: Iterable[int], reason: str) -> Trial:
         """Return this trial with repeats marked as failed; values already told are kept.

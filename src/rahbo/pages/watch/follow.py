@@ -86,7 +86,7 @@ class Follower:
     def trial(self, number: int) -> Trial:
         """Return a trial in its current state."""
         fields = self._found[number]
-        own = {"values": dict(fields["values"]), "failures": dict(fields["failures"])}
+        own = {part: dict(fields[part]) for part in ("values", "failures", "beside")}
         return Trial(**{**fields, **own})
 
     def outstanding(self, number: int) -> int:

@@ -1,0 +1,180 @@
+"""What a run knows: its trials, what is believed after them, and what that says to a user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from rahbo.analysis import (
+    LEVEL,
+    Diagnosis,
+    Frontier,
+    Prediction,
+    Recommendation,
+    Rule,
+    Snapshot,
+    check_level,
+    check_rule,
+    diagnose,
+    frontier_of,
+    predict,
+    recommend,
+    snapshots_after,
+)
+from rahbo.model import Beliefs, MeanNoiseModel
+from rahbo.numerics import one_blas_thread, shared_by_threads
+from rahbo.risk import RiskMeasure
+from rahbo.settings import Settings
+from rahbo.space import Space
+from rahbo.trials import Counts, Ledger, Observations, Trial, observations_of, valued
+
+Params = Mapping[str, Any]
+R = TypeVar("R", Prediction, Recommendation, Frontier, Diagnosis)
+
+
+@shared_by_threads()
+class Knowledge:
+    """The settings and trials of a run, and everything that follows from them.
+
+    Nothing here changes the run. `Optimizer` adds asking and telling.
+
+    Args:
+        settings: The settings of the run.
+        trials: The trials by id. Changes of the run are written there.
+
+    Attributes:
+        settings: The settings of the run.
+        ledger: The trials, and who has them.
+        beliefs: The models after these trials, kept to save time.
+    """
+
+    def __init__(self, settings: Settings, trials: MutableMapping[int, Trial]) -> None:
+        self.settings = settings
+        self.ledger = Ledger(trials)
+        self._lock = self.ledger.lock
+        self.beliefs = Beliefs(settings.fitting)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Models follow from settings and trials, and some cannot be pickled.
+        with self._lock.here():
+            kept = self.ledger.copied()
+        fresh = Beliefs(self.settings.fitting)
+        return {**self.__dict__, "ledger": kept, "_lock": kept.lock, "beliefs": fresh}
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Every trial so far, in order. With the settings they are the whole state of the run."""
+        return tuple(self.ledger.trials.values())
+
+    @property
+    def space(self) -> Space:
+        """The space. A point that was told decodes to the parameters it was told with."""
+        return self.settings.space.with_told(self.ledger.params())
+
+    @property
+    def n_evaluations(self) -> int:
+        """Single evaluations so far, failures included."""
+        return self.counts.made()
+
+    @property
+    def counts(self) -> Counts:
+        """How many trials and evaluations there are, by where their points came from."""
+        return self.ledger.counts
+
+    # -- believing ---------------------------------------------------------------------------
+
+    @property
+    def observations(self) -> Observations:
+        """The data, in the sense of maximisation."""
+        return observations_of(valued(self.ledger.trials.values()), self.settings.sign)
+
+    @property
+    def model(self) -> MeanNoiseModel:
+        """Both posteriors given all data, in the sense of maximisation."""
+        with one_blas_thread():
+            return self.beliefs.now(self.ledger.trials.values())
+
+    def snapshot(self, *, risk: RiskMeasure | None = None) -> Snapshot:
+        """Return what is known now, for reports and plots, under this risk or the run's own."""
+        return Snapshot.of(self.settings.policy, self.trials, self.model, risk)
+
+    def snapshots_after(
+        self, ends: Iterable[int], *, risk: RiskMeasure | None = None
+    ) -> Iterator[Snapshot]:
+        """Yield what was known after the first ``end`` trials, for each end.
+
+        Nothing is learned again: the hyperparameters are those the run had at the time, or those
+        of its first fit if that came later. At least one trial up to each end needs a value.
+        """
+        _ = self.model  # learns what is not learned yet
+        own, fits = self.settings, self.beliefs.fits
+        return snapshots_after(own.policy, own.fitting, self.trials, fits, ends, risk)
+
+    # -- reporting ---------------------------------------------------------------------------
+
+    def recommend(self, *, rule: Rule = "pessimistic", risk: RiskMeasure | None = None,
+                  level: float = LEVEL) -> Recommendation:  # fmt: skip
+        """Return the evaluated point to use, and what is known about it.
+
+        Args:
+            rule: ``"pessimistic"``, the largest lower bound now; ``"own_round"``, the largest
+                lower bound at the time a point was chosen (Corollary 1.1); ``"best_observed"``,
+                the best sample mean; ``"empirical"``, the best risk of sample mean and variance.
+            risk: A risk measure to use instead of the run's, for the rules ``"pessimistic"`` and
+                ``"empirical"``. The strategy's bounds on mean and noise stay the same.
+            level: Probability of each interval and of the bound on the gain.
+        """
+        check_rule(rule, risk)
+        check_level(level)
+        with one_blas_thread():
+            return self.in_user_sign(recommend(self.snapshot(risk=risk), rule, level))
+
+    def frontier(self, *, level: float = LEVEL) -> Frontier:
+        """Return mean against noise of the evaluated points, and what each alpha would report.
+
+        It needs no new evaluation, so you can choose alpha after looking at it. At the run's own
+        alpha it gives the recommended point. `GPUCB` ignores the noise and so recommends the
+        point of alpha = 0; for other alphas the frontier shows the pessimistic choice.
+
+        Args:
+            level: Probability of each interval in the records.
+        """
+        check_level(level)
+        with one_blas_thread():
+            return self.in_user_sign(frontier_of(self.snapshot(), level))
+
+    def diagnose(self) -> Diagnosis:
+        """Return a diagnosis of the noise and the model.
+
+        It says whether the noise is uneven and over which inputs, whether risk changes the
+        decision, how many repeats are worth their cost, and whether the model is calibrated. It
+        needs only values, such as a table of past results in ``data``, repeated or not.
+        """
+        with one_blas_thread():
+            return self.in_user_sign(diagnose(self.snapshot()))
+
+    @overload
+    def predict(self, params: Params, *, level: float = LEVEL) -> Prediction: ...
+
+    @overload
+    def predict(self, params: Iterable[Params], *, level: float = LEVEL) -> list[Prediction]: ...
+
+    def predict(self, params: Params | Iterable[Params], *, level: float = LEVEL
+                ) -> Prediction | list[Prediction]:  # fmt: skip
+        """Return the mean, noise and risk predicted at one setting, or at each of several."""
+        check_level(level)
+        several = [dict(p) for p in ([params] if isinstance(params, Mapping) else params)]
+        X = np.array([self.settings.space.encode(p) for p in several])
+        if not several:
+            return []
+        with one_blas_thread():
+            known = self.snapshot()
+            found = predict(known.bound, known.risk, X, several, level)
+        records = [self.in_user_sign(record) for record in found]
+        return records[0] if isinstance(params, Mapping) else records
+
+    def in_user_sign(self, record: R) -> R:
+        """Return a record of the maximised quantity in the sign of the user's values."""
+        return record if self.settings.sign > 0 else record.negated()
