@@ -45,7 +45,7 @@ ORDER = (
 # The order inside a room; a room not named here has none.
 INNER_ORDER = {
     "numerics": ("arrays", "checks", "quasinewton", "sobol", "streams", "threads"),
-    "space": ("parameters", "candidates", "space"),
+    "space": ("parameters", "context", "candidates", "space"),
     "trials": ("observations", "beside", "trial", "ledger"),
     "model": (
         "kernels",
@@ -71,6 +71,7 @@ INNER_ORDER = {
         "feasibility",
         "domain",
         "screening",
+        "conditions",
         "search",
         "repeats",
         "confirmation",
@@ -85,6 +86,7 @@ INNER_ORDER = {
         "gain",
         "rules",
         "recommendation",
+        "conditions",
         "frontier",
         "calibration",
         "sensitivity",
@@ -95,6 +97,7 @@ INNER_ORDER = {
     "running": (
         "stopping",
         "budget",
+        "present",
         "run",
         "marks",
         "worker",

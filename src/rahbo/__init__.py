@@ -11,9 +11,10 @@ NeurIPS 2021).
 run: ask for a point, tell the results, get a recommendation.
 
 `Float`, `Int` and `Categorical` describe parameters. `Candidates` lists points when no others can
-be tried. `MeanVariance`, `MeanStd`, `Quantile` and `ExpectedShortfall` say what a noisy outcome is
-worth. `Adaptive` and `Folds` decide how often a point is measured. `PBest` and `Gap` end a run
-early. `paper_preset` returns the settings of the paper's experiments.
+be tried. `Context` and `Time` are conditions that are given, not chosen. `MeanVariance`, `MeanStd`,
+`Quantile` and `ExpectedShortfall` say what a noisy outcome is worth. `Adaptive` and `Folds` decide
+how often a point is measured. `PBest` and `Gap` end a run early. `paper_preset` returns the
+settings of the paper's experiments.
 
 >>> import random, rahbo
 >>> def objective(x):
@@ -30,12 +31,13 @@ from rahbo.policy import Adaptive, Folds
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
 from rahbo.running import Gap, PBest, maximize, minimize
 from rahbo.settings import paper_preset
-from rahbo.space import Candidates, Categorical, Float, Int
+from rahbo.space import Candidates, Categorical, Context, Float, Int, Time
 
 __all__ = [
     "Adaptive",
     "Candidates",
     "Categorical",
+    "Context",
     "ExpectedShortfall",
     "Float",
     "Folds",
@@ -46,6 +48,7 @@ __all__ = [
     "Optimizer",
     "PBest",
     "Quantile",
+    "Time",
     "__version__",
     "maximize",
     "minimize",

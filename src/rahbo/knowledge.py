@@ -9,6 +9,7 @@ import numpy as np
 
 from rahbo.analysis import (
     LEVEL,
+    Conditions,
     Diagnosis,
     Frontier,
     Prediction,
@@ -21,8 +22,10 @@ from rahbo.analysis import (
     frontier_of,
     predict,
     recommend,
+    recommend_under,
     snapshots_after,
 )
+from rahbo.errors import NotReadyError
 from rahbo.model import Beliefs, MeanNoiseModel
 from rahbo.numerics import one_blas_thread, shared_by_threads
 from rahbo.risk import RiskMeasure
@@ -115,7 +118,9 @@ class Knowledge:
     # -- reporting ---------------------------------------------------------------------------
 
     def recommend(self, *, rule: Rule = "pessimistic", risk: RiskMeasure | None = None,
-                  level: float = LEVEL) -> Recommendation:  # fmt: skip
+                  level: float = LEVEL, context: Params | None = None,
+                  conditions: Conditions | None = None,
+                  risk_over_conditions: bool = False) -> Recommendation:  # fmt: skip
         """Return the evaluated point to use, and what is known about it.
 
         Args:
@@ -125,11 +130,39 @@ class Knowledge:
             risk: A risk measure to use instead of the run's, for the rules ``"pessimistic"`` and
                 ``"empirical"``. The strategy's bounds on mean and noise stay the same.
             level: Probability of each interval and of the bound on the gain.
+            context: The conditions to decide for, in a space with conditions. The record's
+                ``params`` contain them.
+            conditions: Several equally likely conditions, to find one setting for all of them;
+                ``params`` then has no conditions. By default those told so far, at most 64 of
+                them. Time is always the newest one.
+            risk_over_conditions: Whether the variance of the mean between these conditions is
+                added to the noise variance.
         """
         check_rule(rule, risk)
         check_level(level)
+        special = context is not None or conditions is not None or risk_over_conditions
         with one_blas_thread():
-            return self.in_user_sign(recommend(self.snapshot(risk=risk), rule, level))
+            known = self.snapshot(risk=risk)
+            if self.settings.space.conditions or special:
+                asked = context, conditions, bool(risk_over_conditions)
+                return self.in_user_sign(recommend_under(known, *asked, rule, level))
+            return self.in_user_sign(recommend(known, rule, level))
+
+    def tried_at(self, params: Params) -> dict[str, Any]:
+        """Return parameters with the conditions under which these choices were tried last.
+
+        In a space without conditions they are returned unchanged. A report shows a recommended
+        choice at this point.
+        """
+        space = self.settings.space
+        if not space.conditions:
+            return dict(params)
+        chosen = {name: v for name, v in params.items() if name not in space.conditions}
+        for trial in reversed(valued(self.ledger.trials.values())):
+            there = space.encode({**trial.params, **chosen})
+            if trial.is_at(there) and space.is_valid(there[None])[0]:
+                return self.space.decode(there)
+        raise NotReadyError(f"No value was told at {dict(params)!r}.")
 
     def frontier(self, *, level: float = LEVEL) -> Frontier:
         """Return mean against noise of the evaluated points, and what each alpha would report.

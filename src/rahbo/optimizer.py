@@ -12,6 +12,7 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
+from rahbo.analysis import is_current, space_for
 from rahbo.errors import DataError, SettingsError
 from rahbo.journal import FileName, Journal, settings_to_resume
 from rahbo.knowledge import Knowledge, Params
@@ -56,7 +57,8 @@ class Optimizer(Knowledge):
 
     Args:
         space: A dict ``{name: Float | Int | Categorical}``, or ``Candidates(rows)``. In the dict a
-            tuple of two floats is short for a Float, and a list is short for a Categorical.
+            tuple of two floats is short for a Float, and a list is short for a Categorical. A
+            `Context` or `Time` in it is a condition that is given, not chosen.
         valid: A predicate on the parameters, for constraints known in advance.
         risk: The risk measure to maximise, in the units of the objective.
         repeats: Evaluations per suggestion: an int, or `Adaptive` for as many as pay.
@@ -122,36 +124,51 @@ class Optimizer(Knowledge):
     # -- asking ------------------------------------------------------------------------------
 
     @overload
-    def ask(self) -> Suggestion: ...
+    def ask(self, *, context: Params | None = None) -> Suggestion: ...
 
     @overload
-    def ask(self, n: int) -> list[Suggestion]: ...
+    def ask(self, n: int, *, context: Params | None = None) -> list[Suggestion]: ...
 
-    def ask(self, n: int | None = None) -> Suggestion | list[Suggestion]:
+    def ask(self, n: int | None = None, *, context: Params | None = None
+            ) -> Suggestion | list[Suggestion]:  # fmt: skip
         """Return the next suggestion, or a list of ``n`` to evaluate at the same time.
 
         Suggestions not fully told are taken into account: new ones avoid points that would teach
         the same. Open suggestions of an earlier run are handed out first.
+
+        Args:
+            n: How many suggestions; None returns one, not a list.
+            context: The present conditions by name, if the space has any (`Context`). Open
+                suggestions of an earlier run for other conditions are cancelled.
         """
         if n is not None and not (is_whole(n) and n >= 1):
             raise SettingsError(f"ask(n) needs a whole number >= 1, got {n!r}.")
-        given = self.ledger.hand_out(self._upcoming(n or 1))
+        at = space_for(self.settings.space, context, float(self.n_evaluations))
+        given = self.ledger.hand_out(self._upcoming(n or 1, at))
         return given[0] if n is None else given
 
-    def _upcoming(self, n: int) -> Iterator[Trial]:
+    def _upcoming(self, n: int, at: Space) -> Iterator[Trial]:
         """Yield open trials that were not handed out yet, then open others at the next points."""
         proposals = None
         for left in range(n, 0, -1):
-            trial = self.ledger.waiting()
+            trial = self._waiting(at)
             if trial is None:
-                proposals = proposals or self._propose(left)
+                proposals = proposals or self._propose(left, at)
                 with one_blas_thread():
                     trial = next(proposals)
             yield trial
 
-    def _propose(self, n: int) -> Iterator[Trial]:
+    def _waiting(self, at: Space) -> Trial | None:
+        """Return the oldest open trial not handed out; one for conditions that passed is ended."""
+        while (trial := self.ledger.waiting()) is not None:
+            if not at.conditions or is_current(trial, self.settings.space, at):
+                return trial
+            self._update(replace(trial, cancelled=True))
+        return None
+
+    def _propose(self, n: int, at: Space) -> Iterator[Trial]:
         """Open ``n`` trials, at points of the initial design first, then those of the strategy."""
-        settings, trials = self.settings.policy, self.ledger.trials.values()
+        settings, trials = self.settings.policy.at(at), self.ledger.trials.values()
         for left in range(n, 0, -1):
             asked = sum(t.source != "user" for t in trials)
             domain = Domain(settings.space, np.empty((0, settings.space.d)), self.excluded())
@@ -159,43 +176,52 @@ class Optimizer(Knowledge):
             found = propose_design(settings, trials, domain, rng)
             if found is None:
                 model, missing = self.beliefs.followed(trials), self.ledger.missing()
-                yield from map(self._open, propose_several(
+                # Predictions at a list are kept for later asks, but not those for one condition.
+                model = replace(model, lists={}) if at.conditions else model
+                yield from (self._open(p, at) for p in propose_several(
                     settings, trials, model, missing, domain, asked, left))  # fmt: skip
                 return
-            yield self._open(found)
+            yield self._open(found, at)
 
-    def confirm(self, n: int = CONFIRMED) -> list[Suggestion]:
+    def confirm(self, n: int = CONFIRMED, *, context: Params | None = None) -> list[Suggestion]:
         """Suggest points to measure again before one of them is used, ``n`` evaluations in all.
 
         The recommended point comes first, until it has been measured five times. The points that
-        would take its place follow. Tell a few values before you ask for more.
+        would take its place follow. Tell a few values before you ask for more. In a space with
+        conditions the points are those for ``context``, which is needed as for `ask`.
         """
-        return self.ledger.hand_out(self._open_again(n))
+        at = space_for(self.settings.space, context, float(self.n_evaluations))
+        return self.ledger.hand_out(self._open_again(n, at))
 
-    def _open_again(self, n: int) -> Iterator[Trial]:
-        X, contest = self._contest()
+    def _open_again(self, n: int, at: Space) -> Iterator[Trial]:
+        X, contest = self._contest(at)
         for i, k in contest.again(n).items():
-            yield self._open(Proposal(X[i], "confirm", k))
+            yield self._open(Proposal(X[i], "confirm", k), at)
 
     @property
     def unconfirmed(self) -> int:
         """How many measurements the recommended point is short of five.
 
-        0 where points may not be measured again.
+        0 where points may not be measured again, and where conditions are given.
         """
-        return self._contest()[1].unconfirmed if self.settings.revisit else 0
+        space = self.settings.space
+        if not self.settings.revisit or space.conditions:
+            return 0
+        return self._contest(space)[1].unconfirmed
 
-    def _contest(self) -> tuple[Array, Contest]:
+    def _contest(self, at: Space) -> tuple[Array, Contest]:
+        settings = self.settings.policy.at(at)
         with one_blas_thread():
-            return contest_between(self.settings.policy, self.ledger.trials.values(), self.model)
+            return contest_between(settings, self.ledger.trials.values(), self.model)
 
     def excluded(self) -> Set[bytes]:
         """Return the points that may not be proposed, as bytes. A subclass may exclude more."""
         return self.settings.policy.excluded(self.ledger.trials.values())
 
-    def _open(self, found: Proposal) -> Trial:
+    def _open(self, found: Proposal, at: Space) -> Trial:
         x, source, bound = found.x, found.source, found.own_bound
-        return self.ledger.open(x, self.space.decode(x), found.repeats, source, bound)
+        params = at.with_told(self.ledger.params()).decode(x)
+        return self.ledger.open(x, params, found.repeats, source, bound)
 
     # -- telling -----------------------------------------------------------------------------
 

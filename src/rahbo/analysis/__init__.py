@@ -1,6 +1,14 @@
 """What to tell the user: a recommendation, the frontier and a diagnosis, with their certainty."""
 
 from rahbo.analysis.calibration import BAND, COVERAGE_LEVEL, Calibration, LeftOut, left_out_of
+from rahbo.analysis.conditions import (
+    Conditions,
+    is_current,
+    newest_times,
+    placed_under,
+    recommend_under,
+    space_for,
+)
 from rahbo.analysis.diagnosis import (
     Diagnosis,
     InputNoise,
@@ -32,6 +40,7 @@ __all__ = [
     "SCORES",
     "Calibration",
     "Choice",
+    "Conditions",
     "Diagnosis",
     "Frontier",
     "Gain",
@@ -57,13 +66,18 @@ __all__ = [
     "diagnose",
     "envelope",
     "frontier_of",
+    "is_current",
     "left_out_of",
+    "newest_times",
+    "placed_under",
     "predict",
     "prospects",
     "recommend",
+    "recommend_under",
     "repeat_scatter",
     "sensitivity_of",
     "short",
     "snapshots_after",
+    "space_for",
     "uneven_test",
 ]

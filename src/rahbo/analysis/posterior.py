@@ -131,6 +131,11 @@ def risk_draws(
     model: MeanNoiseModel, risk: RiskMeasure, X: Array, rng: np.random.Generator
 ) -> Array:
     """Return joint posterior draws of the risk value ``(n, m)`` at ``X (m, d)``, in user units."""
+    return risk.value(*joint_draws(model, X, rng))
+
+
+def joint_draws(model: MeanNoiseModel, X: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return joint draws of mean and noise variance, each ``(n, m)``, in user units."""
     drawn = []
     for one, n in plausible(model):
         stretch = _stretches(n)
@@ -139,8 +144,9 @@ def risk_draws(
             g = np.broadcast_to(one.noise.latent(X)[0], f.shape)
         else:
             g = draws(one.noise.gp, X, rng, n, stretch[:, 1:])
-        drawn.append(risk.value(*_in_user_units(one, f, g)))
-    return np.vstack(drawn)
+        drawn.append(_in_user_units(one, f, g))
+    F, V = (np.vstack(parts) for parts in zip(*drawn, strict=True))
+    return F, V
 
 
 def draws(

@@ -232,7 +232,7 @@ def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL)
         gain=Gain.of(shortfall, level),
         runner_ups=_runner_ups(known, score, i, found, level),
         p_best=float(np.mean(shortfall <= 0.0)) if is_listed(space) else None,
-        confirm=_to_confirm(known, i, here.noise_std) if known.settings.revisit else 0,
+        confirm=to_confirm(known, i, here.noise_std) if known.settings.revisit else 0,
     )
 
 
@@ -257,7 +257,7 @@ def _runner_ups(
     )
 
 
-def _to_confirm(known: Snapshot, i: int, noise_std: float) -> int:
+def to_confirm(known: Snapshot, i: int, noise_std: float) -> int:
     """Return how many measurements point ``i`` lacks; 0 where its noise is known or negligible."""
     observations = known.observations
     quiet = noise_std <= NEGLIGIBLE * output_scale(observations)

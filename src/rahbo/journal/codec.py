@@ -44,9 +44,9 @@ from rahbo.policy import (
 )
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
 from rahbo.settings import Settings
-from rahbo.space import Candidates, Categorical, Float, Int, Space, plain
+from rahbo.space import Candidates, Categorical, Context, Float, Int, Space, Time, plain
 
-PARAMETERS = (Float, Int, Categorical)
+PARAMETERS = (Float, Int, Categorical, Context, Time)
 KERNELS: dict[str, type[Kernel]] = {k.__name__: k for k in (RBF, Matern32, Matern52, Linear)}
 KNOWN: dict[str, type] = {
     kind.__name__: kind
@@ -193,7 +193,8 @@ def _encode_space(spec: Mapping[str, Any] | Candidates) -> dict[str, Any]:
                 f"A journal can hold Float, Int, Categorical and Candidates, got {name}={part!r} "
                 f"of type {type(part).__name__}. Use one of these, or no journal."
             )
-        for choice in part.choices if isinstance(part, Categorical) else ():
+        kind = part.parameter if isinstance(part, Context) else part
+        for choice in kind.choices if isinstance(kind, Categorical) else ():
             encode_scalar(choice, name)
     return {"type": "Space", "parameters": {name: encode(part) for name, part in spec.items()}}
 

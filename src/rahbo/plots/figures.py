@@ -49,7 +49,7 @@ def overview(optimizer: Optimizer) -> Figure:
     Raises:
         NotReadyError: Nothing has been told yet.
     """
-    at = optimizer.recommend().params
+    at = optimizer.tried_at(optimizer.recommend().params)
     drawn = [*_of_space(optimizer, at), *_of_points(optimizer, at), *_of_model(optimizer)]
     with styled():
         figure, axes = panels(-(-len(drawn) // COLUMNS), COLUMNS)

@@ -113,7 +113,7 @@ def fit_1d(optimizer: Optimizer, *, n: int = 301) -> Fit1D:
         SpaceError: The space is not one Float or Int.
         NotReadyError: Nothing has been told yet.
     """
-    spec = optimizer.settings.space.spec
+    spec = optimizer.settings.space.kinds
     if isinstance(spec, Candidates) or len(spec) > 1 or any(
         isinstance(kind, Categorical) for kind in spec.values()
     ):  # fmt: skip

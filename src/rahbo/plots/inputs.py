@@ -78,7 +78,7 @@ def inputs_of(optimizer: Optimizer) -> dict[str, Input]:
     Raises:
         SpaceError: The space is a list of candidates.
     """
-    spec = optimizer.settings.space.spec
+    spec = optimizer.settings.space.kinds
     if isinstance(spec, Candidates):
         raise SpaceError(
             f"This picture needs a space of parameters, got {spec!r}. For a list of candidates, "
@@ -103,7 +103,7 @@ def check_size(name: str, n: int) -> None:
 
 def shown_point(optimizer: Optimizer, at: Params | None) -> Params:
     """Return the point that a picture goes through, by default the recommended one."""
-    return optimizer.recommend().params if at is None else at
+    return optimizer.tried_at(optimizer.recommend().params) if at is None else at
 
 
 def predictions(optimizer: Optimizer, params: Sequence[Params]) -> tuple[list[Prediction], Mask]:

@@ -43,7 +43,8 @@ class Domain:
 
     def allowed(self, X: Array) -> Mask:
         """Return which rows of ``X (m, d)`` may be proposed."""
-        return self.space.is_valid(X) & self.included(X)
+        allowed = self.space.is_valid(X) & self.included(X)
+        return allowed & self.space.holds(X) if self.space.conditions else allowed
 
     def everything(self) -> tuple[Array, Mask]:
         """Return every legal point ``(m, d)`` of a finite space, and which may be proposed.
@@ -124,7 +125,7 @@ def is_listed(space: Space) -> bool:
 
 def effort_for(space: Space) -> int:
     """Return the factor for samples and starts: coarse discrete moves need more of them."""
-    return 1 if space.continuous.all() else 2
+    return 1 if (space.continuous | space.given).all() else 2
 
 
 def scattered(

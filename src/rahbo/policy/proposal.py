@@ -11,6 +11,7 @@ from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model import MeanNoiseModel, as_told
 from rahbo.numerics import Array, Stream, generator
 from rahbo.policy.acquisition import pessimistic_values
+from rahbo.policy.conditions import placed, placed_best_first, seen_in
 from rahbo.policy.confirmation import Contest
 from rahbo.policy.design import next_design_point
 from rahbo.policy.domain import Domain, is_listed, random_point
@@ -23,7 +24,6 @@ from rahbo.policy.strategies import Situation, Strategy
 from rahbo.risk import RiskMeasure
 from rahbo.space import Space
 from rahbo.trials import (
-    Observations,
     Source,
     Trial,
     attempts_at,
@@ -58,6 +58,10 @@ class PolicySettings:
     n_initial: int
     sign: float
     seed: int
+
+    def at(self, space: Space) -> PolicySettings:
+        """Return the same settings for the space at given conditions."""
+        return self if space is self.space else replace(self, space=space)
 
     @property
     def revisit(self) -> bool:
@@ -104,7 +108,8 @@ def propose_design(
             under_way.add(trial.x.tobytes())
         if len(under_way) >= settings.n_initial:
             return None
-    x = next_design_point(settings.space, {t.x.tobytes() for t in trials}, settings.seed)
+    x = next_design_point(settings.space, seen_in(settings.space, (t.x for t in trials)),
+                          settings.seed)  # fmt: skip
     if x is None and not told:
         x = random_point(domain, rng)
     if x is None:
@@ -131,7 +136,7 @@ def propose(
         domain: Where to look.
         rng: Seeded by the run's seed and the number of asks.
     """
-    domain = _informed(domain, trials, told.observations)
+    domain = _informed(domain, trials, told, settings.risk)
     doubts = Doubts(told.observations, told, settings.risk)
     return _chosen(settings, trials, doubts, asking, domain, rng)
 
@@ -162,7 +167,7 @@ def propose_several(
     asking = with_pending(told, pending, generator(settings.seed, Stream.PENDING, asked))
     trials, pool, optimism = list(trials), None, None
     doubts = Doubts(told.observations, told, settings.risk)
-    domain = _informed(domain, trials, told.observations)
+    domain = _informed(domain, trials, told, settings.risk)
     if n > 1:
         if not is_listed(settings.space):
             # Predictions at the pool are kept with the model, for as long as this one is used.
@@ -181,11 +186,17 @@ def propose_several(
         domain = replace(domain, excluded=domain.excluded | settings.excluded(trials))
 
 
-def _informed(domain: Domain, trials: Iterable[Trial], observations: Observations) -> Domain:
+def _informed(
+    domain: Domain, trials: Iterable[Trial], told: MeanNoiseModel, risk: RiskMeasure
+) -> Domain:
     """Return the domain with the known points and the chance of success."""
     failed = any(t.failures for t in trials)
     success = Success.learn(*tallies_of(trials)) if failed else None
-    return replace(domain, known=observations.best_first(), success=success)
+    if domain.space.conditions:
+        known = placed_best_first(domain.space, told, risk)
+    else:
+        known = told.observations.best_first()
+    return replace(domain, known=known, success=success)
 
 
 def _chosen(
@@ -242,6 +253,8 @@ def contest_between(
         )
     bound = settings.strategy.report_bound(model, settings.risk)
     X = as_told(model.observations).X
+    if settings.space.conditions:
+        X = placed(settings.space, X)
     legal = settings.space.is_valid(X)
     if not legal.any():
         raise NotReadyError("No point can be confirmed: none that was told satisfies valid=.")

@@ -276,7 +276,7 @@ def _follow(
     return quasi_newton(
         descend,
         start,
-        np.zeros_like(upper),
+        np.minimum(start.min(axis=0), 0.0),
         upper,
         hessian=None if curvature is None else np.tile(curvature, (len(start), 1, 1)),
         max_step=0.25,
@@ -316,7 +316,9 @@ class _Climb:
                 value = np.where(self.domain.allowed(points), value, -np.inf)
             return -value / self.spread, -gradient / self.spread
 
-        found = _follow(descend, X, np.ones(X.shape[1]), self.acquisition.lengthscales, iterations)
+        # A condition that is given may lie beyond its bounds. It does not move.
+        upper = np.maximum(X.max(axis=0), 1.0)
+        found = _follow(descend, X, upper, self.acquisition.lengthscales, iterations)
         return self.improved(X, F, found.x, -found.value * self.spread)
 
     def improved(self, X: Array, F: Array, to: Array, value: Array) -> tuple[Array, Array]:
@@ -346,8 +348,9 @@ class _Climb:
         best = int(np.argmax(F))
         x, f = X[best], F[best]
         for radius in np.geomspace(0.1, 1e-6, 24):
-            steps = radius * rng.standard_normal((32, len(x))) * self.domain.space.continuous
-            near = np.clip(x + steps, 0.0, 1.0)
+            free = self.domain.space.continuous
+            steps = radius * rng.standard_normal((32, len(x))) * free
+            near = np.where(free, np.clip(x + steps, 0.0, 1.0), x)
             near = near[self.domain.allowed(near)]
             if len(near):
                 value = self.acquisition.value(near)

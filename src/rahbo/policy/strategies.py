@@ -175,9 +175,15 @@ class TopTwo(Rahbo):
     def _leader(self, situation: Situation) -> Array | None:
         """Return the legal point ``(d,)`` that would be reported; None if there is none."""
         model, X = situation.model, situation.observations.X
-        legal = situation.domain.space.is_valid(X)
         lower = self.report_bound(model, situation.risk)
-        F = np.where(legal, lower.value_of(acq.Marginals(*model.at_observations())), -np.inf)
+        if situation.domain.space.conditions:
+            # What was tried under any conditions, under those that are given now.
+            X = situation.domain.known
+            legal, values = situation.domain.space.is_valid(X), lower.value(X)
+        else:
+            legal = situation.domain.space.is_valid(X)
+            values = lower.value_of(acq.Marginals(*model.at_observations()))
+        F = np.where(legal, values, -np.inf)
         return np.asarray(X[int(np.argmax(F))]) if legal.any() else None
 
     def _is_beside(self, x: Array, leader: Array, model: MeanNoiseModel) -> bool:

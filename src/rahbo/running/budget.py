@@ -27,7 +27,7 @@ class Budget:
         confirm: Evaluations at the end that measure the leading points again. They are the last
             part of ``evaluations``, but come on top of ``rounds``. None means about a tenth, see
             `confirmation.share_of`, or 0 if repeats are not adaptive, points may not be measured
-            again, or the noise is negligible.
+            again, conditions are given, or the noise is negligible.
     """
 
     rounds: int | None = None
@@ -109,6 +109,9 @@ class Budget:
         if self.confirm is not None:
             return self.confirm
         if not isinstance(settings.repeats, Adaptive) or not settings.revisit:
+            return 0
+        if settings.space.conditions:
+            # A point would be confirmed for the present conditions alone.
             return 0
         made = optimizer.counts.made("design", "strategy")
         return share_of(made if self.evaluations is None else self.evaluations)

@@ -15,6 +15,7 @@ from rahbo.optimizer import Optimizer, OptimizerKeywords
 from rahbo.running.budget import Budget
 from rahbo.running.parallel import in_parallel
 from rahbo.running.pool import Pool
+from rahbo.running.present import Present
 from rahbo.running.run import Callback, End, Objective, Run, attempt
 from rahbo.running.stopping import Stop
 from rahbo.settings import Direction, check_keywords, spells_out
@@ -75,6 +76,7 @@ def maximize(
     executor: Executor | Callable[[], Executor] | None = None,
     parallel: int | None = None,
     timeout: float | None = None,
+    context: Present | None = None,
     **settings: Unpack[OptimizerKeywords],
 ) -> Result:
     """Maximise a risk measure of a noisy objective.
@@ -103,6 +105,10 @@ def maximize(
         parallel: Tasks that may run at the same time; by default the number of workers. A new
             point is asked for as soon as a worker is free, or ahead if evaluations are short.
         timeout: Seconds after which an evaluation on an executor counts as failed.
+        context: The present conditions, if the space has any (`Context`): a function without
+            arguments that returns them as a dict, or an iterable of dicts. It is asked once for
+            each suggestion, or for several that are made at the same time. A run whose iterable
+            ends is exhausted.
         **settings: The settings of `Optimizer` except ``direction``. With the ``trials=`` of an
             interrupted run, its rounds and evaluations count, so it ends where it would have
             ended. With ``journal=``, repeating the same call does that however the run ended.
@@ -121,7 +127,8 @@ def maximize(
     >>> abs(result.recommendation.params["x"] - 1.0) < 0.3
     True
     """
-    plan = _Plan(Budget(rounds, evaluations, confirm), stop, callback, executor, parallel, timeout)
+    budget = Budget(rounds, evaluations, confirm)
+    plan = _Plan(budget, stop, callback, executor, parallel, timeout, context)
     return _run("maximize", objective, space, plan, settings)
 
 
@@ -138,6 +145,7 @@ def minimize(
     executor: Executor | Callable[[], Executor] | None = None,
     parallel: int | None = None,
     timeout: float | None = None,
+    context: Present | None = None,
     **settings: Unpack[OptimizerKeywords],
 ) -> Result:
     """Minimise a noisy objective that should also be reliable. Arguments are as for `maximize`.
@@ -149,7 +157,8 @@ def minimize(
     >>> result.recommendation.mean < 0.1
     True
     """
-    plan = _Plan(Budget(rounds, evaluations, confirm), stop, callback, executor, parallel, timeout)
+    budget = Budget(rounds, evaluations, confirm)
+    plan = _Plan(budget, stop, callback, executor, parallel, timeout, context)
     return _run("minimize", objective, space, plan, settings)
 
 
@@ -163,6 +172,7 @@ class _Plan:
     executor: Executor | Callable[[], Executor] | None
     parallel: int | None
     timeout: float | None
+    context: Present | None
 
     def check(self, direction: Direction) -> None:
         """Raise an error for an invalid budget, stop criterion or time-out."""
@@ -200,7 +210,7 @@ def _run(
     settings["direction"] = direction
     optimizer = Optimizer(space, **settings)
     try:
-        run = Run(objective, optimizer, plan.budget, plan.stop, plan.callback)
+        run = Run(objective, optimizer, plan.budget, plan.stop, plan.callback, plan.context)
         ended = _in_turn(run) if pool is None else in_parallel(run, pool, plan.timeout)
         if ended == "budget":
             # A run that died may have left suggestions that its budget does not pay for.

@@ -20,6 +20,7 @@ from rahbo.errors import ExhaustedError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed, is_number, is_whole
 from rahbo.optimizer import Optimizer
 from rahbo.running.budget import Budget, confirmations, open_trials
+from rahbo.running.present import Present, context_of
 from rahbo.running.stopping import Stop
 from rahbo.trials import LARGEST_VALUE, Suggestion, shortened
 
@@ -88,6 +89,7 @@ class Run:
         budget: The length of the run.
         stop: A criterion that ends the run early, or None.
         callback: Called with the optimizer after each suggestion is evaluated.
+        context: Where the present conditions come from, in a space with conditions.
 
     Attributes:
         confirming: Whether the last suggestion measures a point again.
@@ -100,6 +102,7 @@ class Run:
         budget: Budget,
         stop: Stop | None = None,
         callback: Callback | None = None,
+        context: Present | None = None,
     ) -> None:
         self.objective = objective
         self.optimizer = optimizer
@@ -108,6 +111,12 @@ class Run:
         self._budget = budget
         self._stop = stop
         self._callback = callback
+        self._context = context_of(context, optimizer.settings.space)
+        if stop is not None and optimizer.settings.space.conditions:
+            raise SettingsError(
+                f"stop={stop!r} compares settings under the same conditions, but the space has "
+                f"the conditions {list(optimizer.settings.space.conditions)}. Leave it out."
+            )
         self._criterion_met = False
         self.confirming = False
         self._failed: list[tuple[object, ...]] = []
@@ -178,7 +187,7 @@ class Run:
         self.confirming = self._criterion_met or room <= 0
         earlier = open_trials(optimizer, asked)
         if not self.confirming:
-            return self._paid([optimizer.ask()] if earlier else self._search(n, room), room)
+            return self._paid(self._search(1 if earlier else n, room), room)
         unpaid = [trial for trial in earlier if trial.source != "confirm"]
         for trial in unpaid:
             # A run that died may have left suggestions that the search cannot pay for.
@@ -186,17 +195,18 @@ class Run:
         if unpaid:
             return self.ask(n, under_way, asked)
         room = self._budget.for_all(optimizer, under_way, asked)
-        found = [optimizer.ask()] if earlier else self._ask_to_confirm(int(min(n, room)))
+        found = self._search(1, 1) if earlier else self._ask_to_confirm(int(min(n, room)))
         return self._paid(found, room)
 
     def _search(self, n: int, room: float) -> list[Suggestion]:
         """Ask for new points that take about ``n`` evaluations, at least for one."""
         suggestions = int(min(min(n, room) // self._each, self._budget.rounds_left(self.optimizer)))
+        context = self._context()
         if suggestions > 1:
             # If so many points are not left, those that were found are handed out one by one.
             with suppress(ExhaustedError):
-                return self.optimizer.ask(suggestions)
-        return [self.optimizer.ask()]
+                return self.optimizer.ask(suggestions, context=context)
+        return [self.optimizer.ask(context=context)]
 
     def _ask_to_confirm(self, n: int) -> list[Suggestion]:
         """Ask for more evaluations of leading points; none if enough are under way."""
@@ -205,7 +215,7 @@ class Run:
             again = [t for t in open_trials(optimizer) if t.source == "confirm"]
             coming = sum(trial.n_missing for trial in again)
             n = min(n, optimizer.unconfirmed - coming)
-        return optimizer.confirm(n) if n > 0 else []
+        return optimizer.confirm(n, context=self._context()) if n > 0 else []
 
     def _paid(self, suggestions: list[Suggestion], room: float) -> list[tuple[Suggestion, int]]:
         """Return suggestions with the repeats that are paid; one that gets none is cancelled."""

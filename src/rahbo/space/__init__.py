@@ -1,16 +1,20 @@
 """The search space: parameters, lists of candidates, and their translation to the unit cube."""
 
 from rahbo.space.candidates import Candidates
+from rahbo.space.context import Condition, Context, Time
 from rahbo.space.parameters import Categorical, Float, Int, Parameter, is_real, key, plain
 from rahbo.space.space import Space
 
 __all__ = [
     "Candidates",
     "Categorical",
+    "Condition",
+    "Context",
     "Float",
     "Int",
     "Parameter",
     "Space",
+    "Time",
     "is_real",
     "key",
     "plain",

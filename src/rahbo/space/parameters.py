@@ -171,6 +171,18 @@ class _Numeric(Part):
         codes = np.clip(self._unwarp(u), self.low, self.high)
         return np.where(u <= 0.0, self.low, np.where(u >= 1.0, self.high, codes))
 
+    def unclipped_codes(self, u: Array) -> Array:
+        """Return the codes of unit numbers, which may lie beyond 0 and 1."""
+        return np.asarray(self._unwarp(u))
+
+    def unclipped_units(self, codes: Array) -> Array:
+        """Return the unit column ``(m, 1)`` of codes ``(m,)``, which may lie beyond the bounds."""
+        origin, span = self._scale
+        if self.log:
+            codes = np.where(codes > 0.0, codes, self.low)
+        v = self._tidy(codes)
+        return np.asarray(((np.log(v) if self.log else v) - origin) / span)[:, None]
+
     def units(self, codes: Array) -> Array:
         origin, span = self._scale
         # A bound is legal even if it is not a round number.
@@ -334,3 +346,23 @@ class Categorical(Listed):
 
 
 Parameter = Float | Int | Categorical
+
+
+def shorthand(name: str, spec: Any) -> Parameter:
+    """Return the parameter that a user wrote, in full or in short."""
+    if isinstance(spec, Float | Int | Categorical):
+        return spec
+    if isinstance(spec, list):
+        return Categorical(spec)
+    if isinstance(spec, tuple) and len(spec) == 2 and all(is_real(plain(v)) for v in spec):
+        low, high = map(plain, spec)
+        if isinstance(low, int) and isinstance(high, int):
+            raise SpaceError(
+                f"{name}=({low}, {high}) may mean real or whole numbers."
+                f" Write Float({low}, {high}) or Int({low}, {high})."
+            )
+        return Float(low, high)
+    raise SpaceError(
+        f"{name} must be a Float, Int or Categorical, a (low, high) tuple with a float in it, or a"
+        f" list of choices, got {spec!r}. Write one of these."
+    )

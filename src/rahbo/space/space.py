@@ -20,41 +20,24 @@ from numpy.typing import ArrayLike
 from rahbo.errors import SpaceError
 from rahbo.numerics import Array, Mask
 from rahbo.space.candidates import Candidates
-from rahbo.space.parameters import (
-    Categorical,
-    Float,
-    Int,
-    Parameter,
-    check_name,
-    is_real,
-    plain,
-)
+from rahbo.space.context import Condition, Context, Given, given_at
+from rahbo.space.parameters import Categorical, Float, Int, Parameter, check_name, shorthand
 
-__all__ = ["Candidates", "Categorical", "Float", "Int", "Space"]
+__all__ = ["Candidates", "Categorical", "Context", "Float", "Int", "Space"]
 
 _MAX_LISTED = 10_000_000
 
 Predicate = Callable[[dict[str, Any]], bool]
 
 
-def _parameter(name: Any, spec: Any) -> Parameter:
+def _parameter(name: Any, spec: Any) -> Parameter | Condition:
     check_name(name)
-    if isinstance(spec, Float | Int | Categorical):
-        return spec
-    if isinstance(spec, list):
-        return Categorical(spec)
-    if isinstance(spec, tuple) and len(spec) == 2 and all(is_real(plain(v)) for v in spec):
-        low, high = map(plain, spec)
-        if isinstance(low, int) and isinstance(high, int):
-            raise SpaceError(
-                f"{name}=({low}, {high}) may mean real or whole numbers."
-                f" Write Float({low}, {high}) or Int({low}, {high})."
-            )
-        return Float(low, high)
-    raise SpaceError(
-        f"{name} must be a Float, Int or Categorical, a (low, high) tuple with a float in it, or a"
-        f" list of choices, got {spec!r}. Write one of these."
-    )
+    if isinstance(spec, Candidates):
+        raise SpaceError(
+            f"Candidates must be the whole space, got them as {name!r} in a dict. Conditions beside"
+            " a list are not possible yet: use a Categorical of the rows' names instead."
+        )
+    return spec if isinstance(spec, Condition) else shorthand(name, spec)
 
 
 @dataclass(frozen=True)
@@ -69,7 +52,7 @@ class Space:
             their floats exactly as they were told.
     """
 
-    spec: Mapping[str, Parameter] | Candidates
+    spec: Mapping[str, Parameter | Condition] | Candidates
     valid: Predicate | None = None
     told: Mapping[bytes, Mapping[str, Any]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -92,7 +75,68 @@ class Space:
             return cls(spec, valid)
         if not isinstance(spec, Mapping) or not spec:
             raise SpaceError(f"A space must be a non-empty dict or Candidates, got {spec!r}.")
-        return cls({name: _parameter(name, value) for name, value in spec.items()}, valid)
+        parts = {name: _parameter(name, value) for name, value in spec.items()}
+        if all(isinstance(part, Condition) for part in parts.values()):
+            raise SpaceError(
+                f"A space needs a parameter to choose, got only the conditions {list(parts)}."
+            )
+        return cls(parts, valid)
+
+    @cached_property
+    def conditions(self) -> Mapping[str, Condition]:
+        """The conditions by name: what is given, not chosen."""
+        if isinstance(self.spec, Candidates):
+            return {}
+        return {name: part for name, part in self.spec.items() if isinstance(part, Condition)}
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Parameter] | Candidates:
+        """The candidates, or what each name looks like on an axis, conditions included."""
+        if isinstance(self.spec, Candidates):
+            return self.spec
+        items = self.spec.items()
+        return {name: part.kind if isinstance(part, Condition) else part for name, part in items}
+
+    def at(self, context: Mapping[str, Any]) -> Space:
+        """Return the space of what can be chosen under given conditions.
+
+        Its points have the same columns, and those of the conditions are fixed. The context of a
+        space that is already at one is replaced.
+
+        >>> space = Space.of({"x": (0.0, 1.0), "line": Context(["a", "b"])})
+        >>> space.at({"line": "b"}).decode([0.5, 0.0])
+        {'x': 0.5, 'line': 'b'}
+        """
+        spec = {} if isinstance(self.spec, Candidates) else self.spec
+        return Space(given_at(spec, context), self.valid, self.told)
+
+    @cached_property
+    def _given(self) -> Array:
+        """The unit columns ``(d,)`` of the conditions that are given, NaN elsewhere."""
+        fixed = np.full(self.d, np.nan)
+        for _, part, s in self._parts:
+            if isinstance(part, Given):
+                fixed[s] = part.columns
+        return fixed
+
+    @property
+    def given(self) -> Mask:
+        """Which unit columns ``(d,)`` are fixed, because their conditions are given."""
+        return ~np.isnan(self._given)
+
+    def holds(self, X: Array) -> Mask:
+        """Return which points ``(m,)`` of ``X (m, d)`` have the conditions that are given."""
+        given = self.given
+        return np.asarray((X[:, given] == self._given[given]).all(axis=1))
+
+    @cached_property
+    def _limits(self) -> tuple[Array, Array]:
+        """The smallest and largest number in each unit column, each ``(d,)``."""
+        ends = np.tile([[0.0], [1.0]], self.d)
+        for _, part, s in self._parts:
+            if isinstance(part, Condition):
+                ends[:, s] = np.reshape(part.limits, (2, 1))
+        return ends[0], ends[1]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -100,7 +144,7 @@ class Space:
         return tuple(self.spec.rows[0] if isinstance(self.spec, Candidates) else self.spec)
 
     @cached_property
-    def _parts(self) -> tuple[tuple[str, Parameter | Candidates, slice], ...]:
+    def _parts(self) -> tuple[tuple[str, Parameter | Condition | Candidates, slice], ...]:
         """Each part with its name and columns; a list of candidates is one part for all names."""
         items = {"": self.spec} if isinstance(self.spec, Candidates) else self.spec
         ends = accumulate((len(p.labels(n)) for n, p in items.items()), initial=0)
@@ -129,7 +173,7 @@ class Space:
 
     @cached_property
     def continuous(self) -> Mask:
-        """Which unit columns ``(d,)`` are real numbers."""
+        """Which unit columns ``(d,)`` are real numbers that can be chosen."""
         return np.hstack([[isinstance(p, Float)] * (s.stop - s.start) for _, p, s in self._parts])
 
     @property
@@ -165,8 +209,10 @@ class Space:
         point = np.asarray(x, dtype=np.float64)
         params = self._decode(point)
         told = self.told.get(point.tobytes())
-        if told is not None and not isinstance(self.spec, Candidates):
-            exact = (name for name, part in self.spec.items() if isinstance(part, Float))
+        if told is not None and not isinstance(self.kinds, Candidates):
+            # A condition that is given decodes to its value, which was told with any other.
+            fixed = {n for n, part in self.conditions.items() if isinstance(part, Given)}
+            exact = (n for n, k in self.kinds.items() if isinstance(k, Float) and n not in fixed)
             params.update({name: float(told[name]) for name in exact})
         return params
 
@@ -175,7 +221,10 @@ class Space:
         cols: list[float] = point.tolist()
         if point.shape != (self.d,) or not all(map(math.isfinite, cols)):
             raise SpaceError(f"A point must be {self.d} finite numbers in [0, 1], got {point!r}.")
-        cols = [min(max(u, 0.0), 1.0) for u in cols]
+        if self.conditions:
+            cols = self._points(point[None])[0].tolist()
+        else:
+            cols = [min(max(u, 0.0), 1.0) for u in cols]
         if isinstance(self.spec, Candidates):
             return self.spec.value(cols)
         return {name: part.value(cols[s]) for name, part, s in self._parts}
@@ -195,11 +244,8 @@ class Space:
         """Return the exact fixed point ``encode(decode(x))``, used to compare points."""
         return self.encode(self._decode(np.asarray(x, dtype=np.float64)))
 
-    def _matrix(self, X: ArrayLike, width: int) -> Array:
-        points: Array = np.asarray(X, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != width or not np.isfinite(points).all():
-            raise SpaceError(f"Points must be finite, {width} numbers each, got {X!r}.")
-        return np.minimum(np.maximum(points, 0.0), 1.0)
+    def _points(self, X: ArrayLike) -> Array:
+        return np.minimum(np.maximum(_matrix(X, self.d), self._limits[0]), self._limits[1])
 
     def _join(self, codes: Sequence[Array]) -> Array:
         """Return the points ``(m, d)`` of each part's codes ``(m,)``."""
@@ -207,7 +253,7 @@ class Space:
 
     def snap(self, X: ArrayLike) -> Array:
         """Return the legal points ``(m, d)`` nearest to ``X (m, d)``."""
-        X = self._matrix(X, self.d)
+        X = self._points(X)
         return self._join([part.codes(X[:, s]) for _, part, s in self._parts])
 
     def from_uniform(self, U: ArrayLike) -> Array:
@@ -215,12 +261,12 @@ class Space:
 
         Each value of a parameter is equally likely.
         """
-        U = self._matrix(U, self.n_uniform)
+        U = np.minimum(np.maximum(_matrix(U, self.n_uniform), 0.0), 1.0)
         return self._join([p.draw(u) for (_, p, _), u in zip(self._parts, U.T, strict=True)])
 
     def is_valid(self, X: ArrayLike) -> Mask:
         """Return which points ``(m,)`` satisfy ``valid``."""
-        X = self._matrix(X, self.d)
+        X = self._points(X)
         if self.valid is None:
             return np.ones(len(X), dtype=bool)
         return np.array([self._ask(self._decode(x)) for x in X], dtype=bool)
@@ -263,3 +309,10 @@ class Space:
             block[:, s] = near
             blocks.append(block)
         return np.vstack(blocks)
+
+
+def _matrix(X: ArrayLike, width: int) -> Array:
+    points: Array = np.asarray(X, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != width or not np.isfinite(points).all():
+        raise SpaceError(f"Points must be finite, {width} numbers each, got {X!r}.")
+    return points

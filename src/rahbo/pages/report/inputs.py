@@ -36,14 +36,14 @@ class ReportInput:
 
 def report_inputs(space: Space, n: int) -> tuple[ReportInput, ...]:
     """Return all parameters, each with at most ``n`` places, or all its choices."""
-    if isinstance(space.spec, Candidates):
-        levels = _levels(space.spec.rows)
+    if isinstance(space.kinds, Candidates):
+        levels = _levels(space.kinds.rows)
         return tuple(
             ReportInput(cut(name), False, tuple(cut(str(v)) for v in found), ())
             for name, found in levels.items()
         )
     inputs = []
-    for name, kind in space.spec.items():
+    for name, kind in space.kinds.items():
         if isinstance(kind, Categorical):
             choices = tuple(cut(str(choice)) for choice in kind.choices)
             inputs.append(ReportInput(cut(name), False, choices, tuple(range(len(choices)))))
@@ -55,11 +55,11 @@ def report_inputs(space: Space, n: int) -> tuple[ReportInput, ...]:
 
 def places(space: Space, params: Sequence[Mapping[str, Any]]) -> list[list[Place]]:
     """Return the place of each point on each axis."""
-    if isinstance(space.spec, Candidates):
-        levels = _levels(space.spec.rows)
+    if isinstance(space.kinds, Candidates):
+        levels = _levels(space.kinds.rows)
         index = {name: {key(v): i for i, v in enumerate(vs)} for name, vs in levels.items()}
         return [[index[n][key(p[n])] if index[n] else plain(p[n]) for n in levels] for p in params]
-    kinds = space.spec
+    kinds = space.kinds
     return [
         [
             int(kind.code(name, p[name])) if isinstance(kind, Categorical) else plain(p[name])
@@ -83,18 +83,18 @@ def few_of(grid: Sequence[Place]) -> tuple[Place, ...]:
 
 def value_at(space: Space, name: str, place: Place) -> Any:
     """Return the value of a parameter at a place of its grid."""
-    kind = None if isinstance(space.spec, Candidates) else space.spec[name]
+    kind = None if isinstance(space.kinds, Candidates) else space.kinds[name]
     return kind.choices[int(place)] if isinstance(kind, Categorical) else place
 
 
 def _ends(space: Space) -> list[list[float]]:
     """Return the smallest and largest number of each axis; nothing for choices."""
-    if isinstance(space.spec, Candidates):
-        rows, levels = space.spec.rows, _levels(space.spec.rows)
+    if isinstance(space.kinds, Candidates):
+        rows, levels = space.kinds.rows, _levels(space.kinds.rows)
         return [[] if found else [row[name] for row in rows] for name, found in levels.items()]
     return [
         [] if isinstance(kind, Categorical) else [float(kind.value([u])) for u in (0.0, 1.0)]
-        for kind in space.spec.values()
+        for kind in space.kinds.values()
     ]
 
 

@@ -129,8 +129,8 @@ def maps_through(optimizer: Optimizer, at: Mapping[str, Any], shares: Sequence[f
     """
     space = optimizer.settings.space
     order = np.argsort(-np.asarray(shares), kind="stable").tolist()
-    if isinstance(space.spec, Candidates):
-        rows = space.spec.rows
+    if isinstance(space.kinds, Candidates):
+        rows = space.kinds.rows
         some = [rows[i] for i in np.unique(np.linspace(0, len(rows) - 1, LISTED).astype(int))]
         listed = ListedMap(few_places(space, places(space, some)), *_centres(optimizer, some))
         return Maps(tuple(order[:MOST]), (), (), listed)

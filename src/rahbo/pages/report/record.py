@@ -181,7 +181,8 @@ def record_of(
     """
     settings = optimizer.settings
     found, whole = optimizer.recommend(), optimizer.frontier()
-    kept = _kept(whole, found, settings)
+    at = optimizer.tried_at(found.params)
+    kept = _kept(whole, at, settings)
     frontier = replace(
         whole,
         evaluated=tuple(whole.evaluated[i] for i in kept),
@@ -194,9 +195,9 @@ def record_of(
         level=found.level,
         trade=trade_of(settings.risk, frontier, settings.sign < 0),
         inputs=report_inputs(settings.space, 2),
-        points=_points(optimizer, frontier, found, kept),
+        points=_points(optimizer, frontier, at, kept),
         history=history_of(optimizer),
-        maps=maps_through(optimizer, found.params, shares),
+        maps=maps_through(optimizer, at, shares),
     )
     shown = _settings(settings)
     return ReportRecord(
@@ -230,7 +231,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def _kept(frontier: Frontier, found: Recommendation, settings: Settings) -> list[int]:
+def _kept(frontier: Frontier, at: Mapping[str, Any], settings: Settings) -> list[int]:
     """Return the indices of the points to list: all, or the best and those the slider reaches."""
     points, minimised = frontier.evaluated, settings.sign < 0
     most = CELLS // len(settings.space.names)
@@ -239,11 +240,11 @@ def _kept(frontier: Frontier, found: Recommendation, settings: Settings) -> list
     worst = [settings.sign * p.pessimistic for p in points]
     best = np.argsort(-np.array(worst), kind="stable")[:most].tolist()
     chosen = [c.point for c in trade_of(settings.risk, frontier, minimised).choices]
-    return sorted({*best, *chosen, _index(found.params, [p.params for p in points])})
+    return sorted({*best, *chosen, _index(at, [p.params for p in points])})
 
 
 def _points(
-    optimizer: Optimizer, frontier: Frontier, found: Recommendation, kept: list[int]
+    optimizer: Optimizer, frontier: Frontier, at: Mapping[str, Any], kept: list[int]
 ) -> ReportPoints:
     space, data = optimizer.settings.space, optimizer.observations
     allowed = np.flatnonzero(space.is_valid(data.X))
@@ -273,7 +274,7 @@ def _points(
         sample_mean=[rounded(m, digits) for m in told],
         sample_std=[None if v is None else rounded(v) for v in told_std],
         pessimistic=_column([p.pessimistic for p in believed]),
-        recommended=_index(found.params, [p.params for p in believed]),
+        recommended=_index(at, [p.params for p in believed]),
         n=len(allowed),
     )
 

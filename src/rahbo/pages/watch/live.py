@@ -208,7 +208,7 @@ def belief_of(optimizer: Optimizer, risk: RiskMeasure | None) -> Json:
     history = history_of(optimizer)
     return {
         "recommendation": _recommended(found),
-        "chosen": [point.params for point in points].index(found.params),
+        "chosen": [point.params for point in points].index(optimizer.tried_at(found.params)),
         "points": _points(points, counts.tolist()),
         "best": list(zip(history.best_at, history.best, strict=True)),
     }

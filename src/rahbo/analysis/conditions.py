@@ -1,0 +1,359 @@
+"""What to recommend under given conditions: under one, or one setting for many of them.
+
+Notation: x a choice, c one of ``k`` equally likely conditions, f the mean, v the noise variance.
+For many conditions the quantities are averages over them:
+    f(x) = mean_c f(x, c)
+    v(x) = mean_c v(x, c)  [+ Var_c f(x, c), if the variation between conditions is a risk]
+By the law of total variance the second form is the variance of a single evaluation under a random
+condition. The average of f is a linear functional of the GP, so its posterior variance is the mean
+of the joint covariance over all pairs of conditions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rahbo.analysis.gain import HOPE, Gain
+from rahbo.analysis.posterior import central_interval, centre, joint_draws
+from rahbo.analysis.recommendation import (
+    RUNNER_UPS,
+    Interval,
+    Recommendation,
+    RunnerUp,
+    recommend,
+    to_confirm,
+)
+from rahbo.analysis.rules import Rule
+from rahbo.analysis.snapshot import Snapshot
+from rahbo.errors import NotReadyError, SettingsError, SpaceError
+from rahbo.numerics import Array, Index, Mask, Stream, generator
+from rahbo.policy import in_chunks, scattered
+from rahbo.risk import RiskMeasure
+from rahbo.space import Space, Time
+from rahbo.trials import Observations, Trial, valued
+
+# The most conditions that are averaged over, and the most for which the gain is drawn.
+MOST, DRAWN = 64, 16
+# The most choices whose average is computed with its joint variance, and the most that are drawn.
+LEADING, RIVALS = 64, 20
+# Random choices, and choices around the best, that may still be better.
+SAMPLES, AROUND = 128, 32
+# Posterior standard deviations above its centre by which rivals are ranked.
+REACH = 2.0
+
+Conditions = Sequence[Mapping[str, Any]]
+
+
+def space_for(space: Space, context: Mapping[str, Any] | None, now: float) -> Space:
+    """Return the space of what can be chosen under a context.
+
+    A time that counts evaluations is filled in with ``now``.
+
+    Raises:
+        SpaceError: The context does not fit the conditions of the space.
+    """
+    if context is None and not space.conditions:
+        return space
+    counted = {
+        name: now
+        for name, part in space.conditions.items()
+        if isinstance(part, Time) and part.unit is None
+    }
+    if context is None and len(counted) < len(space.conditions):
+        raise SpaceError(
+            f"The space has conditions that are given, not chosen. Pass context= with "
+            f"{[name for name in space.conditions if name not in counted]}."
+        )
+    given = {} if context is None else context
+    if not isinstance(given, Mapping):
+        raise SpaceError(f"context must be a dict of {list(space.conditions)}, got {context!r}.")
+    return space.at({**counted, **given})
+
+
+def is_current(trial: Trial, space: Space, now: Space) -> bool:
+    """Return whether a trial was asked for under the conditions that ``now`` is at.
+
+    A time that counts evaluations is not compared: no evaluation came between.
+    """
+    counted = {
+        name: trial.params[name]
+        for name, part in space.conditions.items()
+        if isinstance(part, Time) and part.unit is None
+    }
+    at = {name: now.decode(trial.x)[name] for name in space.conditions}
+    return bool(space.at({**at, **counted}).holds(trial.x[None])[0])
+
+
+def newest_times(space: Space, trials: Iterable[Trial]) -> dict[str, float]:
+    """Return the newest value of each time among the trials, by its name."""
+    times = [name for name, part in space.conditions.items() if isinstance(part, Time)]
+    listed = list(trials) if times else []
+    return {name: max(float(t.params[name]) for t in listed) for name in times}
+
+
+def told_conditions(space: Space, trials: Iterable[Trial]) -> list[dict[str, Any]]:
+    """Return the conditions of the trials that gave values, thinned evenly to at most `MOST`."""
+    told = valued(trials)
+    few = np.unique(np.linspace(0, len(told) - 1, min(MOST, len(told))).astype(int))
+    return [{name: told[i].params[name] for name in space.conditions} for i in few]
+
+
+@dataclass(frozen=True, eq=False)
+class Placed(Snapshot):
+    """What a run knows, with every choice that was tried placed under given conditions."""
+
+    @cached_property
+    def space(self) -> Space:
+        """The space. A choice that was told decodes to the parameters it was told with."""
+        at = self.settings.space
+        told: dict[bytes, Mapping[str, Any]] = {}
+        for trial in self.trials:
+            told.setdefault(at.snap(trial.x[None])[0].tobytes(), trial.params)
+        return at.with_told(told)
+
+    @cached_property
+    def observations(self) -> Observations:
+        """The values that were told at each choice, under whatever conditions."""
+        told = sorted(valued(self.trials), key=lambda trial: trial.id)
+        X = self.settings.space.snap(np.array([t.x for t in told]))
+        values = [[t.values[i] for i in sorted(t.values)] for t in told]
+        return Observations.from_rounds(list(X), values, self.settings.sign)
+
+
+def placed_under(known: Snapshot, at: Space) -> Placed:
+    """Return what a run knows under the conditions that a space is at."""
+    return Placed(replace(known.settings, space=at), known.trials, known.bound)
+
+
+def recommend_under(
+    known: Snapshot,
+    context: Mapping[str, Any] | None,
+    conditions: Conditions | None,
+    total: bool,
+    rule: Rule,
+    level: float,
+) -> Recommendation:
+    """Return the choice to use under one context, or the best one for many conditions.
+
+    Args:
+        known: What the run knows, in a space with conditions.
+        context: The conditions to decide for, or None.
+        conditions: Equally likely conditions to decide for; None means those told so far.
+        total: Whether the variance between conditions counts as risk.
+        rule: Must be ``"pessimistic"``.
+        level: Probability of each interval and of the bound on the gain.
+    """
+    space = known.settings.space
+    if not space.conditions:
+        raise SpaceError(
+            "context= and conditions= need a space with conditions. Leave them out, or declare "
+            "conditions with rahbo.Context."
+        )
+    if rule != "pessimistic":
+        raise SettingsError(
+            f"rule={rule!r} compares values told under different conditions. Use "
+            "rule='pessimistic', which compares predictions."
+        )
+    if context is not None and (conditions is not None or total):
+        raise SettingsError(
+            "recommend() needs context= for one condition, or conditions= and "
+            "risk_over_conditions= for many. Pass one of them."
+        )
+    newest = newest_times(space, known.trials)
+    if context is None and conditions is None and len(newest) == len(space.conditions):
+        context = newest
+    if context is not None:
+        return recommend(placed_under(known, _at(space, context, newest)), rule, level)
+    if conditions is None:
+        # What was told at other times counts for now.
+        conditions = [{**c, **newest} for c in told_conditions(space, known.trials)]
+    slices = [_at(space, c, newest) for c in _checked(conditions)]
+    return _recommend_for_all(known, slices, total, level)
+
+
+def _at(space: Space, context: object, newest: Mapping[str, float]) -> Space:
+    if not isinstance(context, Mapping):
+        raise SpaceError(f"context must be a dict of {list(space.conditions)}, got {context!r}.")
+    return space.at({**newest, **context})
+
+
+def _checked(conditions: object) -> list[Mapping[str, Any]]:
+    if isinstance(conditions, str | bytes | Mapping) or not isinstance(conditions, Iterable):
+        raise SettingsError(f"conditions must be a list of dicts, got {conditions!r}.")
+    listed = list(conditions)
+    if not listed:
+        raise SettingsError("conditions must be a list of at least one dict, got an empty one.")
+    few = np.unique(np.linspace(0, len(listed) - 1, min(MOST, len(listed))).astype(int))
+    return [listed[i] for i in few]
+
+
+@dataclass(frozen=True, eq=False)
+class _Average:
+    """The average over conditions.
+
+    Attributes:
+        known: What the run knows.
+        slices: The space at each condition.
+        total: Whether the variance between conditions counts as risk.
+    """
+
+    known: Snapshot
+    slices: Sequence[Space]
+    total: bool
+
+    def points(self, X: Array) -> Array:
+        """Return the choices ``X (m, d)`` under each condition, ``(m, k, d)``."""
+        return np.stack([at.snap(X) for at in self.slices], axis=1)
+
+    def legal(self, X: Array) -> Mask:
+        """Return which choices ``(m,)`` satisfy ``valid`` under every condition."""
+        return np.asarray(np.all([at.is_valid(at.snap(X)) for at in self.slices], axis=0))
+
+    def few(self) -> _Average:
+        """Return the average over fewer conditions, for draws."""
+        if len(self.slices) <= DRAWN:
+            return self
+        few = np.unique(np.linspace(0, len(self.slices) - 1, DRAWN).astype(int))
+        return replace(self, slices=[self.slices[i] for i in few])
+
+    def central(self, X: Array) -> tuple[Array, Array]:
+        """Return the mean and noise variance at the centre of the posterior, each ``(m,)``."""
+        f, v = self._each(X, lambda Z: centre(self.known.model, Z))
+        return f.mean(axis=1), v.mean(axis=1) + (f.var(axis=1) if self.total else 0.0)
+
+    def pessimistic(self, X: Array) -> Array:
+        """Return the value that the strategy reports by, ``(m,)``, in user units."""
+        bound, model = self.known.bound, self.known.model
+        mu, sigma = self._each(X, model.mean.predict)
+        g, s = self._each(X, model.noise.latent)
+        v = np.maximum(model.noise.link(g + bound.z_noise * s), model.min_noise_var).mean(axis=1)
+        joint = [float(model.mean.covariance(Z).mean()) for Z in self.points(X)]
+        average_var = np.maximum(joint, 0.0)
+        if self.total:
+            own = np.mean(sigma**2, axis=1) - average_var
+            v = v + mu.var(axis=1) + np.maximum(own, 0.0)
+        f = mu.mean(axis=1) + bound.z_f * np.sqrt(average_var)
+        return model.units.to_outcome(bound.risk.value(f, v))
+
+    def optimistic(self, X: Array) -> Array:
+        """Return a value that is hardly exceeded, ``(m,)``, in the model's units; for ranking."""
+        bound, model = self.known.bound, self.known.model
+        mu, sigma = self._each(X, model.mean.predict)
+        g, s = self._each(X, model.noise.latent)
+        v = np.maximum(model.noise.link(g - REACH * s), model.min_noise_var).mean(axis=1)
+        return bound.risk.value((mu + REACH * sigma).mean(axis=1), v)
+
+    def drawn(self, X: Array, stream: Stream) -> tuple[Array, Array]:
+        """Return joint draws of mean and noise variance, each ``(n, m)``, in user units."""
+        Z, (m, k) = self.points(X), (len(X), len(self.slices))
+        rng = generator(self.known.settings.seed, stream)
+        F, V = joint_draws(self.known.model, Z.reshape(m * k, -1), rng)
+        f, v = (drawn.reshape(-1, m, k) for drawn in (F, V))
+        return f.mean(axis=2), v.mean(axis=2) + (f.var(axis=2) if self.total else 0.0)
+
+    def _each(self, X: Array, predict: Any) -> tuple[Array, Array]:
+        """Return two predictions under each condition, each ``(m, k)``."""
+        Z, (m, k) = self.points(X), (len(X), len(self.slices))
+        a, b = predict(Z.reshape(m * k, -1))
+        return a.reshape(m, k), b.reshape(m, k)
+
+
+def _recommend_for_all(
+    known: Snapshot, slices: Sequence[Space], total: bool, level: float
+) -> Recommendation:
+    """Return the choice that is best on average over conditions."""
+    average, placed = _Average(known, slices, total), placed_under(known, slices[0])
+    told = placed.observations
+    legal = average.legal(told.X)
+    if not legal.any():
+        raise NotReadyError(
+            "No choice can be reported for these conditions. It needs one that was told and "
+            "satisfies valid= under each of them."
+        )
+    middle = np.where(legal, known.risk.value(*average.central(told.X)), -np.inf)
+    leading = np.argsort(-middle, kind="stable")[: min(LEADING, int(legal.sum()))]
+    score = average.pessimistic(told.X[leading])
+    order = np.argsort(-score, kind="stable")
+    leading, score = leading[order], score[order]
+    i = int(leading[0])
+    (f,), (v,) = (part.tolist() for part in average.central(told.X[[i]]))
+    F, V = average.drawn(told.X[[i]], Stream.GAIN_DRAWS)
+    risk, s2 = known.risk, told.sample_var[i]
+    shortfall, runner_ups = _rivals(average, placed, leading, score, level)
+    noise_std = math.sqrt(v)
+    return Recommendation(
+        _choice(placed.space, told.X[i]),
+        mean=f,
+        mean_interval=_interval(F, f, level),
+        noise_std=noise_std,
+        noise_std_interval=_interval(np.sqrt(V), noise_std, level),
+        risk=_value(risk, f, v),
+        risk_interval=_interval(risk.value(F, V), _value(risk, f, v), level),
+        level=float(level),
+        pessimistic=float(score[0]),
+        rule="pessimistic",
+        score=float(score[0]),
+        n_evaluations=int(told.count[i]),
+        sample_mean=float(told.mean[i]),
+        sample_std=None if math.isnan(s2) else math.sqrt(s2),
+        gain=Gain.of(shortfall, level),
+        runner_ups=runner_ups,
+        p_best=None,
+        confirm=to_confirm(placed, i, noise_std) if known.settings.revisit else 0,
+    )
+
+
+def _rivals(
+    average: _Average, placed: Placed, leading: Index, score: Array, level: float
+) -> tuple[Array, tuple[RunnerUp, ...]]:
+    """Return how far the first choice is below the best, ``(n,)``, and others that were tried."""
+    X, few = placed.observations.X, average.few()
+    rng = generator(placed.settings.seed, Stream.GAIN_SEARCH)
+    tried = X[leading[: RIVALS // 2]]
+    others = scattered(placed.space, SAMPLES, SAMPLES, tried[:3], AROUND, rng)
+    others = others[few.legal(others)]
+    others = others[_is_hopeful(few, others)] if len(others) else others
+    if len(others):
+        others = others[np.argsort(-few.optimistic(others), kind="stable")]
+    drawn = average.known.risk.value(
+        *few.drawn(np.vstack([tried, others])[:RIVALS], Stream.GAIN_DRAWS)
+    )
+    over = drawn - drawn[:, :1]
+    better = [j for j in range(1, len(tried)) if np.mean(over[:, j] > 0.0) > 1.0 - level]
+    central = average.known.risk.value(*average.central(tried))
+    found = []
+    for j in better[:RUNNER_UPS]:
+        gain, params = Gain.of(over[:, j], level), _choice(placed.space, tried[j])
+        found.append(RunnerUp(params, float(central[j]), float(score[j]), gain))
+    return np.asarray(over.max(axis=1)), tuple(found)
+
+
+def _is_hopeful(average: _Average, X: Array) -> Mask:
+    """Return which choices are likely to give a value, averaged over the conditions."""
+    success = average.known.domain.success
+    if success is None:
+        return np.ones(len(X), dtype=bool)
+    Z = average.points(X)
+    chance = in_chunks(success.chance, Z.reshape(-1, Z.shape[2])).reshape(Z.shape[:2]).mean(axis=1)
+    return np.asarray(chance >= HOPE * chance.max())
+
+
+def _choice(space: Space, x: Array) -> dict[str, Any]:
+    """Return the parameters of a choice, without the conditions."""
+    return {name: v for name, v in space.decode(x).items() if name not in space.conditions}
+
+
+def _value(risk: RiskMeasure, f: float, v: float) -> float:
+    return float(risk.value(np.array([f]), np.array([v]))[0])
+
+
+def _interval(drawn: Array, middle: float, level: float) -> Interval:
+    """Return the interval of draws ``(n, 1)``, which contains the centre."""
+    lower, upper = central_interval(drawn[:, 0], level).tolist()
+    return Interval(min(lower, middle), max(upper, middle))
