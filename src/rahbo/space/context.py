@@ -17,13 +17,13 @@ import numpy as np
 from rahbo.errors import SpaceError
 from rahbo.numerics import Array
 from rahbo.space.parameters import (
+    LARGEST_SIZE,
     Categorical,
     Float,
     Int,
     Parameter,
     Part,
     is_real,
-    is_sized,
     plain,
     shorthand,
 )
@@ -117,9 +117,9 @@ class Context(Condition):
             return kind.code(name, value)
         if kind.low <= value <= kind.high:
             return kind.code(name, value)
-        if isinstance(kind, Int) and value not in (np.inf, -np.inf) and value != int(value):
+        if isinstance(kind, Int) and abs(value) <= LARGEST_SIZE and value != int(value):
             raise SpaceError(f"{name}={value!r} must be a whole number for {self!r}. Round it.")
-        sized = is_sized(value) and (value > 0 or not kind.log)
+        sized = abs(value) <= LARGEST_SIZE and (value > 0 or not kind.log)
         low, high = self.limits
         if not sized or not low <= float(kind.unclipped_units(np.array([value]))[0, 0]) <= high:
             raise SpaceError(
