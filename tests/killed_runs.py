@@ -28,9 +28,12 @@ CONFIRM = {
     "evaluations": 13,
     "confirm": 3,
 }
+# The time is the number of evaluations so far, which a run that continues must count the same.
+GIVEN = {**SPACE, "t": rahbo.Context(10.0, 35.0), "time": rahbo.Time(10.0)}
 CASES = [
     *({**RANDOM, "seed": seed} for seed in range(3)),
     {**CONFIRM, "seed": 0},
+    {**RANDOM, "seed": 0, "space": GIVEN, "context": lambda: {"t": 21.0}},
     {**DEFAULT, "seed": 0},
 ]
 
@@ -38,15 +41,15 @@ CASES = [
 def run(case: dict, journal: Path, calls: Path) -> str:
     """One whole run, or what is left of it; each evaluation leaves its seed in `calls`."""
 
-    def objective(x, kind, seed):
+    def objective(x, kind, seed, t=0.0, time=0.0):
         with open(calls, "a") as log:
             log.write(f"{seed}\n")
         if x > 1.8:
             raise RuntimeError("beam trip")
         noise = 0.1 * (1 + x) * np.random.default_rng(seed).standard_normal()
-        return -((x - 1.0) ** 2) + (kind == "a") + noise
+        return -((x - 1.0) ** 2) + (kind == "a") + noise + 0.01 * t * time
 
-    result = rahbo.maximize(objective, SPACE, journal=journal, **case)
+    result = rahbo.maximize(objective, **{"space": SPACE, **case}, journal=journal)
     return repr((result.recommendation, [t.params for t in result.trials]))
 
 

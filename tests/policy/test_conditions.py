@@ -11,9 +11,7 @@ SPACE = Space.of({"x": (0.0, 1.0), "t": Context(0.0, 1.0)})
 
 def test_choices_are_placed_once_each():
     X = np.array([[0.2, 0.1], [0.7, 0.4], [0.2, 0.9]])
-    np.testing.assert_array_equal(
-        placed(SPACE.at({"t": 0.5}), X), [[0.2, 0.5], [0.7, 0.5]]
-    )
+    np.testing.assert_array_equal(placed(SPACE.at({"t": 0.5}), X), [[0.2, 0.5], [0.7, 0.5]])
     assert placed(SPACE.at({"t": 0.5}), X[:0]).shape == (0, 2)
 
 
