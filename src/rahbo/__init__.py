@@ -13,7 +13,8 @@ run: ask for a point, tell the results, get a recommendation.
 `Float`, `Int` and `Categorical` describe parameters. `Candidates` lists points when no others can
 be tried. `MeanVariance`, `MeanStd`, `Quantile` and `ExpectedShortfall` say what a noisy outcome is
 worth. `Adaptive` and `Folds` decide how often a point is measured. `PBest` and `Gap` end a run
-early. `paper_preset` returns the settings of the paper's experiments.
+early. `AtMost` and `AtLeast` set limits for other outcomes. `paper_preset` returns the settings of
+the paper's experiments.
 
 >>> import random, rahbo
 >>> def objective(x):
@@ -25,6 +26,7 @@ early. `paper_preset` returns the settings of the paper's experiments.
 
 __version__ = "0.1.0"
 
+from rahbo.model import AtLeast, AtMost
 from rahbo.optimizer import Optimizer
 from rahbo.policy import Adaptive, Folds
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
@@ -34,6 +36,8 @@ from rahbo.space import Candidates, Categorical, Float, Int
 
 __all__ = [
     "Adaptive",
+    "AtLeast",
+    "AtMost",
     "Candidates",
     "Categorical",
     "ExpectedShortfall",

@@ -1,6 +1,7 @@
 """What to tell the user: a recommendation, the frontier and a diagnosis, with their certainty."""
 
 from rahbo.analysis.calibration import BAND, COVERAGE_LEVEL, Calibration, LeftOut, left_out_of
+from rahbo.analysis.compliance import ConstraintCheck, Interval
 from rahbo.analysis.diagnosis import (
     Diagnosis,
     InputNoise,
@@ -12,7 +13,6 @@ from rahbo.analysis.frontier import Choice, Frontier, envelope, frontier_of
 from rahbo.analysis.gain import Gain, among, prospects
 from rahbo.analysis.posterior import LEVEL, centre, check_level
 from rahbo.analysis.recommendation import (
-    Interval,
     Prediction,
     Recommendation,
     RunnerUp,
@@ -32,6 +32,7 @@ __all__ = [
     "SCORES",
     "Calibration",
     "Choice",
+    "ConstraintCheck",
     "Diagnosis",
     "Frontier",
     "Gain",

@@ -12,6 +12,7 @@ from rahbo.model import MeanNoiseModel, as_told
 from rahbo.numerics import Array, Stream, generator
 from rahbo.policy.acquisition import pessimistic_values
 from rahbo.policy.confirmation import Contest
+from rahbo.policy.constraints import Limits, jointly
 from rahbo.policy.design import next_design_point
 from rahbo.policy.domain import Domain, is_listed, random_point
 from rahbo.policy.doubt import Doubts
@@ -185,7 +186,10 @@ def _informed(domain: Domain, trials: Iterable[Trial], observations: Observation
     """Return the domain with the known points and the chance of success."""
     failed = any(t.failures for t in trials)
     success = Success.learn(*tallies_of(trials)) if failed else None
-    return replace(domain, known=observations.best_first(), success=success)
+    known, limits = observations.best_first(), domain.limits
+    if limits is not None:
+        known = known[np.argsort(limits.room(known) <= 0.0, kind="stable")]
+    return replace(domain, known=known, success=jointly(success, limits))
 
 
 def _chosen(
@@ -232,7 +236,10 @@ def with_pending(
 
 
 def contest_between(
-    settings: PolicySettings, trials: Iterable[Trial], model: MeanNoiseModel
+    settings: PolicySettings,
+    trials: Iterable[Trial],
+    model: MeanNoiseModel,
+    limits: Limits | None = None,
 ) -> tuple[Array, Contest]:
     """Return the points ``(n, d)`` that may be recommended, and the contest between them."""
     if not settings.revisit:
@@ -253,4 +260,6 @@ def contest_between(
         X = X[legal]
         X = X[np.argsort(-values(bound.widened(0.0), X), kind="stable")[:CONTENDERS]]
         reported = pessimistic_values(bound, X)[2]
+    if limits is not None:
+        reported = limits.ranked(reported, X)
     return X, Contest(reported, *attempts_at(X, trials))

@@ -175,7 +175,9 @@ class TopTwo(Rahbo):
     def _leader(self, situation: Situation) -> Array | None:
         """Return the legal point ``(d,)`` that would be reported; None if there is none."""
         model, X = situation.model, situation.observations.X
-        legal = situation.domain.space.is_valid(X)
+        legal, limits = situation.domain.space.is_valid(X), situation.domain.limits
+        if limits is not None:
+            legal = limits.reportable(X, legal)
         lower = self.report_bound(model, situation.risk)
         F = np.where(legal, lower.value_of(acq.Marginals(*model.at_observations())), -np.inf)
         return np.asarray(X[int(np.argmax(F))]) if legal.any() else None
