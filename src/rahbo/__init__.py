@@ -12,9 +12,9 @@ run: ask for a point, tell the results, get a recommendation.
 
 `Float`, `Int` and `Categorical` describe parameters. `Candidates` lists points when no others can
 be tried. `Context` and `Time` are conditions that are given, not chosen. `MeanVariance`, `MeanStd`,
-`Quantile` and `ExpectedShortfall` say what a noisy outcome is worth. `Adaptive` and `Folds` decide
-how often a point is measured. `PBest` and `Gap` end a run early. `paper_preset` returns the
-settings of the paper's experiments.
+`Quantile` and `ExpectedShortfall` say what a noisy outcome is worth. `AtMost` and `AtLeast` set
+limits for other outcomes. `Adaptive` and `Folds` decide how often a point is measured. `PBest` and
+`Gap` end a run early. `paper_preset` returns the settings of the paper's experiments.
 
 >>> import random, rahbo
 >>> def objective(x):
@@ -26,6 +26,7 @@ settings of the paper's experiments.
 
 __version__ = "0.1.0"
 
+from rahbo.model import AtLeast, AtMost
 from rahbo.optimizer import Optimizer
 from rahbo.policy import Adaptive, Folds
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
@@ -35,6 +36,8 @@ from rahbo.space import Candidates, Categorical, Context, Float, Int, Time
 
 __all__ = [
     "Adaptive",
+    "AtLeast",
+    "AtMost",
     "Candidates",
     "Categorical",
     "Context",

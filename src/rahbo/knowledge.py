@@ -26,8 +26,9 @@ from rahbo.analysis import (
     snapshots_after,
 )
 from rahbo.errors import NotReadyError
-from rahbo.model import Beliefs, MeanNoiseModel
+from rahbo.model import Beliefs, MeanNoiseModel, Models, OutcomeBeliefs
 from rahbo.numerics import one_blas_thread, shared_by_threads
+from rahbo.policy import Limits
 from rahbo.risk import RiskMeasure
 from rahbo.settings import Settings
 from rahbo.space import Space
@@ -51,6 +52,7 @@ class Knowledge:
         settings: The settings of the run.
         ledger: The trials, and who has them.
         beliefs: The models after these trials, kept to save time.
+        outcomes: The models of outcomes with limits, kept to save time.
     """
 
     def __init__(self, settings: Settings, trials: MutableMapping[int, Trial]) -> None:
@@ -58,13 +60,16 @@ class Knowledge:
         self.ledger = Ledger(trials)
         self._lock = self.ledger.lock
         self.beliefs = Beliefs(settings.fitting)
+        self.outcomes = OutcomeBeliefs(settings.outcome_fittings)
 
     def __getstate__(self) -> dict[str, Any]:
         # Models follow from settings and trials, and some cannot be pickled.
         with self._lock.here():
             kept = self.ledger.copied()
         fresh = Beliefs(self.settings.fitting)
-        return {**self.__dict__, "ledger": kept, "_lock": kept.lock, "beliefs": fresh}
+        outcomes = OutcomeBeliefs(self.settings.outcome_fittings)
+        known = {**self.__dict__, "ledger": kept, "_lock": kept.lock}
+        return {**known, "beliefs": fresh, "outcomes": outcomes}
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -99,9 +104,18 @@ class Knowledge:
         with one_blas_thread():
             return self.beliefs.now(self.ledger.trials.values())
 
+    @property
+    def limits(self) -> Limits | None:
+        """What is believed of the outcomes that have limits; None without constraints."""
+        with one_blas_thread():
+            return self._limits(self.outcomes.now(self.ledger.trials.values()))
+
+    def _limits(self, models: Models) -> Limits | None:
+        return Limits.of(self.settings.constraints, models)
+
     def snapshot(self, *, risk: RiskMeasure | None = None) -> Snapshot:
         """Return what is known now, for reports and plots, under this risk or the run's own."""
-        return Snapshot.of(self.settings.policy, self.trials, self.model, risk)
+        return Snapshot.of(self.settings.policy, self.trials, self.model, risk, self.limits)
 
     def snapshots_after(
         self, ends: Iterable[int], *, risk: RiskMeasure | None = None
@@ -112,8 +126,12 @@ class Knowledge:
         of its first fit if that came later. At least one trial up to each end needs a value.
         """
         _ = self.model  # learns what is not learned yet
-        own, fits = self.settings, self.beliefs.fits
-        return snapshots_after(own.policy, own.fitting, self.trials, fits, ends, risk)
+        own, fits, trials, ends = self.settings, self.beliefs.fits, self.trials, list(ends)
+        if not own.constraints:
+            return snapshots_after(own.policy, own.fitting, trials, fits, ends, risk)
+        _ = self.limits
+        past = map(self._limits, self.outcomes.after(trials, ends))
+        return snapshots_after(own.policy, own.fitting, trials, fits, ends, risk, past)
 
     # -- reporting ---------------------------------------------------------------------------
 
@@ -204,7 +222,7 @@ class Knowledge:
             return []
         with one_blas_thread():
             known = self.snapshot()
-            found = predict(known.bound, known.risk, X, several, level)
+            found = predict(known.bound, known.risk, X, several, level, known.limits)
         records = [self.in_user_sign(record) for record in found]
         return records[0] if isinstance(params, Mapping) else records
 

@@ -13,19 +13,22 @@ from typing import Any, Unpack, overload
 import numpy as np
 
 from rahbo.analysis import is_current, space_for
-from rahbo.errors import DataError, SettingsError
+from rahbo.errors import DataError, NotReadyError, SettingsError
 from rahbo.journal import FileName, Journal, settings_to_resume
 from rahbo.knowledge import Knowledge, Params
 from rahbo.model import shared_fits
 from rahbo.numerics import Array, Stream, generator, is_whole, one_blas_thread, shared_by_threads
 from rahbo.policy import (
     CONFIRMED,
+    UNSAFE,
     Contest,
     Domain,
     Proposal,
     contest_between,
     propose_design,
+    propose_safely,
     propose_several,
+    with_pending,
 )
 from rahbo.settings import Keywords, Settings, check_keywords, setting_parameters, spells_out
 from rahbo.space import Candidates, Space
@@ -33,11 +36,12 @@ from rahbo.trials import (
     Suggestion,
     Trial,
     checked_repeat,
+    checked_told,
     checked_trials,
-    checked_values,
     past_trials,
     trial_at,
     trial_named,
+    valued,
 )
 
 
@@ -76,6 +80,10 @@ class Optimizer(Knowledge):
         min_noise_var: Lower bound on the noise variance, if known.
         max_noise_var: Upper bound on the noise variance, if known (eq. 16).
         refit: When hyperparameters are learned again.
+        constraints: Limits of outcomes beside the objective, by the name of the outcome, such as
+            ``{"loss": AtMost(5.0)}``. Each must hold with its probability, noise included.
+        safe: Whether to evaluate only settings that surely keep the constraints. It needs a setting
+            that keeps them to start from.
         seed: Seeds every random choice; drawn and kept in ``settings.seed`` if None.
         data: Past results, as pairs of parameters and values.
         trials: Trials of an earlier run with the same settings and seed. This run continues
@@ -104,7 +112,7 @@ class Optimizer(Knowledge):
     ) -> None:
         check_keywords(Optimizer, settings)
         known = Settings.of(space, settings)
-        begun = list(trials) or past_trials(data, known.space.encode)
+        begun = list(trials) or past_trials(data, known.space.encode, known.constraints)
         kept = checked_trials(begun, known.space.names, known.space.d)
         if journal is not None:
             kept = Journal(journal, known, kept, settings.get("seed"))
@@ -173,15 +181,31 @@ class Optimizer(Knowledge):
             asked = sum(t.source != "user" for t in trials)
             domain = Domain(settings.space, np.empty((0, settings.space.d)), self.excluded())
             rng = generator(settings.seed, Stream.PROPOSAL, asked)
+            if self.settings.safe:
+                yield self._open(self._propose_safely(domain, at, asked, rng), at)
+                continue
             found = propose_design(settings, trials, domain, rng)
             if found is None:
                 model, missing = self.beliefs.followed(trials), self.ledger.missing()
                 # Predictions at a list are kept for later asks, but not those for one condition.
                 model = replace(model, lists={}) if at.conditions else model
+                domain = replace(domain, limits=self._limits(self.outcomes.followed(trials)))
                 yield from (self._open(p, at) for p in propose_several(
                     settings, trials, model, missing, domain, asked, left))  # fmt: skip
                 return
             yield self._open(found, at)
+
+    def _propose_safely(
+        self, domain: Domain, at: Space, asked: int, rng: np.random.Generator
+    ) -> Proposal:
+        """Return the next point of a run that evaluates only what surely keeps its constraints."""
+        trials, settings = self.ledger.trials.values(), self.settings.policy.at(at)
+        if not valued(trials):
+            raise NotReadyError(UNSAFE)
+        draws = generator(settings.seed, Stream.PENDING, asked)
+        model = with_pending(self.beliefs.followed(trials), self.ledger.missing(), draws)
+        domain = replace(domain, limits=self._limits(self.outcomes.followed(trials)))
+        return propose_safely(settings, trials, model, domain, rng)
 
     def confirm(self, n: int = CONFIRMED, *, context: Params | None = None) -> list[Suggestion]:
         """Suggest points to measure again before one of them is used, ``n`` evaluations in all.
@@ -212,7 +236,8 @@ class Optimizer(Knowledge):
     def _contest(self, at: Space) -> tuple[Array, Contest]:
         settings = self.settings.policy.at(at)
         with one_blas_thread():
-            return contest_between(settings, self.ledger.trials.values(), self.model)
+            trials = self.ledger.trials.values()
+            return contest_between(settings, trials, self.model, self.limits)
 
     def excluded(self) -> Set[bytes]:
         """Return the points that may not be proposed, as bytes. A subclass may exclude more."""
@@ -226,21 +251,29 @@ class Optimizer(Knowledge):
     # -- telling -----------------------------------------------------------------------------
 
     def tell(self, suggestion: Suggestion | int | Params, values: object, *,
-             repeat: int | None = None) -> None:  # fmt: skip
+             repeat: int | None = None, outcomes: Mapping[str, object] | None = None,
+             ) -> None:  # fmt: skip
         """Record measured values. On an error, none of them is recorded.
 
         Args:
             suggestion: What was evaluated: a suggestion, its id, or parameters. Parameters that
                 match an open suggestion belong to it; any others are a new point.
-            values: One number or several; each is a repeat. They may come in any portions.
+            values: One number or several; each is a repeat. They may come in any portions. With
+                constraints, a value may also be a dict of the objective and the named outcomes.
             repeat: The repeat index of a single value. Telling the same value again has no effect.
+            outcomes: Outcomes with limits, by name: as many numbers as values; None where one is
+                missing.
         """
-        checked = checked_values(values)
+        checked, beside = checked_told(values, outcomes, self.settings.constraints)
         if repeat is not None and len(checked) != 1:
             raise DataError(f"tell(repeat={repeat!r}) needs one value, got {len(checked)}.")
         trial = self._trial(suggestion, repeat)
         i = None if repeat is None else checked_repeat(repeat)
-        self._update(trial.with_values(checked) if i is None else trial.with_value(i, checked[0]))
+        self._update(
+            trial.with_values(checked, beside)
+            if i is None
+            else trial.with_value(i, checked[0], *beside)
+        )
 
     def tell_failure(self, suggestion: Suggestion | int | Params, reason: str = "", *,
                      repeat: int | None = None) -> None:  # fmt: skip
@@ -274,6 +307,7 @@ class Optimizer(Knowledge):
     def _update(self, trial: Trial) -> None:
         # Models first, so that none is out of date after an interrupt.
         self.beliefs.forget(trial.id)
+        self.outcomes.forget(trial.id)
         self.ledger.record(trial)
 
     @property
@@ -289,6 +323,8 @@ class Optimizer(Knowledge):
         # One lock at a time, so that two runs can take from each other.
         with other.ledger.lock.here():
             theirs, trials = other.beliefs.fits, other.trials
+            of_outcomes = other.outcomes.fits()
         with self.ledger.lock.here():
             if self.settings.models_the_same_as(other.settings):
                 self.beliefs.reuse(shared_fits(theirs, trials, self.trials))
+                self.outcomes.reuse(of_outcomes, trials, self.trials)

@@ -10,16 +10,17 @@ import difflib
 import inspect
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 import numpy as np
 
-from rahbo.errors import SettingsError
+from rahbo.errors import DataError, SettingsError
 from rahbo.model import (
     Confidence,
     ConstantBeta,
+    Constraint,
     DirectNoise,
     Fitting,
     Kernel,
@@ -47,6 +48,7 @@ from rahbo.policy import (
 )
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.space import Space
+from rahbo.trials import checked_name
 
 Direction = Literal["maximize", "minimize"]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -70,6 +72,8 @@ class Keywords(TypedDict, total=False):
     min_noise_var: float | None
     max_noise_var: float | None
     refit: Refit
+    constraints: Mapping[str, Constraint] | None
+    safe: bool
     seed: int | None
 
 
@@ -97,6 +101,8 @@ class Settings:
     min_noise_var: float | None = None
     max_noise_var: float | None = None
     refit: Refit = Refit()
+    constraints: Mapping[str, Constraint] = field(default_factory=dict)
+    safe: bool = False
     seed: int
 
     @classmethod
@@ -113,6 +119,7 @@ class Settings:
         known = {name: value for name, value in given.items() if name != "valid"}
         known["n_initial"] = _checked_n_initial(given.get("n_initial"), where)
         known["seed"] = _checked_seed(given.get("seed"))
+        known["constraints"] = _checked_constraints(given.get("constraints"), where)
         for name, convert in (("repeats", as_repeats), ("beta", as_confidence)):
             if name in known:
                 known[name] = convert(known[name])
@@ -138,12 +145,15 @@ class Settings:
                 f"direction must be 'maximize' or 'minimize', got {self.direction!r}."
             )
         object.__setattr__(self, "lam", positive("lam", self.lam))
+        _require(isinstance(self.safe, bool), "safe", "True or False", self.safe)
+        if self.safe and not self.constraints:
+            raise SettingsError("safe=True needs constraints=, which say what is safe.")
         # This binds the noise model to the space, which raises an error if they do not fit.
         _ = self.model
 
     def __getstate__(self) -> dict[str, Any]:
         # What follows from the fields is made again, as some of it cannot be pickled.
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
     def sign(self) -> float:
@@ -175,6 +185,18 @@ class Settings:
         """How the model is learned from trials."""
         return Fitting(self.model, self.refit, self.sign)
 
+    @cached_property
+    def outcome_fittings(self) -> dict[str, Fitting]:
+        """How the model of each outcome with a limit is learned, by the outcome's name.
+
+        What was set for the units or the noise of the objective does not hold for other outcomes.
+        """
+        kernel = self.kernel if isinstance(self.kernel, type) else type(self.kernel)
+        model = ModelSettings(kernel=kernel, population=self.repeats.population)
+        return {
+            name: Fitting(model, self.refit, limit.sign) for name, limit in self.constraints.items()
+        }
+
     def models_the_same_as(self, other: Settings) -> bool:
         """Return whether both settings give the same model for the same trials."""
         # Binding to the space makes a new function each time: compare noise models as given.
@@ -197,7 +219,7 @@ def setting_parameters() -> list[inspect.Parameter]:
 
     A default that depends on the other settings is shown as None.
     """
-    defaults = {field.name: field.default for field in fields(Settings)}
+    defaults = {one.name: one.default for one in fields(Settings)}
     return [
         inspect.Parameter(
             name,
@@ -268,6 +290,29 @@ def _checked_n_initial(n: object, space: Space) -> int:
     if not (is_whole(n) and n >= 1):
         raise SettingsError(f"n_initial must be a whole number >= 1, got {n!r}.")
     return int(min(n, space.size))
+
+
+def _checked_constraints(given: object, space: Space) -> dict[str, Constraint]:
+    """Return constraints by the names of their outcomes, after checking them."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise SettingsError(
+            "constraints must map names of outcomes to limits, such as "
+            f"{{'loss': AtMost(5.0)}}, got {given!r}."
+        )
+    for name, limit in given.items():
+        try:
+            checked_name("The name of a constraint", name)
+        except DataError as error:
+            raise SettingsError(str(error)) from None
+        if name in space.names:
+            raise SettingsError(
+                f"A constraint is on an outcome, but {name!r} is a parameter. Give the outcome "
+                "another name, or pass valid= for a constraint on the parameters."
+            )
+        _require_instance(f"constraints[{name!r}]", limit, Constraint, "AtMost(5.0)")
+    return dict(sorted(given.items()))
 
 
 def _checked_seed(seed: object) -> int:

@@ -1,6 +1,7 @@
 """What to tell the user: a recommendation, the frontier and a diagnosis, with their certainty."""
 
 from rahbo.analysis.calibration import BAND, COVERAGE_LEVEL, Calibration, LeftOut, left_out_of
+from rahbo.analysis.compliance import ConstraintCheck, Interval
 from rahbo.analysis.conditions import (
     Conditions,
     is_current,
@@ -20,7 +21,6 @@ from rahbo.analysis.frontier import Choice, Frontier, envelope, frontier_of
 from rahbo.analysis.gain import Gain, among, prospects
 from rahbo.analysis.posterior import LEVEL, centre, check_level
 from rahbo.analysis.recommendation import (
-    Interval,
     Prediction,
     Recommendation,
     RunnerUp,
@@ -41,6 +41,7 @@ __all__ = [
     "Calibration",
     "Choice",
     "Conditions",
+    "ConstraintCheck",
     "Diagnosis",
     "Frontier",
     "Gain",

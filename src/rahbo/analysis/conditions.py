@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from rahbo.analysis.compliance import Interval, checks
 from rahbo.analysis.gain import HOPE, Gain
 from rahbo.analysis.posterior import central_interval, centre, joint_draws
 from rahbo.analysis.recommendation import (
     RUNNER_UPS,
-    Interval,
     Recommendation,
     RunnerUp,
     recommend,
@@ -128,7 +128,7 @@ class Placed(Snapshot):
 
 def placed_under(known: Snapshot, at: Space) -> Placed:
     """Return what a run knows under the conditions that a space is at."""
-    return Placed(replace(known.settings, space=at), known.trials, known.bound)
+    return Placed(replace(known.settings, space=at), known.trials, known.bound, known.limits)
 
 
 def recommend_under(
@@ -215,6 +215,19 @@ class _Average:
         """Return which choices ``(m,)`` satisfy ``valid`` under every condition."""
         return np.asarray(np.all([at.is_valid(at.snap(X)) for at in self.slices], axis=0))
 
+    def reportable(self, X: Array) -> Mask:
+        """Return which choices ``(m,)`` may be reported: legal, and limits kept everywhere."""
+        legal, limits = self.legal(X), self.known.limits
+        return legal if limits is None else limits.reportable(self.tightest(X), legal)
+
+    def tightest(self, X: Array) -> Array:
+        """Return each choice ``(m, d)`` under the condition that leaves limits least room."""
+        Z, limits = self.points(X), self.known.limits
+        if limits is None:
+            return np.asarray(Z[:, 0])
+        room = limits.room(Z.reshape(-1, Z.shape[2])).reshape(Z.shape[:2])
+        return np.asarray(Z[np.arange(len(Z)), np.argmin(room, axis=1)])
+
     def few(self) -> _Average:
         """Return the average over fewer conditions, for draws."""
         if len(self.slices) <= DRAWN:
@@ -270,7 +283,7 @@ def _recommend_for_all(
     """Return the choice that is best on average over conditions."""
     average, placed = _Average(known, slices, total), placed_under(known, slices[0])
     told = placed.observations
-    legal = average.legal(told.X)
+    legal = average.reportable(told.X)
     if not legal.any():
         raise NotReadyError(
             "No choice can be reported for these conditions. It needs one that was told and "
@@ -306,6 +319,7 @@ def _recommend_for_all(
         runner_ups=runner_ups,
         p_best=None,
         confirm=to_confirm(placed, i, noise_std) if known.settings.revisit else 0,
+        constraints=checks(known.limits, average.tightest(told.X[[i]]), level)[0],
     )
 
 

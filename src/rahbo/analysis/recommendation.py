@@ -7,32 +7,29 @@ of the minimised quantity.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
+from rahbo.analysis.compliance import ConstraintCheck, Interval, checks, with_digits
 from rahbo.analysis.gain import Gain, Prospects, prospects
 from rahbo.analysis.posterior import LEVEL, centre, marginals
 from rahbo.analysis.rules import SCORES, Rule, best_scored, scores
 from rahbo.analysis.snapshot import Snapshot
 from rahbo.model import CubeNoise, output_scale
 from rahbo.numerics import Array
-from rahbo.policy import CONFIRMED, NEGLIGIBLE, RiskBound, is_listed, pessimistic_values
+from rahbo.policy import (
+    CONFIRMED,
+    NEGLIGIBLE,
+    Limits,
+    RiskBound,
+    is_listed,
+    pessimistic_values,
+)
 from rahbo.risk import RiskMeasure
 
 RUNNER_UPS = 3
-
-
-class Interval(NamedTuple):
-    """A lower and an upper end."""
-
-    lower: float
-    upper: float
-
-    def negated(self) -> Interval:
-        """Return the interval of the negated quantity."""
-        return Interval(-self.upper, -self.lower)
 
 
 @dataclass(frozen=True)
@@ -53,6 +50,7 @@ class Prediction:
         level: Probability of each interval.
         pessimistic: The value that the strategy reports by: the risk measure at the pessimistic
             bounds of mean and noise, or the lower bound of the mean for one that ignores the noise.
+        constraints: What is known of each outcome that has a limit.
     """
 
     params: dict[str, Any]
@@ -64,6 +62,12 @@ class Prediction:
     risk_interval: Interval
     level: float
     pessimistic: float
+    constraints: tuple[ConstraintCheck, ...] = field(default=(), kw_only=True)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every limit is kept, even by the pessimistic bound of its outcome."""
+        return all(check.kept for check in self.constraints)
 
     def negated(self) -> Self:
         """Return the record of the negated objective."""
@@ -89,7 +93,8 @@ class Prediction:
             for name, value, interval in rows
         ]
         decided = f"pessimistic{with_digits(self.pessimistic, self.risk_interval):>12}"
-        return "\n".join([_params(self.params), *lines, decided])
+        limits = [str(check) for check in self.constraints]
+        return "\n".join([_params(self.params), *lines, *limits, decided])
 
 
 @dataclass(frozen=True)
@@ -164,6 +169,17 @@ class Recommendation(Prediction):
         times = "once more" if self.confirm == 1 else f"{self.confirm} more times"
         return f"Measure this setting {times} before you rely on it."
 
+    @property
+    def warning(self) -> str:
+        """What to know if no setting is sure to keep every limit; empty otherwise."""
+        if self.feasible:
+            return ""
+        broken = ", ".join(check.name for check in self.constraints if not check.kept)
+        return (
+            f"No evaluated setting is sure to keep its limits ({broken}). This one violates them "
+            "least."
+        )
+
     def __str__(self) -> str:
         times = "time" if self.n_evaluations == 1 else "times"
         lines = [f"{super().__str__()}   decided the choice"]
@@ -173,12 +189,17 @@ class Recommendation(Prediction):
         lines.append(f"measured   {self.n_evaluations:>12d}   {times}")
         if self.p_best is not None:
             lines.append(f"P(best)    {self.p_best:>12.2g}   among the listed settings")
-        lines += [str(self.gain), *filter(None, [self.advice])]
+        lines += [str(self.gain), *filter(None, [self.advice, self.warning])]
         return "\n".join([*lines, *(f"runner-up  {other}" for other in self.runner_ups)])
 
 
 def predict(
-    bound: RiskBound, risk: RiskMeasure, X: Array, params: list[dict[str, Any]], level: float
+    bound: RiskBound,
+    risk: RiskMeasure,
+    X: Array,
+    params: list[dict[str, Any]],
+    level: float,
+    limits: Limits | None = None,
 ) -> list[Prediction]:
     """Return the predictions at ``X (m, d)``, in the sense of maximisation.
 
@@ -188,9 +209,11 @@ def predict(
         X: The settings.
         params: The same settings in user units.
         level: Probability of each interval.
+        limits: The limits of outcomes, if there are any.
     """
     found = marginals(bound.model, risk, X, level)
     worst = pessimistic_values(bound, X)[2]
+    kept = checks(limits, X, level)
     return [
         Prediction(
             params[i],
@@ -202,6 +225,7 @@ def predict(
             risk_interval=_interval(found.risk[i]),
             level=float(level),
             pessimistic=float(worst[i]),
+            constraints=kept[i],
         )
         for i in range(len(X))
     ]
@@ -221,7 +245,7 @@ def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL)
     i = int(order[0])
     found = prospects(known.model, known.risk, known.domain, X[order], known.settings.seed)
     s2, shortfall = observations.sample_var[i], found.shortfall(X[i])
-    (here,) = predict(known.bound, known.risk, X[[i]], [space.decode(X[i])], level)
+    (here,) = predict(known.bound, known.risk, X[[i]], [space.decode(X[i])], level, known.limits)
     return Recommendation(
         **vars(here),
         rule=rule,
@@ -273,17 +297,6 @@ def _interval(found: Array) -> Interval:
 
 def _params(params: dict[str, Any]) -> str:
     return ", ".join(f"{name}={short(value)}" for name, value in params.items())
-
-
-def with_digits(value: float, interval: Interval) -> str:
-    """Return a number with five digits, or more if needed to place it within its interval.
-
-    >>> with_digits(1.0, Interval(0.9, 1.1)), with_digits(1e6 + 1.0, Interval(1e6, 1e6 + 2.0))
-    ('1', '1000001')
-    """
-    width, size = interval.upper - interval.lower, max(abs(end) for end in interval)
-    digits = 5 if width <= 0.0 else max(5, 2 + math.ceil(math.log10(max(size / width, 1.0))))
-    return f"{value:.{min(digits, 15)}g}"
 
 
 def short(value: object) -> str:

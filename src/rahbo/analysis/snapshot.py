@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, repeat
 
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model import Fits, Fitting, MeanNoiseModel, as_told
 from rahbo.numerics import Array, Mask, is_whole
-from rahbo.policy import Domain, PolicySettings, RiskBound, pessimistic_values, whole_domain
+from rahbo.policy import (
+    Domain,
+    Limits,
+    PolicySettings,
+    RiskBound,
+    pessimistic_values,
+    whole_domain,
+)
 from rahbo.risk import RiskMeasure
 from rahbo.space import Space
 from rahbo.trials import Observations, Trial, own_bounds, params_by_point, valued
@@ -23,11 +31,13 @@ class Snapshot:
         settings: How points are chosen and reported.
         trials: The trials so far.
         bound: The lower bound that the strategy reports by, with the model.
+        limits: The limits of outcomes, if there are any.
     """
 
     settings: PolicySettings
     trials: Collection[Trial]
     bound: RiskBound
+    limits: Limits | None = None
 
     @classmethod
     def of(
@@ -36,6 +46,7 @@ class Snapshot:
         trials: Collection[Trial],
         model: MeanNoiseModel,
         risk: RiskMeasure | None = None,
+        limits: Limits | None = None,
     ) -> Snapshot:
         """Return what is known from these trials.
 
@@ -45,13 +56,14 @@ class Snapshot:
             model: The model given their values.
             risk: A risk measure to use instead of the run's. The strategy's bounds on mean and
                 noise stay the same.
+            limits: The limits of outcomes, if there are any.
         """
         check_risk(risk)
         bound = settings.strategy.report_bound(model, settings.risk)
         if risk is not None:
             bound = replace(bound, risk=model.units.risk_to_model(risk))
             settings = replace(settings, risk=risk)
-        return cls(settings, trials, bound)
+        return cls(settings, trials, bound, limits)
 
     @property
     def model(self) -> MeanNoiseModel:
@@ -76,12 +88,20 @@ class Snapshot:
     @cached_property
     def domain(self) -> Domain:
         """Where the best setting may lie."""
-        return whole_domain(self.space, self.trials, self.observations)
+        return whole_domain(self.space, self.trials, self.observations, self.limits)
 
     @cached_property
     def legal(self) -> Mask:
-        """Which evaluated points satisfy ``valid``, ``(n,)``."""
-        return self.space.is_valid(self.observations.X)
+        """Which evaluated points may be reported, ``(n,)``.
+
+        They satisfy ``valid`` and keep the limits of outcomes. If there are none of these, it is
+        the one that violates the limits least.
+        """
+        return self._reportable(self.observations.X)
+
+    def _reportable(self, X: Array) -> Mask:
+        valid = self.space.is_valid(X)
+        return valid if self.limits is None else self.limits.reportable(X, valid)
 
     @cached_property
     def own_bound(self) -> Array:
@@ -105,7 +125,7 @@ class Snapshot:
         Of thousands of points, those count that the model has kept.
         """
         X = self.bound.model.observations.X
-        value = pessimistic_values(self.bound, X)[2][self.space.is_valid(X)]
+        value = pessimistic_values(self.bound, X)[2][self._reportable(X)]
         return float(value.max()) if len(value) else None
 
 
@@ -124,10 +144,12 @@ def snapshots_after(
     fits: Fits,
     ends: Iterable[int],
     risk: RiskMeasure | None = None,
+    limits: Iterable[Limits | None] = (),
 ) -> Iterator[Snapshot]:
     """Yield what was known after the first ``end`` trials, for each end.
 
-    The hyperparameters are those that the run had at the time, see `Fitting.believed_after`.
+    The hyperparameters are those that the run had at the time, see `Fitting.believed_after`. The
+    ``limits`` are those of each end, if outcomes have limits.
     """
     ends = list(ends)
     for end in ends:
@@ -138,5 +160,6 @@ def snapshots_after(
         if not valued(trials[:end]):
             raise NotReadyError(f"None of the first {end} trials has a value. Pass a larger end.")
     past = fitting.believed_after(trials, fits, ends)
-    for end, model in zip(ends, past, strict=True):
-        yield Snapshot.of(settings, trials[:end], model, risk)
+    then = chain(limits, repeat(None))
+    for end, model, limit in zip(ends, past, then, strict=False):
+        yield Snapshot.of(settings, trials[:end], model, risk, limit)

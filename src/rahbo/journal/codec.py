@@ -18,6 +18,8 @@ import numpy as np
 from rahbo.errors import JournalError, SpaceError
 from rahbo.model import (
     RBF,
+    AtLeast,
+    AtMost,
     ConstantBeta,
     DirectNoise,
     Kernel,
@@ -46,6 +48,8 @@ from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
 from rahbo.settings import Settings
 from rahbo.space import Candidates, Categorical, Context, Float, Int, Space, Time, plain
 
+# Settings that a journal holds only if they are used, so that it is as it was before they existed.
+IF_USED = ("constraints", "safe")
 PARAMETERS = (Float, Int, Categorical, Context, Time)
 KERNELS: dict[str, type[Kernel]] = {k.__name__: k for k in (RBF, Matern32, Matern52, Linear)}
 KNOWN: dict[str, type] = {
@@ -53,7 +57,7 @@ KNOWN: dict[str, type] = {
     for kind in (
         *PARAMETERS, MeanVariance, MeanStd, Quantile, ExpectedShortfall, Fixed, Folds, Adaptive,
         Rahbo, ByWorth, TopTwo, RahboUS, GPUCB, RandomSearch, LogNoise, DirectNoise, KnownNoise,
-        ConstantBeta, Lemma1Beta, Standardized, Raw, Refit,
+        ConstantBeta, Lemma1Beta, Standardized, Raw, Refit, AtMost, AtLeast,
     )
 }  # fmt: skip
 SCALARS: dict[str, type[np.generic]] = {
@@ -100,7 +104,11 @@ def encode_settings(settings: Settings) -> dict[str, Any]:
     space = settings.space
     given = {"space": space.spec, "valid": space.valid}
     given |= {name: value for name, value in _fields(settings).items() if name != "space"}
-    return {name: _encode_setting(name, value) for name, value in given.items()}
+    return {
+        name: _encode_setting(name, value)
+        for name, value in given.items()
+        if value or name not in IF_USED
+    }
 
 
 def decode_settings(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,6 +117,8 @@ def decode_settings(data: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in data.items():
         try:
             settings[name] = _decode_space(value) if name == "space" else decode(value)
+            if name == "constraints":
+                settings[name] = dict(settings[name])
         except _IsCodeError:
             settings[name] = Code(name, show(value))
     return settings
@@ -126,7 +136,7 @@ def differences(recorded: Mapping[str, Any], given: Mapping[str, Any]) -> list[s
     return [
         f"{name} is {_distinct(value, given.get(name))} there and "
         f"{_distinct(given.get(name), value)} here"
-        for name, value in recorded.items()
+        for name, value in {**dict.fromkeys(given), **recorded}.items()
         if not same(value, given.get(name))
     ]
 
@@ -160,6 +170,8 @@ def show(data: Any) -> str:
 
 
 def _encode_setting(name: str, value: Any) -> Any:
+    if name == "constraints":
+        return [[outcome, encode(limit)] for outcome, limit in value.items()]
     return _encode_space(value) if name == "space" else encode(value)
 
 

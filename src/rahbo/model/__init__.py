@@ -10,6 +10,7 @@ from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52, check_k
 from rahbo.model.learning import condition, learn
 from rahbo.model.lognoise import LogNoise, LogPosterior
 from rahbo.model.noise import DirectNoise, DirectPosterior, sample_variance_var
+from rahbo.model.outcomes import AtLeast, AtMost, Constraint, Models, OutcomeBeliefs, outcome_of
 from rahbo.model.places import Places, Summary, as_told, find_places
 from rahbo.model.plausible import alternatives
 from rahbo.model.units import Outputs, Raw, Standardized, Units, output_scale
@@ -18,9 +19,12 @@ from rahbo.model.variance import CubeNoise, KnownNoise, NoiseModel, NoisePosteri
 __all__ = [
     "GP",
     "RBF",
+    "AtLeast",
+    "AtMost",
     "Beliefs",
     "Confidence",
     "ConstantBeta",
+    "Constraint",
     "CubeNoise",
     "DirectNoise",
     "DirectPosterior",
@@ -40,8 +44,10 @@ __all__ = [
     "Matern52",
     "MeanNoiseModel",
     "ModelSettings",
+    "Models",
     "NoiseModel",
     "NoisePosterior",
+    "OutcomeBeliefs",
     "Outputs",
     "Places",
     "Raw",
@@ -61,6 +67,7 @@ __all__ = [
     "learn",
     "lemma1_beta",
     "noise_of_means",
+    "outcome_of",
     "output_scale",
     "sample_variance_var",
     "shared_fits",

@@ -12,9 +12,10 @@ from rahbo.policy.acquisition import (
     pessimistic_values,
 )
 from rahbo.policy.confirmation import Contest, share_of
+from rahbo.policy.constraints import KEPT, Limit, Limits
 from rahbo.policy.design import initial_design
 from rahbo.policy.domain import Domain, is_listed, scattered, whole_domain
-from rahbo.policy.feasibility import Success
+from rahbo.policy.feasibility import Chance, Success
 from rahbo.policy.proposal import (
     PolicySettings,
     Proposal,
@@ -34,6 +35,7 @@ from rahbo.policy.repeats import (
     as_repeats,
     is_quiet,
 )
+from rahbo.policy.safety import UNSAFE, propose_safely
 from rahbo.policy.screening import in_chunks, values
 from rahbo.policy.search import maximise
 from rahbo.policy.strategies import (
@@ -51,14 +53,19 @@ from rahbo.policy.worth import most_worth, worth
 __all__ = [
     "CONFIRMED",
     "GPUCB",
+    "KEPT",
     "NEGLIGIBLE",
+    "UNSAFE",
     "Acquisition",
     "Adaptive",
     "ByWorth",
+    "Chance",
     "Contest",
     "Domain",
     "Fixed",
     "Folds",
+    "Limit",
+    "Limits",
     "NoiseUncertainty",
     "PolicySettings",
     "Proposal",
@@ -87,6 +94,7 @@ __all__ = [
     "pessimistic_values",
     "propose",
     "propose_design",
+    "propose_safely",
     "propose_several",
     "scattered",
     "share_of",

@@ -9,7 +9,8 @@ import numpy as np
 
 from rahbo.errors import ExhaustedError, SpaceError
 from rahbo.numerics import Array, Mask
-from rahbo.policy.feasibility import Success
+from rahbo.policy.constraints import Limits, jointly
+from rahbo.policy.feasibility import Chance, Success
 from rahbo.space import Candidates, Space
 from rahbo.trials import Observations, Trial, tallies_of
 
@@ -33,13 +34,15 @@ class Domain:
         space: The space.
         known: Evaluated points ``(n, d)``, best first; good places to start.
         excluded: Points that may not be proposed, as bytes.
-        success: The chance of success, once an evaluation has failed.
+        success: The chance of success, once an evaluation has failed or if outcomes have limits.
+        limits: The limits of outcomes, if there are any.
     """
 
     space: Space
     known: Array
     excluded: Set[bytes]
-    success: Success | None = None
+    success: Chance | None = None
+    limits: Limits | None = None
 
     def allowed(self, X: Array) -> Mask:
         """Return which rows of ``X (m, d)`` may be proposed."""
@@ -79,14 +82,19 @@ class Domain:
         return np.array([x.tobytes() not in self.excluded for x in X], dtype=bool)
 
 
-def whole_domain(space: Space, trials: Iterable[Trial], observations: Observations) -> Domain:
+def whole_domain(
+    space: Space,
+    trials: Iterable[Trial],
+    observations: Observations,
+    limits: Limits | None = None,
+) -> Domain:
     """Return where the best setting may lie, including points that have all their repeats.
 
     Once an evaluation has failed, the domain knows the chance of success, because a setting that
-    cannot be evaluated is not a rival.
+    cannot be evaluated is not a rival. Neither is one that violates the limits of outcomes.
     """
-    success = Success.learn(*tallies_of(trials))
-    return Domain(space, observations.best_first(), frozenset(), success)
+    success = jointly(Success.learn(*tallies_of(trials)), limits)
+    return Domain(space, observations.best_first(), frozenset(), success, limits)
 
 
 def random_point(domain: Domain, rng: np.random.Generator) -> Array:

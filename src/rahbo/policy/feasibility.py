@@ -10,6 +10,7 @@ same everywhere, so proposals are not turned away from any place.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,8 +28,20 @@ LOG_LENGTHSCALE_STD, LOG_VARIANCE_STD = 0.7, 3.0
 MOST = 128
 
 
+class Chance(ABC):
+    """The chance at any point that an evaluation there is of use."""
+
+    @abstractmethod
+    def chance(self, X: Array) -> Array:
+        """Return the chance ``(m,)`` at ``X (m, d)``."""
+
+    @abstractmethod
+    def chance_with_gradient(self, X: Array) -> tuple[Array, Array]:
+        """Return the chance ``(m,)`` and its gradients ``(m, d)``."""
+
+
 @dataclass(frozen=True, eq=False)
-class Success:
+class Success(Chance):
     """The chance of success at any point.
 
     Attributes:
@@ -100,7 +113,7 @@ class Hoped(Acquisition):
     """
 
     promise: Acquisition
-    success: Success
+    success: Chance
     worst: float
 
     @property

@@ -13,6 +13,7 @@ from rahbo.numerics import Array, Stream, generator
 from rahbo.policy.acquisition import pessimistic_values
 from rahbo.policy.conditions import placed, placed_best_first, seen_in
 from rahbo.policy.confirmation import Contest
+from rahbo.policy.constraints import Limits, jointly
 from rahbo.policy.design import next_design_point
 from rahbo.policy.domain import Domain, is_listed, random_point
 from rahbo.policy.doubt import Doubts
@@ -196,7 +197,10 @@ def _informed(
         known = placed_best_first(domain.space, told, risk)
     else:
         known = told.observations.best_first()
-    return replace(domain, known=known, success=success)
+    limits = domain.limits
+    if limits is not None:
+        known = known[np.argsort(limits.room(known) <= 0.0, kind="stable")]
+    return replace(domain, known=known, success=jointly(success, limits))
 
 
 def _chosen(
@@ -243,7 +247,10 @@ def with_pending(
 
 
 def contest_between(
-    settings: PolicySettings, trials: Iterable[Trial], model: MeanNoiseModel
+    settings: PolicySettings,
+    trials: Iterable[Trial],
+    model: MeanNoiseModel,
+    limits: Limits | None = None,
 ) -> tuple[Array, Contest]:
     """Return the points ``(n, d)`` that may be recommended, and the contest between them."""
     if not settings.revisit:
@@ -266,4 +273,6 @@ def contest_between(
         X = X[legal]
         X = X[np.argsort(-values(bound.widened(0.0), X), kind="stable")[:CONTENDERS]]
         reported = pessimistic_values(bound, X)[2]
+    if limits is not None:
+        reported = limits.ranked(reported, X)
     return X, Contest(reported, *attempts_at(X, trials))

@@ -24,7 +24,7 @@ from rahbo.policy.domain import (
     samples,
     scattered,
 )
-from rahbo.policy.feasibility import Hoped, Success
+from rahbo.policy.feasibility import Chance, Hoped
 from rahbo.policy.screening import Screened, in_chunks, values
 
 STARTS = 6  # samples that climb
@@ -167,7 +167,7 @@ class Pool:
 
 
 def allowing_for_failure(
-    acquisition: Acquisition, F: Array, X: Array, success: Success | None
+    acquisition: Acquisition, F: Array, X: Array, success: Chance | None
 ) -> tuple[Acquisition, Array]:
     """Return an acquisition and its values at ``X (m, d)`` after allowing for failures."""
     if success is None:

@@ -183,6 +183,8 @@ class TopTwo(Rahbo):
         else:
             legal = situation.domain.space.is_valid(X)
             values = lower.value_of(acq.Marginals(*model.at_observations()))
+        if situation.domain.limits is not None:
+            legal = situation.domain.limits.reportable(X, legal)
         F = np.where(legal, values, -np.inf)
         return np.asarray(X[int(np.argmax(F))]) if legal.any() else None
 

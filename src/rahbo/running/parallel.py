@@ -146,9 +146,7 @@ class _Tasks:
                 continue
             del self._under_way[future]
             if not future.cancelled() and future.exception() is None:
-                value = future.result().value
-                if value is not None:
-                    self._run.optimizer.tell(task.suggestion, value, repeat=task.repeat)
+                self._run.tell(task.suggestion, task.repeat, future.result())
 
     # -- submitting --------------------------------------------------------------------------
 

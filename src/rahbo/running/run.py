@@ -8,28 +8,28 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
-from rahbo.errors import ExhaustedError, ObjectiveError, SettingsError
+from rahbo.errors import DataError, ExhaustedError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed, is_number, is_whole
 from rahbo.optimizer import Optimizer
 from rahbo.running.budget import Budget, confirmations, open_trials
 from rahbo.running.present import Present, context_of
 from rahbo.running.stopping import Stop
-from rahbo.trials import LARGEST_VALUE, Suggestion, shortened
+from rahbo.trials import LARGEST_VALUE, Suggestion, record_of, shortened, split_record
 
 # An objective that fails this often in a row, at this many points, is considered broken. If a fifth
 # of the space fails, eight failing points in a row have a chance of three in a million.
 MAX_FAILURES = 10
 MAX_FAILED_POINTS = 8
 
-Objective = Callable[..., float]
+Objective = Callable[..., Any]
 Callback = Callable[[Optimizer], object]
 End = Literal["budget", "stop", "exhausted", "interrupt"]
 
@@ -42,6 +42,8 @@ class CallResult:
         value: The measurement, if there is one.
         failure: Why there is none.
         no_number: What was returned instead of a number, which is an error in the objective.
+        record: What was returned, by name, if it was a dict, a dataclass or a named tuple.
+        outcomes: The outcomes beside the measurement.
         error: The exception that caused a failure.
         seconds: How long the call took in its worker, if one was measured.
     """
@@ -50,17 +52,26 @@ class CallResult:
     failure: str = ""
     no_number: str | None = None
     error: BaseException | None = None
+    record: Mapping[str, object] | None = None
+    outcomes: Mapping[str, float] | None = None
     seconds: float | None = field(default=None, compare=False)
 
 
 def attempt(objective: Objective, arguments: dict[str, Any]) -> CallResult:
     """Call the objective once and return the outcome."""
     try:
-        returned: object = objective(**arguments)
+        return measured(objective(**arguments))
+    except Exception as error:
+        return CallResult(failure=described(error), error=error)
+
+
+def measured(returned: object) -> CallResult:
+    """Return what an objective returned, as the outcome of a call."""
+    try:
         if isinstance(returned, np.ndarray) and returned.ndim == 0:
             returned = returned.item()
         if isinstance(returned, bool | np.bool_) or not isinstance(returned, Real):
-            return CallResult(no_number=described(returned))
+            return CallResult(no_number=described(returned), record=record_of(returned))
         # A whole number may be too large to become a float.
         value = math.inf if is_whole(returned) and not is_number(returned) else float(returned)
     except Exception as error:
@@ -70,6 +81,25 @@ def attempt(objective: Objective, arguments: dict[str, Any]) -> CallResult:
         if abs(value) <= LARGEST_VALUE
         else CallResult(failure=f"returned {value!r}")
     )
+
+
+def with_outcomes(outcome: CallResult, names: Mapping[str, object]) -> CallResult:
+    """Return the outcome of a call with the measurement and the named outcomes of its record.
+
+    An outcome may be missing: None or NaN.
+    """
+    if not names or outcome.no_number is None:
+        return outcome
+    record = outcome.record
+    if record is None or not names.keys() <= record.keys():
+        return outcome
+    try:
+        value, told = split_record(record, dict.fromkeys(names))
+    except DataError as error:
+        return replace(outcome, no_number=f"{outcome.no_number} ({error})")
+    if value is None:
+        return CallResult(failure="returned None", seconds=outcome.seconds)
+    return replace(measured(value), outcomes=told, seconds=outcome.seconds)
 
 
 def described(thing: object) -> str:
@@ -253,15 +283,10 @@ class Run:
 
         Too many failures in a row, or a result that is not a number, raise an error.
         """
-        if outcome.no_number is not None:
-            raise ObjectiveError(
-                f"The objective must return one number, got {outcome.no_number} at "
-                f"{suggestion.params}. Return a float, or raise an exception if an evaluation "
-                "fails.",
-                self.optimizer,
-            )
+        outcome = with_outcomes(outcome, self.optimizer.settings.constraints)
+        self._check(suggestion, outcome)
         if outcome.value is not None:
-            self.optimizer.tell(suggestion, outcome.value, repeat=repeat)
+            self.tell(suggestion, repeat, outcome)
             self._failed.clear()
             return
         self.optimizer.tell_failure(suggestion, outcome.failure, repeat=repeat)
@@ -275,6 +300,33 @@ class Run:
                 "with valid=. The error's .optimizer holds all measurements.",
                 self.optimizer,
             ) from outcome.error
+
+    def tell(self, suggestion: Suggestion, repeat: int, outcome: CallResult) -> None:
+        """Tell the optimizer a measurement, if there is one."""
+        outcome = with_outcomes(outcome, self.optimizer.settings.constraints)
+        if outcome.value is not None:
+            told = outcome.outcomes
+            self.optimizer.tell(suggestion, outcome.value, repeat=repeat, outcomes=told)
+
+    def _check(self, suggestion: Suggestion, outcome: CallResult) -> None:
+        """Raise an error if the objective did not return what it must return."""
+        names = list(self.optimizer.settings.constraints)
+        if outcome.no_number is not None and not names:
+            raise ObjectiveError(
+                f"The objective must return one number, got {outcome.no_number} at "
+                f"{suggestion.params}. Return a float, or raise an exception if an evaluation "
+                "fails.",
+                self.optimizer,
+            )
+        bare = outcome.value is not None and outcome.outcomes is None
+        if names and (bare or outcome.no_number is not None):
+            shown = ", ".join(f"{name!r}: ..." for name in ("value", *names))
+            raise ObjectiveError(
+                f"The objective must return its value and the outcomes {', '.join(names)} by name, "
+                f"got {outcome.value if bare else outcome.no_number} at {suggestion.params}. "
+                f"Return a dict such as {{{shown}}}, with None for an outcome that is missing.",
+                self.optimizer,
+            )
 
     def evaluated(self, suggestion: Suggestion, complete: bool) -> None:
         """Finish a suggestion that got all its repeats, or all that the budget paid for."""

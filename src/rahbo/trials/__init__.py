@@ -3,6 +3,7 @@
 from rahbo.trials.beside import NOTHING, Beside, checked_name
 from rahbo.trials.ledger import Counts, Ledger
 from rahbo.trials.observations import Observations, point_statistics
+from rahbo.trials.outcomes import checked_told, past_trials, record_of, split_record
 from rahbo.trials.trial import (
     LARGEST_VALUE,
     MOST_REPEATS,
@@ -16,7 +17,6 @@ from rahbo.trials.trial import (
     observations_of,
     own_bounds,
     params_by_point,
-    past_trials,
     provided_points,
     shortened,
     tallies_of,
@@ -40,6 +40,7 @@ __all__ = [
     "attempts_at",
     "checked_name",
     "checked_repeat",
+    "checked_told",
     "checked_trials",
     "checked_values",
     "observations_of",
@@ -48,7 +49,9 @@ __all__ = [
     "past_trials",
     "point_statistics",
     "provided_points",
+    "record_of",
     "shortened",
+    "split_record",
     "tallies_of",
     "trial_at",
     "trial_named",

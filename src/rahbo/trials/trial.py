@@ -8,7 +8,7 @@ arrival does not change the data.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Literal
@@ -326,14 +326,6 @@ def checked_data(data: object) -> list[tuple[Mapping[str, Any], object]]:
         if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], Mapping)):
             raise DataError(f"{problem}, got {pair!r} among them.")
     return [(pair[0], pair[1]) for pair in pairs]
-
-
-def past_trials(data: object, encode: Callable[[Mapping[str, Any]], Array]) -> list[Trial]:
-    """Return past results as trials that were told without being asked for."""
-    return [
-        Trial(i, dict(params), encode(params), 0, "user").with_values(checked_values(told))
-        for i, (params, told) in enumerate(checked_data(data))
-    ]
 
 
 def checked_values(values: object) -> list[float]:

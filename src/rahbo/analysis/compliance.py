@@ -1,0 +1,105 @@
+"""Whether outcomes keep their limits, as records for the user."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rahbo.analysis.posterior import marginals
+from rahbo.model import Constraint
+from rahbo.numerics import Array
+from rahbo.policy import KEPT, Limit, Limits
+
+
+class Interval(NamedTuple):
+    """A lower and an upper end."""
+
+    lower: float
+    upper: float
+
+    def negated(self) -> Interval:
+        """Return the interval of the negated quantity."""
+        return Interval(-self.upper, -self.lower)
+
+
+@dataclass(frozen=True)
+class ConstraintCheck:
+    """Whether an outcome keeps its limit at one setting, in user units.
+
+    Attributes:
+        name: The name of the outcome.
+        constraint: What must hold.
+        quantile: The value that the outcome, noise included, keeps with the probability of the
+            constraint. It is compared with the limit. NaN if nothing was told of the outcome.
+        interval: Credible interval of the quantile.
+        pessimistic: The pessimistic bound of the quantile, which decides.
+        chance: The probability that the limit is kept as the constraint demands.
+        kept: Whether the pessimistic bound keeps the limit.
+        level: Probability of the interval.
+    """
+
+    name: str
+    constraint: Constraint
+    quantile: float
+    interval: Interval
+    pessimistic: float
+    chance: float
+    kept: bool
+    level: float
+
+    def __str__(self) -> str:
+        ends = ", ".join(with_digits(end, self.interval) for end in self.interval)
+        found = "kept" if self.kept else "NOT SURE TO BE KEPT"
+        return (
+            f"{self.name:<11}{with_digits(self.quantile, self.interval):>12}   "
+            f"{100 * self.level:g} % interval [{ends}], pessimistic "
+            f"{with_digits(self.pessimistic, self.interval)}: {self.constraint.described}, {found}"
+        )
+
+
+def checks(limits: Limits | None, X: Array, level: float) -> list[tuple[ConstraintCheck, ...]]:
+    """Return what is known of each outcome with a limit, for each of ``X (m, d)``.
+
+    Args:
+        limits: The limits; None if there are none.
+        X: The settings.
+        level: Probability of the intervals.
+    """
+    each = [] if limits is None else [_checked(limit, X, level) for limit in limits.each]
+    return [tuple(of_one[i] for of_one in each) for i in range(len(X))]
+
+
+def _checked(limit: Limit, X: Array, level: float) -> list[ConstraintCheck]:
+    constraint, room, chance = limit.constraint, limit.room(X), Limits([limit]).chance(X)
+    middle, worst = limit.quantile(X), limit.quantile(X, KEPT)
+    ends = np.full((len(X), 3), np.nan)
+    if limit.model is not None:
+        ends = constraint.sign * marginals(limit.model, constraint.risk, X, level).risk
+    ends = np.sort(ends[:, [0, 2]], axis=1)
+    return [
+        ConstraintCheck(
+            limit.name,
+            constraint,
+            quantile=float(middle[i]),
+            interval=Interval(float(ends[i, 0]), float(ends[i, 1])),
+            pessimistic=float(worst[i]),
+            chance=float(chance[i]),
+            kept=bool(room[i] >= KEPT),
+            level=float(level),
+        )
+        for i in range(len(X))
+    ]
+
+
+def with_digits(value: float, interval: Interval) -> str:
+    """Return a number with five digits, or more if needed to place it within its interval.
+
+    >>> with_digits(1.0, Interval(0.9, 1.1)), with_digits(1e6 + 1.0, Interval(1e6, 1e6 + 2.0))
+    ('1', '1000001')
+    """
+    width, size = interval.upper - interval.lower, max(abs(end) for end in interval)
+    digits = 5 if width <= 0.0 else max(5, 2 + math.ceil(math.log10(max(size / width, 1.0))))
+    return f"{value:.{min(digits, 15)}g}"

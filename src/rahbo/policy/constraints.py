@@ -1,0 +1,224 @@
+"""Where outcomes keep their limits: the chance of it, and where it is certain enough to report.
+
+Notation, for one outcome in the sense of maximisation: mu, sigma its posterior mean and deviation;
+g, s those of its latent noise; v = link(g) its noise variance; L the limit and
+z = Phi^-1(1 - probability) < 0. The outcome keeps the limit with its probability where Q >= L:
+    Q = mu + z sqrt(v)
+    sd^2 = sigma^2 + (z d sqrt(v)/dg)^2 s^2    (the delta method)
+    u = (Q - L) / sd,  chance = T(u)
+with T the distribution of Student's t with four degrees of freedom, whose tails are those of all
+intervals of a report. They also keep the chance above zero where a limit is far from being kept, so
+that a search still knows in which direction it is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri, stdtr
+
+from rahbo.model import Constraint, MeanNoiseModel, Models
+from rahbo.numerics import Array, Mask
+from rahbo.policy.feasibility import Chance
+from rahbo.policy.screening import in_chunks
+
+# Degrees of freedom of the tails.
+DOF = 4
+# A point may be reported if every limit is this many posterior deviations away.
+KEPT = 2.0
+# The step in the latent noise for the derivatives of its standard deviation.
+STEP = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """The limit of one outcome.
+
+    Attributes:
+        name: The name of the outcome.
+        constraint: What must hold.
+        model: What is believed of the outcome; None if nothing was told of it.
+    """
+
+    name: str
+    constraint: Constraint
+    model: MeanNoiseModel | None
+
+    def room(self, X: Array) -> Array:
+        """Return u, the posterior deviations between quantile and limit, ``(m,)`` at ``X (m, d)``.
+
+        It is 0 if nothing is known.
+        """
+        if self.model is None:
+            return np.zeros(len(X))
+        quantile, spread, limit = in_chunks(self._at, X)
+        return np.asarray((quantile - limit) / spread)
+
+    def doubt(self, X: Array) -> Array:
+        """Return the posterior deviation of the quantile, ``(m,)``, in the model's units."""
+        return np.zeros(len(X)) if self.model is None else np.asarray(in_chunks(self._at, X)[1])
+
+    def quantile(self, X: Array, width: float = 0.0) -> Array:
+        """Return the quantile ``(m,)`` less ``width`` posterior deviations, in user units."""
+        if self.model is None:
+            return np.full(len(X), np.nan)
+        quantile, spread, _ = in_chunks(self._at, X)
+        return np.asarray(self.model.units.to_user(quantile - width * spread))
+
+    def room_with_gradient(self, X: Array) -> tuple[Array, Array]:
+        """Return u ``(m,)`` and its gradients ``(m, d)``."""
+        model = self.model
+        if model is None:
+            return np.zeros(len(X)), np.zeros_like(X)
+        mu, sigma, d_mu, d_sigma = model.mean.predict_with_gradient(X)
+        g, s, d_g, d_s = model.noise.latent_with_gradient(X)
+        rho, slope, bend = self._noise_std(g)
+        weight, limit = self._weight, self._limit
+        spread = _spread(sigma, weight * slope * s)
+        above = mu + weight * rho - limit
+        d_quantile = d_mu + (weight * slope)[:, None] * d_g
+        d_spread = (
+            sigma[:, None] * d_sigma
+            + (weight**2 * slope * bend * s**2)[:, None] * d_g
+            + (weight**2 * slope**2 * s)[:, None] * d_s
+        ) / spread[:, None]
+        u = above / spread
+        return u, (d_quantile - u[:, None] * d_spread) / spread[:, None]
+
+    def _at(self, X: Array) -> Array:
+        """Return the quantile, its deviation and the limit, ``(3, m)``, in the model's units."""
+        model = self.model
+        assert model is not None
+        (mu, sigma), (g, s) = model.mean.predict(X), model.noise.latent(X)
+        rho, slope, _ = self._noise_std(g)
+        spread = _spread(sigma, self._weight * slope * s)
+        return np.array([mu + self._weight * rho, spread, np.full(len(X), self._limit)])
+
+    def _noise_std(self, g: Array) -> tuple[Array, Array, Array]:
+        """Return the noise standard deviation and its first and second derivatives in g."""
+        model = self.model
+        assert model is not None
+        below, here, above = (
+            np.sqrt(np.maximum(model.noise.link(g + step), model.min_noise_var))
+            for step in (-STEP, 0.0, STEP)
+        )
+        return here, (above - below) / (2.0 * STEP), (above - 2.0 * here + below) / STEP**2
+
+    @property
+    def _weight(self) -> float:
+        return float(ndtri(1.0 - self.constraint.probability))
+
+    @property
+    def _limit(self) -> float:
+        assert self.model is not None
+        units = self.model.units
+        return float(units.to_model(np.asarray(self.constraint.sign * self.constraint.limit)))
+
+
+@dataclass(frozen=True, eq=False)
+class Limits(Chance):
+    """The limits of all outcomes.
+
+    Attributes:
+        each: The limits, in the order of the names of their outcomes.
+        hope: Posterior deviations that are added to u when the chance is computed.
+    """
+
+    each: Sequence[Limit]
+    hope: float = 0.0
+
+    @classmethod
+    def of(cls, constraints: Mapping[str, Constraint], models: Models) -> Limits | None:
+        """Return the limits with what is believed of each outcome; None without constraints."""
+        if not constraints:
+            return None
+        return cls([Limit(name, limit, models[name]) for name, limit in constraints.items()])
+
+    def hoping(self, hope: float) -> Limits:
+        """Return the same limits with another hope."""
+        return replace(self, hope=hope)
+
+    def room(self, X: Array) -> Array:
+        """Return the smallest u of all limits, ``(m,)`` at ``X (m, d)``."""
+        return np.asarray(np.min([limit.room(X) for limit in self.each], axis=0))
+
+    def doubt(self, X: Array) -> Array:
+        """Return the largest posterior deviation of a quantile, ``(m,)``, in units of its spread.
+
+        The spread is the standard deviation of the outcome between points.
+        """
+        return np.asarray(np.max([limit.doubt(X) for limit in self.each], axis=0))
+
+    def kept(self, X: Array) -> Mask:
+        """Return which of ``X (m, d)`` keep every limit with enough certainty to be reported."""
+        return np.asarray(self.room(X) >= KEPT)
+
+    def reportable(self, X: Array, legal: Mask) -> Mask:
+        """Return which of ``X (m, d)`` to report one of: those that are legal and keep the limits.
+
+        If there are none, it is the legal one that violates them least.
+        """
+        room = np.where(legal, self.room(X), -np.inf)
+        if room.max(initial=-np.inf) >= KEPT or not legal.any():
+            return np.asarray(room >= KEPT)
+        return np.asarray(np.arange(len(X)) == np.argmax(room))
+
+    def ranked(self, reported: Array, X: Array) -> Array:
+        """Return values ``(m,)`` that put points which keep the limits first, in their order.
+
+        The others follow, those that violate a limit least first.
+        """
+        room = self.room(X)
+        return np.where(room >= KEPT, reported, reported.min(initial=0.0) - 1.0 + (room - KEPT))
+
+    def chance(self, X: Array) -> Array:
+        """Return the chance that all limits are kept, ``(m,)`` at ``X (m, d)``."""
+        found = [stdtr(DOF, limit.room(X) + self.hope) for limit in self.each]
+        return np.asarray(np.prod(found, axis=0))
+
+    def chance_with_gradient(self, X: Array) -> tuple[Array, Array]:
+        """Return the chance that all limits are kept ``(m,)`` and its gradients ``(m, d)``."""
+        p, d_log = np.ones(len(X)), np.zeros_like(X)
+        for limit in self.each:
+            u, d_u = limit.room_with_gradient(X)
+            u = u + self.hope
+            one = stdtr(DOF, u)
+            p = p * one
+            d_log += (_density(u) / one)[:, None] * d_u
+        return p, p[:, None] * d_log
+
+
+@dataclass(frozen=True, eq=False)
+class Both(Chance):
+    """The chance that an evaluation gives a number and that its outcomes keep their limits."""
+
+    first: Chance
+    second: Chance
+
+    def chance(self, X: Array) -> Array:
+        """Return the product of both chances, ``(m,)``."""
+        return np.asarray(self.first.chance(X) * self.second.chance(X))
+
+    def chance_with_gradient(self, X: Array) -> tuple[Array, Array]:
+        """Return the product ``(m,)`` and its gradients ``(m, d)``."""
+        (p, d_p), (q, d_q) = (one.chance_with_gradient(X) for one in (self.first, self.second))
+        return p * q, p[:, None] * d_q + q[:, None] * d_p
+
+
+def jointly(first: Chance | None, second: Chance | None) -> Chance | None:
+    """Return the chance of both; None if neither is in doubt."""
+    if first is None or second is None:
+        return second if first is None else first
+    return Both(first, second)
+
+
+def _spread(sigma: Array, of_noise: Array) -> Array:
+    """Return the posterior deviation of a quantile, never exactly zero."""
+    return np.maximum(np.hypot(sigma, of_noise), 1e-9)
+
+
+def _density(u: Array) -> Array:
+    """Return the density of Student's t with four degrees of freedom."""
+    return np.asarray(0.375 * (1.0 + 0.25 * u**2) ** -2.5)

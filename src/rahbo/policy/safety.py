@@ -1,0 +1,97 @@
+"""Proposals that surely keep the limits of outcomes, starting from settings that were told.
+
+A point is certified if every limit is `SURE` posterior deviations away. Half of the proposals are
+the certified point with the largest optimistic value. The others are the certified point whose
+quantile is least known, which lies at the edge of what is certified and so lets it grow. If nothing
+is certified yet, the setting that keeps the limits best is measured again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from rahbo.errors import NotReadyError
+from rahbo.model import MeanNoiseModel
+from rahbo.numerics import Array
+from rahbo.policy.acquisition import optimistic
+from rahbo.policy.constraints import KEPT, Limits
+from rahbo.policy.domain import Domain, is_listed, scattered
+from rahbo.policy.proposal import PolicySettings, Proposal
+from rahbo.policy.screening import values
+from rahbo.trials import Trial
+
+# Posterior deviations between the limits and a point that may be evaluated.
+SURE = 2.5
+# Uniform samples, told points whose surroundings are sampled, and samples around each of them.
+SAMPLES, CENTRES, AROUND = 256, 12, 32
+
+UNSAFE = (
+    "safe=True needs at least one setting that keeps the constraints to start from. Tell one with "
+    "its outcomes, by data= or tell(), before you ask."
+)
+
+
+def propose_safely(
+    settings: PolicySettings,
+    trials: Collection[Trial],
+    model: MeanNoiseModel,
+    domain: Domain,
+    rng: np.random.Generator,
+) -> Proposal:
+    """Return the next point, which surely keeps the limits.
+
+    Args:
+        settings: The settings of the run.
+        trials: All trials of the run.
+        model: The model given their values, with evaluations under way.
+        domain: Where to look, with the limits of outcomes.
+        rng: Seeded by the run's seed and the number of asks.
+    """
+    limits = domain.limits
+    if limits is None:
+        raise NotReadyError(UNSAFE)
+    x = _chosen(model, settings, domain, limits, rng)
+    bound = settings.strategy.report_bound(model, settings.risk)
+    own_bound = model.units.to_outcome(float(bound.value(x[None])[0]))
+    wanted = settings.repeats.wanted(model, x)
+    if not settings.revisit:
+        given = sum(t.provided for t in trials if t.is_at(x))
+        wanted = min(wanted, settings.repeats.most - given)
+    return Proposal(x, "strategy", wanted, own_bound)
+
+
+def _chosen(
+    model: MeanNoiseModel,
+    settings: PolicySettings,
+    domain: Domain,
+    limits: Limits,
+    rng: np.random.Generator,
+) -> Array:
+    told = model.observations.X
+    told = told[domain.allowed(told)]
+    X = _candidates(domain, told, limits, rng)
+    by_value = rng.random() < 0.5
+    X = X[limits.room(X) >= SURE] if len(X) else X
+    if len(X):
+        worth = values(optimistic(model, settings.risk), X) if by_value else limits.doubt(X)
+        found = domain.first_canonical(X[np.argsort(-worth, kind="stable")])
+        if found is not None and limits.room(found[None])[0] >= SURE:
+            return found
+    room = limits.room(told) if len(told) else np.empty(0)
+    if room.max(initial=-np.inf) < -KEPT:
+        raise NotReadyError(UNSAFE)
+    return np.asarray(told[int(np.argmax(room))])
+
+
+def _candidates(domain: Domain, told: Array, limits: Limits, rng: np.random.Generator) -> Array:
+    """Return points ``(m, d)`` that may be evaluated, most of them around safe ones."""
+    if is_listed(domain.space):
+        return domain.listed()
+    room = limits.room(told) if len(told) else np.empty(0)
+    safest = told[np.argsort(-room, kind="stable")]
+    some = np.flatnonzero(room >= SURE)
+    centres = np.vstack([safest[: CENTRES // 2], told[rng.permutation(some)[: CENTRES // 2]]])
+    X = np.vstack([scattered(domain.space, SAMPLES, 0, centres, AROUND, rng), told])
+    return X[domain.allowed(X)]

@@ -1,0 +1,139 @@
+"""What one evaluation told: the value of the objective and, beside it, other outcomes by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from rahbo.errors import DataError
+from rahbo.numerics import Array
+from rahbo.trials.beside import Beside
+from rahbo.trials.trial import Trial, checked_data, checked_values
+
+Told = tuple[list[float], list[Beside]]
+
+
+def checked_told(values: object, outcomes: object, names: Collection[str]) -> Told:
+    """Return the values that were told, and what was told beside each of them.
+
+    Args:
+        values: One number or several, or a record or several: a mapping from the names of outcomes
+            to numbers, in which the objective is the only one that is not a known outcome.
+        outcomes: By name, as many numbers as there are values, or one number for one value; None
+            or NaN where one is missing.
+        names: The names of the outcomes that may be told.
+    """
+    records = _records(values) if names else None
+    if records is None:
+        checked = checked_values(values)
+        return checked, _beside(outcomes, len(checked), names)
+    if outcomes is not None:
+        raise DataError("tell() needs outcomes= or values with named outcomes, got both.")
+    split = [split_record(record, names) for record in records]
+    return checked_values([value for value, _ in split]), [Beside(told) for _, told in split]
+
+
+def past_trials(
+    data: object, encode: Callable[[Mapping[str, Any]], Array], names: Collection[str] = ()
+) -> list[Trial]:
+    """Return past results as trials that were told without being asked for.
+
+    Args:
+        data: Pairs of parameters and values.
+        encode: Maps parameters to a point of the cube.
+        names: The names of the outcomes that may be told.
+    """
+    return [
+        Trial(i, dict(params), encode(params), 0, "user").with_values(
+            *checked_told(told, None, names)
+        )
+        for i, (params, told) in enumerate(checked_data(data))
+    ]
+
+
+def split_record(
+    record: Mapping[str, object], names: Collection[str]
+) -> tuple[object, dict[str, float]]:
+    """Return the value of the objective in a record, and the outcomes that it holds."""
+    own = [name for name in record if name not in names]
+    if len(own) != 1:
+        raise DataError(
+            f"A record needs the value of the objective under one name besides the outcomes "
+            f"{', '.join(map(repr, names))}, got {', '.join(map(repr, own)) or 'none'}."
+        )
+    told = {name: _number(name, record[name]) for name in names if name in record}
+    return record[own[0]], {name: v for name, v in told.items() if v is not None}
+
+
+def record_of(returned: object) -> dict[str, object] | None:
+    """Return a mapping, dataclass or named tuple as a dict; None for anything else."""
+    if isinstance(returned, Mapping):
+        return dict(returned)
+    if is_dataclass(returned) and not isinstance(returned, type):
+        return {field.name: getattr(returned, field.name) for field in fields(returned)}
+    named = getattr(returned, "_asdict", None)
+    if isinstance(returned, tuple) and callable(named):
+        return dict(named())
+    return None
+
+
+def _records(values: object) -> list[dict[str, object]] | None:
+    """Return one record or several as dicts; None if these are numbers."""
+    one = record_of(values)
+    if one is not None:
+        return [one]
+    if not isinstance(values, list | tuple) or not values:
+        return None
+    several = [record_of(value) for value in values]
+    found = [record for record in several if record is not None]
+    if found and len(found) < len(several):
+        raise DataError(f"tell() needs numbers or records, got both in {values!r}.")
+    return found or None
+
+
+def _beside(outcomes: object, n: int, names: Collection[str]) -> list[Beside]:
+    """Return the outcomes of each of ``n`` values."""
+    if outcomes is None:
+        return []
+    if not isinstance(outcomes, Mapping):
+        raise DataError(
+            f"outcomes= needs numbers by name, such as {{'loss': 3.4}}, got {outcomes!r}."
+        )
+    found: list[dict[str, float]] = [{} for _ in range(n)]
+    for name, told in outcomes.items():
+        if name not in names:
+            known = ", ".join(map(repr, names)) or "none"
+            raise DataError(
+                f"tell() takes the outcomes that constraints= names ({known}), got {name!r}."
+            )
+        several = list(told) if _is_several(told) else [told]
+        if len(several) != n:
+            raise DataError(
+                f"outcomes= needs as many numbers as there are values ({n}), got {len(several)} "
+                f"for {name!r}. Pass None where one is missing."
+            )
+        for record, value in zip(found, several, strict=True):
+            number = _number(str(name), value)
+            if number is not None:
+                record[str(name)] = number
+    return [Beside(record) for record in found]
+
+
+def _is_several(told: object) -> bool:
+    scalar = isinstance(told, np.ndarray) and told.ndim == 0
+    return isinstance(told, Iterable) and not isinstance(told, str | bytes | Mapping) and not scalar
+
+
+def _number(name: str, value: object) -> float | None:
+    """Return the number of an outcome; None if it is missing."""
+    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+        return None
+    try:
+        (number,) = checked_values([value])
+    except DataError as error:
+        raise DataError(f"The outcome {name!r} is not a number that can be told: {error}") from None
+    return number

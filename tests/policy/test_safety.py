@@ -1,0 +1,71 @@
+"""Proposals that surely keep the limits."""
+
+import numpy as np
+import pytest
+
+import rahbo
+from constrained import LIMITS, SPACE, measure
+from rahbo.errors import NotReadyError, SettingsError
+from rahbo.policy.safety import SURE
+
+START = [(0.2, 0.2), (0.3, 0.1), (0.1, 0.3), (0.25, 0.3)]
+
+
+def data():
+    return [
+        ({"x": x, "y": y}, [measure(x, y, 10 * i + k) for k in range(3)])
+        for i, (x, y) in enumerate(START)
+    ]
+
+
+def test_every_proposal_is_certified_or_a_told_setting():
+    opt = rahbo.Optimizer(SPACE, seed=1, constraints=LIMITS, safe=True, data=data())
+    seen = {opt.settings.space.encode(p).tobytes() for p, _ in data()}
+    for i in range(15):
+        limits = opt.limits
+        suggestion = opt.ask()
+        x = opt.settings.space.encode(suggestion.params)
+        assert x.tobytes() in seen or limits.room(x[None])[0] > SURE - 0.5
+        seen.add(x.tobytes())
+        opt.tell(suggestion, measure(**suggestion.params, seed=i))
+    assert all(t.source != "design" for t in opt.trials)
+
+
+def test_without_a_safe_setting_it_says_what_to_tell():
+    opt = rahbo.Optimizer(SPACE, seed=1, constraints=LIMITS, safe=True)
+    with pytest.raises(NotReadyError, match="at least one setting that keeps the constraints"):
+        opt.ask()
+    for k in range(8):
+        opt.tell({"x": 1.0, "y": 1.0 - 0.02 * k}, [measure(1.0, 1.0 - 0.02 * k, s) for s in (1, 2)])
+    with pytest.raises(NotReadyError, match="at least one setting that keeps the constraints"):
+        opt.ask()
+
+
+def test_safe_needs_constraints():
+    with pytest.raises(SettingsError, match="safe=True needs constraints="):
+        rahbo.Optimizer(SPACE, safe=True)
+    with pytest.raises(SettingsError, match="safe must be True or False"):
+        rahbo.Optimizer(SPACE, constraints=LIMITS, safe=1)
+
+
+def test_a_list_is_searched_safely_too():
+    rows = [
+        {"x": float(x), "y": float(y)} for x in np.linspace(0, 1, 9) for y in np.linspace(0, 1, 9)
+    ]
+    start = [
+        (r, [measure(**r, seed=k) for k in (1, 2, 3)]) for r in rows if max(r.values()) <= 0.25
+    ]
+    opt = rahbo.Optimizer(rahbo.Candidates(rows), seed=1, constraints=LIMITS, safe=True, data=start)
+    for i in range(10):
+        suggestion = opt.ask()
+        assert suggestion.params in rows
+        opt.tell(suggestion, measure(**suggestion.params, seed=i))
+
+
+def test_several_safe_proposals_at_once_differ():
+    opt = rahbo.Optimizer(SPACE, seed=1, constraints=LIMITS, safe=True, data=data())
+    for i in range(6):
+        s = opt.ask()
+        opt.tell(s, measure(**s.params, seed=i))
+    found = opt.ask(4)
+    assert len({tuple(s.params.values()) for s in found}) > 1

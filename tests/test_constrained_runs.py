@@ -1,0 +1,200 @@
+"""Runs with constraints from end to end: telling, asking, journals, executors, failures, lists."""
+
+import collections
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import rahbo
+from constrained import LIMITS, SPACE, measure, told
+from rahbo.errors import DataError, JournalError, ObjectiveError, SettingsError
+from rahbo.policy import ByWorth
+
+Named = collections.namedtuple("Named", ["value", "cost"])
+
+
+@dataclass
+class Record:
+    value: float
+    cost: float
+
+
+def as_named(x, y, seed):
+    return Named(**measure(x, y, seed))
+
+
+def as_record(x, y, seed):
+    return Record(**measure(x, y, seed))
+
+
+def truly_kept(params):
+    return params["x"] ** 2 + params["y"] ** 2 + 1.645 * 0.05 <= 0.8
+
+
+@pytest.mark.parametrize(
+    ("constraints", "says"),
+    [
+        ({"x": rahbo.AtMost(1.0)}, "'x' is a parameter"),
+        ({"cost": 1.0}, "must be a Constraint such as AtMost"),
+        ({"": rahbo.AtMost(1.0)}, "printable characters"),
+        ([rahbo.AtMost(1.0)], "must map names"),
+    ],
+)
+def test_settings_are_checked(constraints, says):
+    with pytest.raises(SettingsError, match=says):
+        rahbo.Optimizer(SPACE, constraints=constraints)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", [measure, as_named, as_record])
+def test_a_run_presses_against_the_limit_and_keeps_it(objective):
+    result = rahbo.maximize(objective, SPACE, evaluations=50, seed=3, constraints=LIMITS)
+    best = result.recommendation
+    assert best.feasible
+    assert truly_kept(best.params)
+    # The best feasible value is 2 * sqrt(0.359) = 1.198.
+    assert best.params["x"] + best.params["y"] > 1.0
+
+
+@pytest.mark.slow
+def test_minimising_keeps_limits_of_its_own_sign():
+    result = rahbo.minimize(
+        lambda x, y, seed: {k: v if k == "cost" else -v for k, v in measure(x, y, seed).items()},
+        SPACE, evaluations=50, seed=3, constraints=LIMITS,
+    )  # fmt: skip
+    assert result.recommendation.feasible
+    assert truly_kept(result.recommendation.params)
+    assert result.recommendation.mean < -1.0
+
+
+@pytest.mark.slow
+def test_threads_carry_the_outcomes():
+    with ThreadPoolExecutor(2) as executor:
+        result = rahbo.maximize(
+            measure, SPACE, evaluations=40, seed=3, constraints=LIMITS, executor=executor
+        )
+    assert all(len(t.beside) == len(t.values) for t in result.trials)
+    assert result.recommendation.feasible
+
+
+@pytest.mark.parametrize(
+    ("returned", "says"),
+    [
+        (1.0, "the outcomes cost by name"),
+        ({"value": 1.0}, "the outcomes cost by name"),
+        ({"value": 1.0, "b": 2.0, "cost": 1.0}, "under one name"),
+        ("text", "the outcomes cost by name"),
+    ],
+)
+def test_an_objective_without_the_outcomes_is_refused(returned, says):
+    with pytest.raises(ObjectiveError, match=says):
+        rahbo.maximize(lambda x, y: returned, SPACE, evaluations=10, constraints=LIMITS)
+
+
+def test_an_objective_may_leave_an_outcome_missing_and_may_fail():
+    def objective(x, y, seed):
+        found = measure(x, y, seed)
+        if seed % 5 == 0:
+            return {**found, "cost": None}
+        return {**found, "value": np.nan} if seed % 5 == 1 else found
+
+    result = rahbo.maximize(objective, SPACE, evaluations=25, seed=0, constraints=LIMITS)
+    assert any(t.failures for t in result.trials)
+    assert any(i not in t.beside for t in result.trials for i in t.values)
+
+
+def test_telling_a_repeat_again_is_ignored_and_something_else_is_an_error():
+    opt = rahbo.Optimizer(SPACE, seed=0, constraints=LIMITS)
+    s = opt.ask()
+    opt.tell(s, 1.0, repeat=0, outcomes={"cost": 0.5})
+    opt.tell(s, {"value": 1.0, "cost": 0.5}, repeat=0)
+    with pytest.raises(DataError):
+        opt.tell(s, 1.0, repeat=0, outcomes={"cost": 0.6})
+    with pytest.raises(DataError, match="constraints= names"):
+        opt.tell(s, 1.0, repeat=1, outcomes={"price": 0.6})
+    assert opt.n_evaluations == 1
+
+
+def test_a_resumed_run_goes_on_in_the_same_way(tmp_path):
+    def go_on(opt, n):
+        for _ in range(n):
+            s = opt.ask()
+            found = [measure(**s.params, seed=100 * s.id + i) for i in s.indices]
+            opt.tell(s, [{**one, "b": one["value"]} for one in found])
+        return [t.params for t in opt.trials], opt.recommend()
+
+    settings = {"seed": 5, "constraints": {**LIMITS, "b": rahbo.AtLeast(-9.0, 0.9)}}
+    whole = rahbo.Optimizer(SPACE, **settings)
+    expected = go_on(whole, 12)
+    with_journal = rahbo.Optimizer(SPACE, journal=tmp_path / "run.jsonl", **settings)
+    go_on(with_journal, 8)
+    with_journal.close()
+    resumed = rahbo.Optimizer.resume(tmp_path / "run.jsonl")
+    assert resumed.settings.constraints == settings["constraints"]
+    assert go_on(resumed, 4) == expected
+    resumed.close()
+    with pytest.raises(JournalError, match="constraints is"):
+        rahbo.Optimizer(SPACE, seed=5, journal=tmp_path / "run.jsonl")
+    copy = pickle.loads(pickle.dumps(whole))
+    assert go_on(copy, 2) == go_on(whole, 2)
+    other = rahbo.Optimizer(SPACE, trials=whole.trials, **settings)
+    other.reuse_fits(whole)
+    assert other.recommend() == whole.recommend()
+
+
+def test_a_journal_without_constraints_does_not_mention_them(tmp_path):
+    rahbo.Optimizer(SPACE, seed=5, journal=tmp_path / "run.jsonl").close()
+    text = (tmp_path / "run.jsonl").read_text("utf-8")
+    assert "constraints" not in text
+    assert "safe" not in text
+    with pytest.raises(JournalError, match="constraints is None there"):
+        rahbo.Optimizer(SPACE, seed=5, journal=tmp_path / "run.jsonl", constraints=LIMITS)
+
+
+def test_snapshots_know_the_limits_of_their_time():
+    opt = told(20)
+    early, late = opt.snapshots_after([6, 20])
+    assert early.limits.each[0].model.observations.n == 6
+    np.testing.assert_array_equal(late.legal, opt.snapshot().legal)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"strategy": ByWorth()},
+        {"repeats": rahbo.Folds(3)},
+        {"valid": lambda p: p["x"] >= 0.1},
+        {"repeats": rahbo.Adaptive(setup=2.0)},
+    ],
+    ids=["worth", "folds", "valid", "setup"],
+)
+def test_settings_work_together_with_constraints(settings):
+    opt = rahbo.Optimizer(SPACE, seed=2, n_initial=5, constraints=LIMITS, **settings)
+    for _ in range(9):
+        s = opt.ask()
+        opt.tell(s, [measure(**s.params, seed=10 * s.id + i) for i in s.indices])
+    assert len(opt.ask(3)) == 3
+    assert opt.recommend().constraints[0].name == "cost"
+
+
+def test_lists_mixed_spaces_and_confirmations_work():
+    rows = [{"x": float(x), "y": float(y)} for x in np.linspace(0, 1, 7) for y in (0.0, 0.5, 1.0)]
+    mixed = {"x": (0.0, 1.0), "y": [0.0, 0.5, 1.0]}
+    for space in (rahbo.Candidates(rows), mixed):
+        opt = rahbo.Optimizer(space, seed=2, n_initial=5, constraints=LIMITS)
+        for _ in range(9):
+            s = opt.ask()
+            opt.tell(s, [measure(**s.params, seed=10 * s.id + i) for i in s.indices])
+        best = opt.recommend()
+        assert opt.confirm(1)[0].params == best.params
+
+
+def test_failures_and_limits_are_weighed_together():
+    opt = told(15)
+    opt.tell_failure({"x": 0.1, "y": 0.1}, "trip")
+    s = opt.ask()
+    opt.tell(s, measure(**s.params, seed=1))
+    assert opt.recommend().feasible
