@@ -1,6 +1,9 @@
 """Sources of past evaluations, and the three commands that report on them."""
 
 import json
+import re
+import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -258,3 +261,14 @@ def test_what_is_unclear_is_asked_once_and_then_taken_as_said(command, tmp_path)
     assert again.stderr.startswith("Parameters: x (0.05 to 0.9). Measured: value. Left out: k (")
     answered = invoke(command, path, "--maximize", "--json", "-p", "seed", "--ignore", "purity")
     assert json.loads(answered.stdout)["about"]["n_points"] == 2 * len(XS)
+
+
+def test_the_documented_table_prints_what_the_page_shows(tmp_path, monkeypatch):
+    page = (Path(__file__).parents[2] / "docs" / "tune.md").read_text("utf-8")
+    section = page.split("## A table of past results\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"```(\w+)\n(.*?)```", section, re.DOTALL)
+    assert [kind for kind, _ in blocks] == ["csv", "sh", "text", "sh", "text"]
+    monkeypatch.chdir(tmp_path)
+    Path("past.csv").write_text(blocks[0][1], "utf-8")
+    for (_, line), (_, said) in (blocks[1:3], blocks[3:5]):
+        assert invoke(*shlex.split(line)[1:]).stderr == said

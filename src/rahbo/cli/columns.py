@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
-from rahbo.cli.cells import COMMA, NUMBER, UNIT, WHOLE, bare, is_time
+from rahbo.cli.cells import NUMBER, UNIT, WHOLE, bare, is_time
 from rahbo.errors import SpaceError
 from rahbo.space import Categorical, Float, Int, Parameter
 
@@ -37,10 +37,10 @@ OUTCOMES = {
 # The last word of a name such as time_ms is not what it is about.
 SUFFIXES = {"s", "ms", "us", "min", "h"}
 IDENTIFIER = re.compile(
-    r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}|"
-    r"(?=[a-z]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}",
-    re.IGNORECASE,
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{7,64}", re.IGNORECASE
 )
+# Digits that may be a number, such as 1,234.5 or 1'234.
+DIGITS = re.compile(r"[-+]?[0-9][0-9.,' ]*[0-9]")
 # Seconds since 1970 lie between these numbers from 2001 to 2039, and so do smaller units scaled.
 FIRST_SECOND, LAST_SECOND = 1.0e9, 2.2e9
 SUBDIVISIONS = (1.0, 1e3, 1e6, 1e9)
@@ -209,12 +209,32 @@ def _gaps(column: Column) -> Verdict | None:
     return Verdict("unclear", f"empty in {n_empty} of {column.n} rows, else {column.span}")
 
 
+def _identifiers(column: Column) -> Verdict | None:
+    """Leave out UUIDs and hashes, a few of which may be all digits."""
+    if column.numbers is not None or not column.is_different:
+        return None
+    if not all(IDENTIFIER.fullmatch(text) for text in column.filled):
+        return None
+    return Verdict("left out", "identifiers, different in every row")
+
+
+def _almost_numbers(column: Column) -> Verdict | None:
+    if column.numbers is not None or (column.is_different and column.is_named(IDS)):
+        return None
+    odd = [text for text in column.filled if not NUMBER.fullmatch(text)]
+    if len(odd) < len(column.filled):
+        return Verdict("unclear", f"numbers, and texts such as {odd[0][:40]!r}")
+    if all(UNIT.fullmatch(text) for text in odd):
+        return Verdict("unclear", f"{column.span}: numbers with different units")
+    if all(DIGITS.fullmatch(text) for text in odd):
+        return Verdict("unclear", f"{column.span}: digits, but not plain numbers")
+    return None
+
+
 def _ids(column: Column) -> Verdict | None:
     """Judge whole numbers and texts that are different in every row."""
     if not column.is_different or not (column.numbers is None or column.is_whole):
         return None
-    if column.numbers is None and all(IDENTIFIER.fullmatch(text) for text in column.filled):
-        return Verdict("left out", "identifiers, different in every row")
     is_id = column.is_named(IDS)
     steps = {b - a for a, b in pairwise(column.numbers or ())}
     if steps in ({1.0}, {-1.0}):
@@ -250,13 +270,6 @@ def _names(column: Column) -> Verdict | None:
 def _texts(column: Column) -> Verdict | None:
     if column.numbers is not None:
         return None
-    odd = [text for text in column.filled if not NUMBER.fullmatch(text)]
-    if len(odd) < len(column.filled):
-        return Verdict("unclear", f"numbers, and texts such as {odd[0][:40]!r}")
-    if all(UNIT.fullmatch(text) for text in odd):
-        return Verdict("unclear", f"{column.span}: numbers with different units")
-    if all(COMMA.fullmatch(text) for text in odd):
-        return Verdict("unclear", f"{column.span}: numbers with a comma")
     if column.n_distinct > MAX_CHOICES or (
         column.n_distinct > column.n / 2 and column.n_distinct > ENOUGH_ROWS
     ):
@@ -265,5 +278,5 @@ def _texts(column: Column) -> Verdict | None:
 
 
 _RULES: tuple[Callable[[Column], Verdict | None], ...] = (
-    _nothing, _times, _gaps, _ids, _names, _texts,
+    _nothing, _times, _gaps, _identifiers, _almost_numbers, _ids, _names, _texts,
 )  # fmt: skip

@@ -74,7 +74,9 @@ def read_sheet(
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.") from error
     except (csv.Error, UnicodeDecodeError) as error:
-        raise DataError(f"{path} must be a CSV file in UTF-8: {error}.") from error
+        raise DataError(
+            f"{path} must be a CSV file in UTF-8: {error}. Save the table in this form."
+        ) from error
 
 
 def _read(
