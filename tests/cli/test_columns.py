@@ -33,6 +33,7 @@ def rows(*cells, n=30):
         ("width", RNG.choice(np.arange(16, 1024), 30, replace=False)),
         ("x", RNG.random(2)),
         ("x", RNG.random(5)),
+        ("x", np.arange(30) + 0.5),
         # A grid, levels and choices.
         ("temperature", rows(20, 30, 40)),
         ("depth", rows(1, 2, 3)),

@@ -146,7 +146,7 @@ def test_the_question_lists_every_column_and_the_options():
     ]
     columns = columns_of({"k": range(20)})
     asked = question("loss", columns, roles_of(columns, ()))
-    assert asked.endswith("At least one column must be a parameter.")
+    assert asked.endswith("At least one column must be a parameter. Add it, such as -p k")
 
 
 def test_names_are_quoted_where_a_shell_needs_it():

@@ -79,6 +79,7 @@ def test_the_hint_for_the_measured_column_prefers_names_of_outcomes(table):
     [
         ("", "no column 'value'. Name .* The file has no columns"),
         ("0.1,3,0.5\n0.2,4,0.7\n", "only numbers in its first row"),
+        ("lr|depth|value\n1|2|3\n", "only one column, .* Separate the columns by commas"),
         ("x,x,value\n1,1,2\n", "two columns named 'x'"),
         ("x,value\n1,2\n3\n", "row 3, must have 2 cells like the first row, got 1"),
         ('x,value\n"1,2\n', "must be a CSV"),

@@ -139,12 +139,12 @@ def question(value: str, columns: Sequence[Column], verdicts: Mapping[str, Verdi
         lines.append((quoted(column.name), verdict.role, verdict.look + options))
     width = min(max(len(name) for name, _, _ in lines), 40)
     listed = "\n".join(f"  {name:{width}}  {role:9}  {look}".rstrip() for name, role, look in lines)
+    unclear = [name for name, verdict in verdicts.items() if verdict.role == "unclear"]
     if any(verdict.role == "parameter" for verdict in verdicts.values()):
-        unclear = [name for name, verdict in verdicts.items() if verdict.role == "unclear"]
         every = " ".join(f"--ignore {quoted(name)}" for name in unclear)
         end = f"If none of the unclear columns is a parameter, add: {every}"
     else:
-        end = "At least one column must be a parameter."
+        end = f"At least one column must be a parameter. Add it, such as -p {quoted(unclear[0])}"
     return f"{listed}\n{end}"
 
 

@@ -160,6 +160,11 @@ def check_names(
 
 
 def _no_value(names: list[str], path: Path, value: str | None) -> str:
+    if len(names) == 1:
+        return (
+            f"{path} has only one column, {names[0]!r}, but must have a measured one and at least "
+            "one parameter. Separate the columns by commas, semicolons or tabs."
+        )
     if value is not None:
         return f"{path} has no measured column {value!r}. {_near('--value', value, names)}"
     outcomes = [name for name in names if Column(name, []).is_named(OUTCOMES)]
