@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 import rahbo
-from rahbo.cli.options import chosen_direction, chosen_risk, goal_options
+from rahbo.cli.options import chosen_direction, chosen_risk, goal_options, typed
 from rahbo.errors import SettingsError
 
 
@@ -55,3 +55,20 @@ def test_the_command_line_wins_over_a_file():
         "minimize",
         False,
     )
+
+
+def test_the_command_as_it_was_typed():
+    found = []
+
+    @click.command("look")
+    @click.option("-p", "--parameter", multiple=True)
+    @click.argument("source")
+    @goal_options
+    @click.option("--unused", default="x")
+    @click.pass_context
+    def command(ctx, **options):
+        found.append(typed(ctx))
+
+    arguments = ["-p", "x y=1:2", "--json", "my file", "--kappa", "0", "--parameter", "z"]
+    CliRunner().invoke(command, arguments, catch_exceptions=False)
+    assert found == ["look 'my file' -p 'x y=1:2' -p z --kappa 0.0 --json"]

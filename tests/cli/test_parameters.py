@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rahbo.cli.parameters import described, named
+from rahbo.cli.parameters import described, named, of_column
 from rahbo.errors import SpaceError
 from rahbo.space import Categorical, Float, Int, Parameter
 
@@ -74,3 +74,11 @@ def test_any_text_is_read_or_refused(text):
         return
     assert text.startswith(f"{name}=")
     assert isinstance(parameter, Parameter)
+
+
+def test_a_column_may_have_any_name_and_no_range():
+    assert of_column("learning rate") == ("learning rate", None)
+    assert of_column("seed") == ("seed", None)
+    assert of_column("T (C)=20:30:int") == ("T (C)", Int(20, 30))
+    with pytest.raises(SpaceError, match="x: it must be"):
+        of_column("x=1")

@@ -1,13 +1,12 @@
-"""CSV files of past results: read, or refused in a sentence."""
-
-from contextlib import suppress
+"""Past results in a table: read with a line that says how, or refused in a sentence."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rahbo.cli import results
-from rahbo.cli.results import read_results
+from rahbo.cli.results import MAX_POINTS, results_in
+from rahbo.cli.sheets import read_sheet
+from rahbo.cli.tables import visible
 from rahbo.errors import DataError, RahboError
 from rahbo.space import Categorical, Float, Int
 
@@ -30,8 +29,12 @@ def table(tmp_path):
     return write
 
 
+def results(path, value=None, ignore=(), given_=None):
+    return results_in(read_sheet(path, value, ignore, given_ or {}), given_)
+
+
 def test_columns_become_parameters_and_rows_repeats(table):
-    found = read_results(table(GOOD), "value", ["note"])
+    found = results(table(GOOD), "value", ["note"])
     assert found.space == {
         "lr": Float(1e-3, 0.1),
         "depth": Int(3, 5),
@@ -39,80 +42,148 @@ def test_columns_become_parameters_and_rows_repeats(table):
     }
     assert found.values == {(0.1, 3, "gini"): [0.5, 0.7], (0.01, 4, "a, b"): [-0.2]}
     assert found.failures == [(1e-3, 5, "entropy"), (0.01, 4, "a, b")]
-    assert found.constant == ["fixed"]
-
-
-@pytest.mark.parametrize("delimiter", [";", "\t"])
-def test_other_delimiters_marks_and_line_ends(table, delimiter):
-    text = "\ufeffx,,y\r\n1.5,0,2\r\n\r\n2.5,1,3\r\n".replace(",", delimiter)
-    found = read_results(table(text), "y")
-    # An unnamed column, such as a pandas index, is not a parameter.
-    assert found.space == {"x": Float(1.5, 2.5)}
-    assert found.values == {(1.5,): [2.0], (2.5,): [3.0]}
+    assert found.said == (
+        "Parameters: lr (0.001 to 0.1), depth (whole, 3 to 5), criterion (3 choices). "
+        "Measured: value. Left out: fixed (always '1'), note (--ignore)."
+    )
 
 
 def test_a_parameter_may_be_said(table):
     given_ = {"lr": Float(1e-4, 1.0, log=True), "depth": Categorical(["3", "4", "5"])}
-    found = read_results(table(GOOD), "value", ["note", "criterion", "fixed"], given_)
+    found = results(table(GOOD), "value", ["note", "criterion", "fixed"], given_)
     assert found.space == given_
     assert (0.1, "3") in found.values
+    assert "lr (0.0001 to 1, log scale), depth (3 choices)" in found.said
+
+
+def test_what_was_left_out_may_be_made_a_parameter(table):
+    rows = "".join(f"{i},{i % 3 / 2},{i * i}\n" for i in range(12))
+    path = table(f"step,x,value\n{rows}")
+    found = results(path)
+    assert found.space == {"x": Float(0.0, 1.0)}
+    assert "Left out: step (whole numbers, 0 to 11, counts the rows)." in found.said
+    assert "If step is a parameter, add -p step." in found.said
+    found = results(path, given_={"step": None})
+    assert found.space == {"step": Int(0, 11), "x": Float(0.0, 1.0)}
+    assert "Left out" not in found.said
+
+
+def test_numbers_may_have_a_unit(table):
+    text = "temp,value\n20 °C,1.5 ms\n25.5 °C,2 ms\n20 °C,n/a\n"
+    found = results(table(text))
+    assert found.space == {"temp": Float(20.0, 25.5)}
+    assert found.values == {(20.0,): [1.5], (25.5,): [2.0]}
+    assert "temp (20 to 25.5 °C)" in found.said
+    assert results(table(text), given_={"temp": Float(0.0, 90.0)}).values == found.values
+    chosen = Categorical(["20 °C", "25.5 °C"])
+    assert results(table(text), given_={"temp": chosen}).space == {"temp": chosen}
+
+
+def test_the_line_hints_at_a_log_scale_that_covers_the_values(table):
+    found = results(table("l r,value\n0.000123,1\n0.5,2\n0.0987,3\n"))
+    option = "'l r'=0.00012:0.5:log"
+    assert f"'l r' (0.000123 to 0.5; for a log scale add -p {option})" in found.said
+    found = results(
+        table("l r,value\n0.000123,1\n0.5,2\n"), given_={"l r": Float(0.00012, 0.5, log=True)}
+    )
+    assert "for a log scale" not in found.said
+
+
+def test_copies_of_rows_are_told(table):
+    rows = "0.5,1.23456\n0.7,2.34567\n"
+    assert "copies" not in results(table(f"x,value\n{rows}")).said
+    assert "2 rows are copies of other rows" in results(table(f"x,value\n{rows}{rows}")).said
+    # Short values may well be equal.
+    assert "copies" not in results(table("x,value\n0.5,1\n0.5,1\n0.7,2\n")).said
+
+
+def test_decimal_commas_are_told(table):
+    found = results(table("x;value\n0,5;1,5\n0,75;2\n"))
+    assert found.values == {(0.5,): [1.5], (0.75,): [2.0]}
+    assert "Decimal commas were read as points." in found.said
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no column 'value'. It has none"),
-        ("x,y\n1,2\n", "no column 'value'. It has 'x', 'y'"),
-        ("x,x,value\n1,1,2\n", "two columns named 'x'"),
         ("x,value\n", "no column that varies"),
         ("x,value\n1,2\n1,3\n", "no column that varies"),
         ("value\n1\n2\n", "no column that varies"),
-        ("x,value\n1,2\n3\n", "row 3, must have 2 cells like the first row, got 1"),
-        ("x,value\n1,2\n,3\n", "row 3, has an empty cell in the column 'x'"),
-        ("x,value\n1,2\n2,oops\n", "'oops' in the column 'value'"),
-        ("x,value\n1,\n2,nan\n", "no number in the column 'value'"),
-        ('x,value\n"1,2\n', "must be a CSV"),
-        ("x,value\n" + "1" * 200_000 + ",2\n", "must be a CSV"),
+        ("x,value\n1.5,2\n,3\n", "empty in 1 of 2 rows"),
+        ("x,value\n1.5,2\n2.5,oops\n", "'oops' in the column 'value'"),
+        ("x,value\n1.5,2 s\n2.5,3 ms\n", "'2 s' in the column 'value'"),
+        ("x,value\n1.5,\n2.5,nan\n", "no number in the column 'value'"),
         ("x,value\n1e999,2\n2,3\n", "column 'x': Float bounds"),
-        (b"x,value\n\xff,2\n", "must be a CSV file in UTF-8"),
     ],
 )
 def test_what_is_wrong_is_said(table, text, said):
     with pytest.raises(RahboError, match=said):
-        read_results(table(text), "value")
+        results(table(text))
 
 
-def test_what_is_too_large_is_said(table, monkeypatch):
+def test_what_is_unclear_is_asked_with_the_options_to_add(table):
+    rows = "".join(f"{i % 4 / 4},{i % 3},{0.1 + i % 5},{i}\n" for i in range(12))
+    with pytest.raises(DataError, match="not clear which columns") as error:
+        results(table(f"x,seed,my loss,value\n{rows}"), given_={"my loss": None})
+    assert str(error.value).splitlines()[1:] == [
+        "  value      measured",
+        "  x          parameter  numbers, 0 to 0.75",
+        "  seed       unclear    whole numbers, 0 to 2, named like a repeat or its seed:  "
+        "--ignore seed  or  -p seed",
+        "  'my loss'  parameter  numbers, 0.1 to 4.1",
+        "If none of the unclear columns is a parameter, add: --ignore seed",
+    ]
+    found = results(
+        table(f"x,seed,my loss,value\n{rows}"), ignore=["seed"], given_={"my loss": None}
+    )
+    assert list(found.space) == ["x", "my loss"]
+
+
+def test_what_is_too_large_is_said(table):
     wide = ",".join(f"c{i}" for i in range(60))
+    rows = "".join(",".join(str((i + j) % 3) for j in range(60)) + f",{i}\n" for i in range(4))
     with pytest.raises(DataError, match="60 parameter columns"):
-        read_results(table(f"{wide},value\n"), "value")
-    labels = "".join(f"run-{i},{i}\n" for i in range(60))
-    with pytest.raises(DataError, match=r"60 different texts .* --ignore 'label'"):
-        read_results(table(f"label,value\n{labels}"), "value")
-    many = "".join(f"{i},{i}\n" for i in range(results.MAX_POINTS + 1))
+        results(table(f"{wide},value\n{rows}"))
+    labels = "".join(f"run-{i % 60},0.{i % 7},{i}\n" for i in range(90))
+    with pytest.raises(DataError, match="60 different texts in 90 rows:  --ignore label\n"):
+        results(table(f"label,x,value\n{labels}"))
+    with pytest.raises(RahboError, match=r"60 different texts, .* --ignore 'label'"):
+        results(table(f"label,x,value\n{labels}"), given_={"label": None})
+    many = "".join(f"{i / 7},{i}\n" for i in range(MAX_POINTS + 1))
     with pytest.raises(DataError, match="different points"):
-        read_results(table(f"x,value\n{many}"), "value")
-    monkeypatch.setattr(results, "MAX_ROWS", 10)
-    with pytest.raises(DataError, match="more than 10 rows"):
-        read_results(table(f"x,value\n{many}"), "value")
+        results(table(f"x,value\n{many}"))
 
 
-def test_a_file_that_is_none(tmp_path):
-    with pytest.raises(DataError, match="cannot be read"):
-        read_results(tmp_path, "value")
-
-
-@pytest.mark.parametrize(("given_", "cell"), [(Float(0.0, 1.0), "a"), (Int(0, 3), "x")])
-def test_a_said_number_must_be_one(table, given_, cell):
-    with pytest.raises(DataError, match="which is not a number"):
-        read_results(table(f"x,value\n{cell},1\n1,2\n"), "value", given={"x": given_})
+@pytest.mark.parametrize(
+    ("given_", "cell", "said"),
+    [
+        (Float(0.0, 1.0), "a", "'a' in the column 'x', which is not a number"),
+        (Int(0, 3), "y", "which is not a number"),
+        (Int(0, 3), "4", r"row 3, has '4' .* does not fit Int\(0, 3\) of the option -p x"),
+        (Int(0, 3), "0.5", "The column has numbers, 0.5 to 1"),
+        (Categorical(["1", "2"]), "3", "does not fit Categorical"),
+        (None, "", "row 3, has an empty cell in the column 'x'"),
+        (None, "1.0", "Leave a constant out"),
+    ],
+)
+def test_what_is_said_must_fit_the_column(table, given_, cell, said):
+    with pytest.raises(RahboError, match=said):
+        results(table(f"x,value\n1,1\n{cell},2\n"), given_={"x": given_})
 
 
 def check_any(path):
-    with suppress(RahboError):
-        found = read_results(path, "value")
+    said = ""
+    try:
+        found = results(path)
+    except RahboError as error:
+        said = str(error)
+    else:
         assert found.space
         assert found.values
+        said = found.said
+        assert len(said.splitlines()) == 1
+    # Nothing in a file can steer a terminal.
+    assert visible(said) == said
 
 
 FAST = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -136,7 +207,28 @@ def test_a_damaged_file_is_refused_or_read(table, data):
 
 
 CELLS = st.sampled_from(
-    ["1", "1.0", "-0", "1e400", "nan", "inf", "0x1", "1_0", "", "=cmd()", "é", "1e-320", "9" * 30]
+    [
+        "1",
+        "1.0",
+        "-0",
+        "1e400",
+        "nan",
+        "inf",
+        "0x1",
+        "1_0",
+        "",
+        "=cmd()",
+        "é",
+        "1e-320",
+        "9" * 30,
+        "1 m\x1b[2J",
+        "2 \u202e",
+        "1\r",
+        "7 s",
+        "2024-01-02",
+        '"3\n"',
+        "a\x07",
+    ]
 )
 
 
@@ -144,3 +236,14 @@ CELLS = st.sampled_from(
 @given(rows=st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=5))
 def test_cells_of_any_kind_are_refused_or_read(rows, table):
     check_any(table("x,y,value\n" + "".join(",".join(row) + "\n" for row in rows)))
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+
+
+@pytest.mark.slow
+@FAST
+@given(name=NAMES, rows=st.lists(st.tuples(CELLS, CELLS), min_size=2, max_size=12))
+def test_a_column_of_any_name_is_refused_or_read(name, rows, table):
+    cell = '"' + name.replace('"', '""') + '"'
+    check_any(table(f"{cell},value\n" + "".join(",".join(row) + "\n" for row in rows)))

@@ -1,6 +1,9 @@
 """Sources of past evaluations, and the three commands that report on them."""
 
 import json
+import re
+import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,16 +77,17 @@ def study(folder):
 
 
 def test_a_table_is_told_with_its_repeats_and_failures(table):
-    asked = Asked(value="score", space={"x": Float(0.0, 1.0)})
+    asked = Asked(direction="maximize", value="score", space={"x": Float(0.0, 1.0)})
     optimizer = optimizer_from(str(table), asked)
     assert optimizer.settings.space.spec == {"x": Float(0.0, 1.0)}
     assert optimizer.n_evaluations == 4 * len(XS) + 1
     np.testing.assert_array_equal(optimizer.observations.count, 4)
     np.testing.assert_allclose(optimizer.observations.mean, [np.mean(values_at(x)) for x in XS])
     assert optimizer.settings.direction == "maximize"
+    plain = Asked(direction="minimize", value="score")
     assert (
-        optimizer_from(str(table), Asked(value="score")).recommend()
-        == optimizer_from(str(table), Asked(value="score")).recommend()
+        optimizer_from(str(table), plain).recommend()
+        == optimizer_from(str(table), plain).recommend()
     )
 
 
@@ -94,7 +98,7 @@ def test_a_recommendation_can_be_joined_with_its_table(tmp_path):
     lines = [f"{x!r},{lr!r},{rng.random()!r}" for x, lr in table for _ in range(2)]
     path.write_text("\n".join(["x,lr,value", *lines]))
     for command in ("recommend", "frontier"):
-        done = invoke(command, str(path), "-p", "lr=1e-6:1:log", "--json")
+        done = invoke(command, str(path), "-p", "lr=1e-6:1:log", "--maximize", "--json")
         assert done.exit_code == 0, done.output
         found = json.loads(done.stdout)["recommendation" if command == "recommend" else "frontier"]
         points = [found] if command == "recommend" else found["evaluated"]
@@ -127,7 +131,8 @@ def test_a_journal_with_a_risk_measure_of_ones_own(tmp_path):
 
 def test_all_sources_of_the_same_results_recommend_the_same(table, journal, study):
     found = []
-    for arguments in ([str(table), "--value", "score", "-p", "x=0.0:1.0"], [str(journal)], [study]):
+    of_table = [str(table), "--value", "score", "-p", "x=0.0:1.0", "--maximize"]
+    for arguments in (of_table, [str(journal)], [study]):
         done = invoke("recommend", *arguments, "--alpha", "2", "--json")
         assert done.exit_code == 0, done.output
         found.append(json.loads(done.stdout))
@@ -145,7 +150,9 @@ def test_each_command_prints_a_report_and_a_document(command, table):
     done = invoke(command, str(table), "--value", "score", "--minimize", "--kappa", "1")
     assert done.exit_code == 0, done.output
     assert "minimising MeanStd(kappa=1.0)" in done.stdout
-    assert "Left out columns that never vary: kind" in done.stderr
+    assert done.stderr == (
+        "Parameters: x (0.05 to 0.99). Measured: score. Left out: kind (always 'a').\n"
+    )
     again = invoke(command, str(table), "--value", "score", "--minimize", "--kappa", "1", "--json")
     keys = {"recommend": "recommendation", "frontier": "frontier", "doctor": "diagnosis"}
     assert json.loads(again.stdout).keys() == {keys[command], "about"}
@@ -163,10 +170,15 @@ def test_each_command_prints_a_report_and_a_document(command, table):
         (["{table}", "--value", "score", "--maximize", "--minimize"], "Only one of --"),
         (["{table}", "--value", "score", "--alpha", "-1"], "alpha >= 0"),
         (["{table}", "--value", "score", "--alpha", "nan"], "finite number"),
-        (["{table}", "--value", "score", "-p", "x=2.0:3.0"], "outside"),
-        (["{table}", "--value", "score", "-p", "y=2.0:3.0"], "no column 'y'"),
-        (["{table}", "--value", "score", "-p", "x"], "NAME="),
-        (["{table}", "--value", "score", "--ignore", "z"], "no column 'z'"),
+        (["{table}", "--value", "score", "--minimize", "-p", "x=2.0:3.0"], "does not fit Float"),
+        (["{table}", "--value", "scores"], "Did you mean --value 'score'?"),
+        (["{table}", "--value", "score", "-p", "X=2.0:3.0"], "Did you mean -p 'x'?"),
+        (["{table}", "--value", "score", "-p", "x="], "it must be LOW:HIGH"),
+        (
+            ["{table}", "--value", "score", "-p", "x", "-p", "x=0.0:1.0"],
+            "names the column 'x' twice",
+        ),
+        (["{table}", "--value", "score", "--ignore", "kinds"], "Did you mean --ignore 'kind'?"),
         (["{journal}", "--value", "score"], "--value does not apply to a journal"),
         (["{journal}", "-p", "x=0.0:1.0"], "-p does not apply to a journal"),
         (["{journal}", "--maximize"], "its own direction, minimize"),
@@ -203,6 +215,60 @@ def test_files_of_no_kind(tmp_path, monkeypatch):
 def test_a_table_of_failures_only_says_so(tmp_path):
     path = tmp_path / "past.csv"
     path.write_text("x,value\n1.5,\n2.5,nan\n")
-    done = invoke("doctor", str(path))
+    done = invoke("doctor", str(path), "--maximize")
     assert done.exit_code == 2
     assert "no number in the column 'value'" in done.stderr
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "report"])
+def test_a_table_needs_a_direction(command, table):
+    typed = f"{command} {table} --value score -p x --alpha 2.0"
+    done = invoke(*typed.split())
+    assert (done.exit_code, done.stdout) == (2, "")
+    first, *lines = done.stderr.splitlines()
+    assert first.startswith("Error: Are larger or smaller values of 'score' better?")
+    assert [line.split(" ", 3)[3] for line in lines] == [
+        f"{typed} --maximize", f"{typed} --minimize",
+    ]  # fmt: skip
+
+
+def unclear(folder):
+    """Return a table of repeats with an id, a date, a seed and a second outcome."""
+    path = folder / "unclear.csv"
+    rows = [(x, repeat, value) for x in XS for repeat, value in enumerate(values_at(x, 2))]
+    lines = [
+        f"{i},2024-03-{1 + i},{x},{repeat},{value**2},{value}"
+        for i, (x, repeat, value) in enumerate(rows)
+    ]
+    path.write_text("\n".join(["k,day,x,seed,purity,value", *lines]))
+    return str(path)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_is_unclear_is_asked_once_and_then_taken_as_said(command, tmp_path):
+    path = unclear(tmp_path)
+    done = invoke(command, path, "--maximize")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "not clear which columns" in done.stderr
+    *_, last = done.stderr.splitlines()
+    # The options in the last line settle it.
+    options = last.partition("add: ")[2].split()
+    assert options == ["--ignore", "seed", "--ignore", "purity"]
+    again = invoke(command, path, "--maximize", "--json", *options)
+    assert again.exit_code == 0, again.output
+    assert json.loads(again.stdout)["about"]["n_points"] == len(XS)
+    assert len(again.stderr.splitlines()) == 1
+    assert again.stderr.startswith("Parameters: x (0.05 to 0.9). Measured: value. Left out: k (")
+    answered = invoke(command, path, "--maximize", "--json", "-p", "seed", "--ignore", "purity")
+    assert json.loads(answered.stdout)["about"]["n_points"] == 2 * len(XS)
+
+
+def test_the_documented_table_prints_what_the_page_shows(tmp_path, monkeypatch):
+    page = (Path(__file__).parents[2] / "docs" / "tune.md").read_text("utf-8")
+    section = page.split("## A table of past results\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"```(\w+)\n(.*?)```", section, re.DOTALL)
+    assert [kind for kind, _ in blocks] == ["csv", "sh", "text", "sh", "text"]
+    monkeypatch.chdir(tmp_path)
+    Path("past.csv").write_text(blocks[0][1], "utf-8")
+    for (_, line), (_, said) in (blocks[1:3], blocks[3:5]):
+        assert invoke(*shlex.split(line)[1:]).stderr == said

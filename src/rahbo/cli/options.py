@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from shlex import quote
 from typing import Any, TypeVar
 
 import click
@@ -96,3 +97,18 @@ def chosen_direction(ctx: click.Context) -> Direction | None:
     """Return the direction that the options name, or None."""
     name = one_of(ctx, list(DIRECTIONS))
     return None if name is None else DIRECTIONS[name]
+
+
+def typed(ctx: click.Context) -> str:
+    """Return the command as it was typed, with its arguments first."""
+    words = ctx.command_path.split()
+    for each in sorted(ctx.command.params, key=lambda each: isinstance(each, click.Option)):
+        if ctx.get_parameter_source(each.name or "") is not ParameterSource.COMMANDLINE:
+            continue
+        given = ctx.params[each.name or ""]
+        for value in given if each.multiple else [given]:
+            if isinstance(each, click.Option):
+                words.append(min(each.opts, key=len))
+            if value is not True:
+                words.append(quote(str(value)))
+    return " ".join(words)

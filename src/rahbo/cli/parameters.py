@@ -31,6 +31,16 @@ def named(text: str) -> tuple[str, Parameter]:
     return checked_name(name), described(name, written)
 
 
+def of_column(text: str) -> tuple[str, Parameter | None]:
+    """Return the name of a table's column and, if they are written, its range and scale.
+
+    >>> of_column("lr=1e-4:1e-1:log"), of_column("learning rate")
+    (('lr', Float(0.0001, 0.1, log=True)), ('learning rate', None))
+    """
+    name, equals, written = text.partition("=")
+    return name.strip(), described(name, written) if equals else None
+
+
 def checked_name(name: str) -> str:
     """Return a name after checking that a placeholder can have it."""
     if not NAME.fullmatch(name):

@@ -22,8 +22,10 @@ def command(ctx: click.Context, /, source: str, as_json: bool, **options: object
     SOURCE is a rahbo journal, a CSV file of past results, or an Optuna storage. An Optuna storage
     is sqlite:///study.db, another URL, or an Optuna journal file.
 
-    Each row of a CSV file is one evaluation. One column is the value, and the other columns are
-    parameters. Rows with equal parameters are repeats. An empty value is a failure.
+    Each row of a CSV file is one evaluation. One column is the value, and the columns that were
+    varied are parameters. Rows with equal parameters are repeats. An empty value is a failure. Say
+    which values are better with --maximize or --minimize. The command says on stderr what it took
+    each column for, and asks where that is not clear.
     """
     found, optimizer = recommendation_from(source, Asked.by(ctx))
     if as_json:

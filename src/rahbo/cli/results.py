@@ -1,201 +1,204 @@
-"""A CSV file of past results: columns are parameters and a value, rows are evaluations."""
+"""Past results: the points of a table, and the values that were measured there."""
 
 from __future__ import annotations
 
-import csv
 import math
-import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
+from rahbo.cli.cells import NO_VALUE, NUMBER, bare
+from rahbo.cli.columns import Cell, Column, Verdict
+from rahbo.cli.roles import question, quoted, roles_of
+from rahbo.cli.sheets import Sheet
 from rahbo.errors import DataError, SpaceError
 from rahbo.space import Categorical, Float, Int, Parameter
 
-# A larger table is hardly a table of experiments, and fitting a model to it takes too long.
-MAX_ROWS, MAX_POINTS, MAX_PARAMETERS, MAX_CHOICES = 1_000_000, 2000, 50, 50
-NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-WHOLE = re.compile(r"[-+]?[0-9]{1,12}")
-# How programs write a missing measurement.
-NO_VALUE = {"", "nan", "na", "null", "none", "inf", "-inf", "+inf", "infinity", "-infinity"}
-DELIMITERS = ",;\t"
-# The delimiter is guessed from this many characters of the first line.
-HEADER = 100_000
-
-Cell = str | int | float
+# Fitting a model to a larger table takes too long.
+MAX_POINTS, MAX_PARAMETERS = 2000, 50
+# From this ratio of the largest to the smallest value on, a log scale is worth a thought.
+WIDE = 1000.0
+# Two values with so many digits are hardly equal by chance.
+LONG_VALUE = 6
 
 
 @dataclass(frozen=True)
 class Results:
-    """The contents of a file.
+    """The contents of a table.
 
     Attributes:
         space: The parameters; each range spans the values that were tried.
         values: All measured values of each distinct point, a tuple in the order of ``space``.
         failures: The point of each row without a value.
-        constant: Columns that never vary, which are left out.
+        said: What each column was taken for, in one line.
     """
 
     space: dict[str, Parameter]
     values: dict[tuple[Cell, ...], list[float]]
     failures: list[tuple[Cell, ...]]
-    constant: list[str]
+    said: str
 
 
-def read_results(
-    path: Path,
-    value: str,
-    ignore: Collection[str] = (),
-    given: Mapping[str, Parameter] | None = None,
-) -> Results:
-    """Read a table.
+def results_in(sheet: Sheet, given: Mapping[str, Parameter | None] | None = None) -> Results:
+    """Return the results in a table.
 
     Args:
-        path: The file; its first row names the columns.
-        value: The column of measured values.
-        ignore: Columns that are not parameters.
-        given: Parameters whose range and scale the user states instead of the column.
+        sheet: The cells.
+        given: Columns that the user says are parameters, and the range and scale of each; None to
+            take them from the column.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            delimiter = max(DELIMITERS, key=file.readline(HEADER).count)
-            file.seek(0)
-            rows = csv.reader(file, delimiter=delimiter, strict=True)
-            return _read(rows, path, value, ignore, given or {})
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise DataError(f"{path} must be a CSV file in UTF-8: {error}.") from error
-
-
-def _read(
-    rows: Iterator[list[str]],
-    path: Path,
-    value: str,
-    ignore: Collection[str],
-    given: Mapping[str, Parameter],
-) -> Results:
-    header = [name.strip() for name in next(rows, [])]
-    names = _checked_header(header, path, value, ignore, given)
-    columns: dict[str, list[str]] = {name: [] for name in (*names, value)}
-    where = {name: header.index(name) for name in columns}
-    for number, row in enumerate(rows, 2):
-        if not any(cell.strip() for cell in row):
-            continue
-        if len(row) != len(header):
-            raise DataError(
-                f"{path}, row {number}, must have {len(header)} cells like the first row, got "
-                f"{len(row)}. Correct it."
-            )
-        if number > MAX_ROWS:
-            raise DataError(f"{path} has more than {MAX_ROWS} rows. Keep only some of them.")
-        for name, index in where.items():
-            columns[name].append(row[index].strip())
-        empty = [name for name in names if not columns[name][-1]]
-        if empty:
-            raise DataError(
-                f"{path}, row {number}, has an empty cell in the column {empty[0]!r}. Fill it in, "
-                f"or leave the column out with --ignore {empty[0]!r}."
-            )
-    return _results(columns, path, value, given)
-
-
-def _checked_header(
-    header: list[str], path: Path, value: str, ignore: Collection[str],
-    given: Mapping[str, Parameter],
-) -> list[str]:  # fmt: skip
-    """Return the names of the parameters; unnamed columns, such as an index, are left out."""
-    named = [name for name in header if name]
-    twice = next((name for name in named if named.count(name) > 1), None)
-    if twice is not None:
-        raise DataError(f"{path} has two columns named {twice!r}. Rename one.")
-    shown = ", ".join(repr(name) for name in named[:MAX_PARAMETERS]) or "none"
-    for asked in (value, *ignore, *given):
-        if asked not in named:
-            raise DataError(
-                f"{path} has no column {asked!r}. It has {shown}. Name the measured column with "
-                "--value."
-            )
-    names = [name for name in named if name != value and name not in ignore]
-    if len(names) > MAX_PARAMETERS:
-        raise DataError(
-            f"{path} has {len(names)} parameter columns, more than {MAX_PARAMETERS}. Leave some "
-            "out with --ignore."
-        )
-    return names
-
-
-def _results(
-    columns: dict[str, list[str]], path: Path, value: str, given: Mapping[str, Parameter]
-) -> Results:
-    measured = [_value(cell, path, value) for cell in columns.pop(value)]
-    cells = {name: _cells(name, texts, path, given.get(name)) for name, texts in columns.items()}
-    constant = [name for name in cells if name not in given and len(set(cells[name])) == 1]
-    for name in constant:
-        del cells[name]
-    if not cells or not measured:
-        raise DataError(f"{path} has no column that varies besides {value!r}. Add rows.")
-    space = {name: given.get(name) or _parameter(name, cells[name], path) for name in cells}
+    given = given or {}
+    measured = _measured(sheet)
+    columns = [Column(name, texts) for name, texts in sheet.columns.items()]
+    for column in columns:
+        if column.name in given:
+            _check_filled(column, sheet)
+    verdicts = roles_of(columns, given)
+    _check_roles(sheet, columns, verdicts)
+    taken = [column for column in columns if verdicts[column.name].role == "parameter"]
+    space = {column.name: given.get(column.name) or column.parameter() for column in taken}
+    cells = [_cells(column, given.get(column.name), sheet) for column in taken]
     values: dict[tuple[Cell, ...], list[float]] = {}
     failures = []
-    for point, found in zip(zip(*cells.values(), strict=True), measured, strict=True):
+    for point, found in zip(zip(*cells, strict=True), measured, strict=True):
         if found is None:
             failures.append(point)
         else:
             values.setdefault(point, []).append(found)
-    if not values:
-        raise DataError(
-            f"{path} has no number in the column {value!r}. Choose another column with --value."
-        )
     if len({*values, *failures}) > MAX_POINTS:
         raise DataError(
-            f"{path} has more than {MAX_POINTS} different points, too many for the model. Keep "
-            "only some of them, or use --ignore for columns that are not parameters."
+            f"{sheet.path} has more than {MAX_POINTS} different points, too many for the model. "
+            "Keep only some of them, or use --ignore for columns that are not parameters."
         )
-    return Results(space, values, failures, constant)
+    return Results(space, values, failures, _said(sheet, columns, space, given, verdicts))
 
 
-def _value(cell: str, path: Path, value: str) -> float | None:
-    """Return a measurement, or None if the evaluation gave none."""
-    if cell.lower() in NO_VALUE:
-        return None
-    if not NUMBER.fullmatch(cell):
+def _measured(sheet: Sheet) -> list[float | None]:
+    """Return the measurement of each row, or None where the evaluation gave none."""
+    texts = [text for text in sheet.measured if text.lower() not in NO_VALUE]
+    if not texts and sheet.measured:
         raise DataError(
-            f"{path} has {cell[:100]!r} in the column {value!r}, which is not a number. Leave the "
-            "cell empty if the evaluation failed."
+            f"{sheet.path} has no number in the column {sheet.value!r}. Choose another column with "
+            "--value."
         )
-    number = float(cell)
-    return number if math.isfinite(number) else None
-
-
-def _cells(name: str, texts: list[str], path: Path, given: Parameter | None) -> list[Cell]:
-    """Return the values of a parameter: numbers, unless its column holds a text."""
-    odd = next((text for text in texts if not NUMBER.fullmatch(text)), None)
-    if isinstance(given, Categorical) or (given is None and odd is not None):
-        return list(texts)
-    if odd is not None:
+    plain = bare(texts)
+    if plain is None:
+        odd = next((text for text in texts if not NUMBER.fullmatch(text)), "")
         raise DataError(
-            f"{path} has {odd[:100]!r} in the column {name!r}, which is not a number. Correct it, "
-            f"or list the choices of {name!r} with -p."
+            f"{sheet.path} has {odd[:100]!r} in the column {sheet.value!r}, which is not a number. "
+            "Leave the cell empty if the evaluation failed, or choose another column with --value."
         )
-    if given is None and all(WHOLE.fullmatch(text) for text in texts):
-        return [int(text) for text in texts]
-    return [float(text) for text in texts]
+    numbers = iter(plain[0])
+    found = [None if text.lower() in NO_VALUE else float(next(numbers)) for text in sheet.measured]
+    return [number if number is None or math.isfinite(number) else None for number in found]
 
 
-def _parameter(name: str, cells: list[Cell], path: Path) -> Parameter:
-    """Return a parameter that covers the values of a column."""
-    texts = [cell for cell in cells if isinstance(cell, str)]
-    numbers = [cell for cell in cells if not isinstance(cell, str)]
-    if len(set(texts)) > MAX_CHOICES:
+def _check_filled(column: Column, sheet: Sheet) -> None:
+    if "" in column.texts:
         raise DataError(
-            f"{path} has {len(set(texts))} different texts in the column {name!r}, but a parameter "
-            f"can have at most {MAX_CHOICES}. Leave the column out with --ignore {name!r}."
+            f"{sheet.path}, row {sheet.rows[column.texts.index('')]}, has an empty cell in the "
+            f"column {column.name!r}. Fill it in, or leave the column out with --ignore "
+            f"{quoted(column.name)}."
         )
-    if texts:
-        return Categorical(list(dict.fromkeys(texts)))
-    try:
-        whole = all(isinstance(number, int) for number in numbers)
-        return (Int if whole else Float)(min(numbers), max(numbers))
-    except SpaceError as error:
-        raise SpaceError(f"{path}, column {name!r}: {error}") from error
+
+
+def _check_roles(sheet: Sheet, columns: list[Column], verdicts: Mapping[str, Verdict]) -> None:
+    roles = [verdict.role for verdict in verdicts.values()]
+    if "unclear" in roles:
+        raise DataError(
+            f"It is not clear which columns of {sheet.path} are parameters.\n"
+            f"{question(sheet.value, columns, verdicts)}"
+        )
+    if "parameter" not in roles:
+        raise DataError(
+            f"{sheet.path} has no column that varies besides {sheet.value!r}. Add rows."
+        )
+    if roles.count("parameter") > MAX_PARAMETERS:
+        raise DataError(
+            f"{sheet.path} has {roles.count('parameter')} parameter columns, more than "
+            f"{MAX_PARAMETERS}. Leave some out with --ignore."
+        )
+
+
+def _cells(column: Column, given: Parameter | None, sheet: Sheet) -> list[Cell]:
+    """Return the values of a parameter after checking that they fit what the user said of it."""
+    if given is None:
+        return column.cells
+    if isinstance(given, Categorical):
+        cells: list[Cell] = list(column.texts)
+    elif column.numbers is None:
+        odd = next(text for text in column.texts if not NUMBER.fullmatch(text))
+        raise DataError(
+            f"{sheet.path} has {odd[:100]!r} in the column {column.name!r}, which is not a number. "
+            f"Correct it, or list the choices of {column.name!r} with -p."
+        )
+    else:
+        cells = list(column.numbers)
+    for row, text, cell in zip(sheet.rows, column.texts, cells, strict=True):
+        try:
+            given.code(column.name, cell)
+        except SpaceError as error:
+            raise DataError(
+                f"{sheet.path}, row {row}, has {text[:100]!r} in the column {column.name!r}, which "
+                f"does not fit {given!r} of the option -p {quoted(column.name)}. The column has "
+                f"{column.span}. Correct the option or the cell."
+            ) from error
+    return cells
+
+
+# -- words -------------------------------------------------------------------------------------
+
+
+def _said(
+    sheet: Sheet, columns: list[Column], space: Mapping[str, Parameter],
+    given: Mapping[str, Parameter | None], verdicts: Mapping[str, Verdict],
+) -> str:  # fmt: skip
+    """Return what each column was taken for."""
+    taken = [
+        f"{quoted(column.name)} ({_range(space[column.name], column)}"
+        f"{_scale_hint(column.name, space[column.name], given)})"
+        for column in columns if column.name in space
+    ]  # fmt: skip
+    left = [column for column in columns if column.name not in space]
+    named = [f"{quoted(column.name)} ({verdicts[column.name].look})" for column in left]
+    named += [f"{quoted(name)} (--ignore)" for name in dict.fromkeys(sheet.ignored)]
+    if sheet.n_unnamed:
+        named.append("a column without a name" if sheet.n_unnamed == 1 else "unnamed columns")
+    parts = [f"Parameters: {', '.join(taken)}.", f"Measured: {quoted(sheet.value)}."]
+    if named:
+        parts.append(f"Left out: {', '.join(named)}.")
+    varied = [quoted(column.name) for column in left if column.n_distinct > 1]
+    if varied:
+        which = f"{varied[0]} is" if len(varied) == 1 else "one of them is"
+        option = varied[0] if len(varied) == 1 else "and its name"
+        parts.append(f"If {which} a parameter, add -p {option}.")
+    if sheet.has_commas:
+        parts.append("Decimal commas were read as points.")
+    if sheet.n_copies and all(len(text) >= LONG_VALUE for text in sheet.measured if text):
+        copies = "1 row is a copy" if sheet.n_copies == 1 else f"{sheet.n_copies} rows are copies"
+        parts.append(f"{copies} of other rows and count as repeats; delete copies made by mistake.")
+    return " ".join(parts)
+
+
+def _range(parameter: Parameter, column: Column) -> str:
+    if isinstance(parameter, Categorical):
+        return f"{len(parameter.choices)} choices"
+    kind = "whole, " if isinstance(parameter, Int) else ""
+    unit = f" {column.unit}" if column.unit else ""
+    log = ", log scale" if parameter.log else ""
+    return f"{kind}{parameter.low:.4g} to {parameter.high:.4g}{unit}{log}"
+
+
+def _scale_hint(name: str, parameter: Parameter, given: Mapping[str, Parameter | None]) -> str:
+    """Return how to get a log scale for numbers of very different size."""
+    if not isinstance(parameter, Float) or given.get(name) is not None:
+        return ""
+    if not 0.0 < WIDE * parameter.low <= parameter.high:
+        return ""
+    low, high = _outward(parameter.low, math.floor), _outward(parameter.high, math.ceil)
+    return f"; for a log scale add -p {quoted(name)}={low}:{high}:log"
+
+
+def _outward(number: float, to_whole: Callable[[float], int]) -> str:
+    """Return a positive number with two digits, rounded up or down."""
+    size = 10.0 ** (math.floor(math.log10(number)) - 1)
+    return f"{to_whole(number / size) * size:.2g}"

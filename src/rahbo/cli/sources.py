@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 import click
 
 from rahbo.analysis import Recommendation
-from rahbo.cli.options import chosen_direction, chosen_risk
-from rahbo.cli.parameters import named
-from rahbo.cli.results import read_results
+from rahbo.cli.options import chosen_direction, chosen_risk, typed
+from rahbo.cli.parameters import of_column
+from rahbo.cli.results import results_in
+from rahbo.cli.sheets import read_sheet
 from rahbo.cli.studies import hidden, is_sqlite, optimizer_in, recommendation_in
 from rahbo.cli.tables import visible
 from rahbo.errors import DataError, SettingsError
@@ -33,11 +34,13 @@ _OPTIONS = (
         "--value", metavar="COLUMN", help="The measured column of a CSV file.  [default: value]"
     ),
     click.option(
-        "--ignore", metavar="COLUMN", multiple=True, help="A CSV column that is not a parameter."
+        "--ignore", metavar="COLUMN", multiple=True,
+        help="A CSV column that is not a parameter. Give it once for each column.",
     ),
     click.option(
-        "-p", "--parameter", "parameters", metavar="NAME=...", multiple=True,
-        help="Range and scale of a CSV column, as for tune.  [default: from the data]",
+        "-p", "--parameter", "parameters", metavar="COLUMN[=...]", multiple=True,
+        help="A CSV column that is a parameter, with its range and scale as for tune.  "
+        "[default range: from the data]",
     ),
 )  # fmt: skip
 
@@ -59,7 +62,9 @@ class Asked:
         study: The name of the study in an Optuna storage.
         value: The measured column of a CSV file.
         ignore: Columns of a CSV file that are not parameters.
-        space: Parameters whose range and scale the user states instead of the CSV file.
+        space: Columns of a CSV file that are parameters, and the range and scale of each; None to
+            take them from the file.
+        typed: The command as it was typed.
     """
 
     risk: RiskMeasure | None = None
@@ -67,15 +72,21 @@ class Asked:
     study: str | None = None
     value: str | None = None
     ignore: tuple[str, ...] = ()
-    space: Mapping[str, Parameter] = field(default_factory=dict)
+    space: Mapping[str, Parameter | None] = field(default_factory=dict)
+    typed: str = "rahbo recommend FILE"
 
     @classmethod
     def by(cls, ctx: click.Context) -> Asked:
         """Return the record of a command's options."""
         given = ctx.params
+        space: dict[str, Parameter | None] = {}
+        for name, parameter in map(of_column, given["parameters"]):
+            if name in space:
+                raise SettingsError(f"-p names the column {name!r} twice. Drop one of the two.")
+            space[name] = parameter
         return cls(
             chosen_risk(ctx), chosen_direction(ctx), given["study"], given["value"],
-            given["ignore"], dict(named(text) for text in given["parameters"]),
+            given["ignore"], space, typed(ctx),
         )  # fmt: skip
 
     def refuse(self, source: str, kind: str, *names: str) -> None:
@@ -157,21 +168,26 @@ def _of_study(source: str, asked: Asked) -> Optimizer:
 
 def _of_table(path: Path, asked: Asked) -> Optimizer:
     asked.refuse(str(path), "a CSV file", "study")
-    found = read_results(path, asked.value or "value", asked.ignore, asked.space)
+    sheet = read_sheet(path, asked.value, asked.ignore, asked.space)
+    if asked.direction is None:
+        raise SettingsError(
+            f"Are larger or smaller values of {sheet.value!r} better? A CSV file does not say. "
+            f"Use one of these two commands:\n  {asked.typed} --maximize\n"
+            f"  {asked.typed} --minimize"
+        )
+    found = results_in(sheet, asked.space)
     points = {point: dict(zip(found.space, point, strict=True)) for point in found.values}
     optimizer = Optimizer(
         found.space,
         risk=asked.risk or MeanVariance(1.0),
-        direction=asked.direction or "maximize",
+        direction=asked.direction,
         # Seeds the draws behind the intervals, so that the same table gives the same report.
         seed=0,
         data=[(points[point], values) for point, values in found.values.items()],
     )
     for point in found.failures:
         optimizer.tell_failure(dict(zip(found.space, point, strict=True)), "no value")
-    if found.constant:
-        constant = ", ".join(found.constant)
-        click.echo(visible(f"Left out columns that never vary: {constant}."), err=True)
+    click.echo(visible(found.said), err=True)
     return optimizer
 
 
