@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from rahbo.analysis import Recommendation
+from rahbo.cli.conditions import read_context, with_conditions, written_context
 from rahbo.cli.options import chosen_direction, chosen_risk
 from rahbo.cli.parameters import named
 from rahbo.cli.results import read_results
@@ -60,6 +61,7 @@ class Asked:
         value: The measured column of a CSV file.
         ignore: Columns of a CSV file that are not parameters.
         space: Parameters whose range and scale the user states instead of the CSV file.
+        context: The conditions to decide for, as text. In a CSV file their columns are conditions.
     """
 
     risk: RiskMeasure | None = None
@@ -68,6 +70,7 @@ class Asked:
     value: str | None = None
     ignore: tuple[str, ...] = ()
     space: Mapping[str, Parameter] = field(default_factory=dict)
+    context: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def by(cls, ctx: click.Context) -> Asked:
@@ -76,6 +79,7 @@ class Asked:
         return cls(
             chosen_risk(ctx), chosen_direction(ctx), given["study"], given["value"],
             given["ignore"], dict(named(text) for text in given["parameters"]),
+            written_context(given.get("context", ())),
         )  # fmt: skip
 
     def refuse(self, source: str, kind: str, *names: str) -> None:
@@ -104,7 +108,8 @@ def recommendation_from(source: str, asked: Asked) -> tuple[Recommendation, Opti
         risk = optimizer.settings.risk
         return recommendation_in(source, asked.study, risk=risk), optimizer
     # If the user names a risk measure, it decides, whatever the strategy of the run.
-    return optimizer.recommend(risk=asked.risk), optimizer
+    context = read_context(optimizer.settings.space, asked.context)
+    return optimizer.recommend(risk=asked.risk, context=context), optimizer
 
 
 def _is_study(source: str) -> bool:
@@ -148,7 +153,7 @@ def _of_journal(source: str, asked: Asked) -> Optimizer:
 
 
 def _of_study(source: str, asked: Asked) -> Optimizer:
-    asked.refuse(source, "an Optuna storage", "value", "ignore", "space")
+    asked.refuse(source, "an Optuna storage", "value", "ignore", "space", "context")
     settings: Keywords = {} if asked.risk is None else {"risk": asked.risk}
     optimizer = optimizer_in(source, asked.study, **settings)
     _check_direction(asked, optimizer.settings.direction)
@@ -160,7 +165,7 @@ def _of_table(path: Path, asked: Asked) -> Optimizer:
     found = read_results(path, asked.value or "value", asked.ignore, asked.space)
     points = {point: dict(zip(found.space, point, strict=True)) for point in found.values}
     optimizer = Optimizer(
-        found.space,
+        with_conditions(found.space, asked.context),
         risk=asked.risk or MeanVariance(1.0),
         direction=asked.direction or "maximize",
         # Seeds the draws behind the intervals, so that the same table gives the same report.
