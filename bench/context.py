@@ -13,6 +13,7 @@ Regret is the mean, over a grid of conditions, of the best risk value there less
 recommended there. It is in units of the best less the median risk value. Problems:
     warm      the optimum in 2 inputs moves with a temperature, and the noise grows with an input
     lines     3 similar production lines with optima of their own, noise by input and line
+    loud      as lines, with 2.5 times the noise
     rough     as warm, with several local optima
     nothing   as warm at a fixed temperature: the condition has no effect
     drift     the optimum moves during the run; regret at its end, beside ignoring the time
@@ -64,13 +65,17 @@ def rough(X, t):
     return f + 0.25 * np.cos(9.0 * (X[:, 0] - 0.5 * u)) * np.cos(7.0 * X[:, 1]), v
 
 
-def lines(X, line):
+def lines(X, line, loudness=1.0):
     i = "abc".index(line)
-    centre = np.array([[0.3, 0.6], [0.45, 0.5], [0.6, 0.65]])[i]
-    gap = X - centre
-    f = [0.0, 0.6, -0.4][i] - 3.0 * gap[:, 0] ** 2 - 5.0 * gap[:, 1] ** 2
+    gap = X - np.array([[0.3, 0.65], [0.48, 0.45], [0.65, 0.64]])[i]
+    f = [0.0, -0.1, 0.5][i] - 4.0 * gap[:, 0] ** 2 - 5.0 * gap[:, 1] ** 2
     f = f - 2.0 * gap[:, 0] * gap[:, 1] + 0.2 * np.cos(8.0 * X[:, 0])
-    return f, ([0.1, 0.2, 0.15][i] + 0.3 * X[:, 1]) ** 2
+    noise_std = loudness * np.array([0.1, 0.12, 0.08])[i] * (0.5 + 1.5 * X[:, 1])
+    return f, noise_std**2
+
+
+def loud(X, line):
+    return lines(X, line, 2.5)
 
 
 def drifting(X, t):
@@ -84,6 +89,7 @@ PROBLEMS = {
     "warm": Problem("temperature", rahbo.Context(10.0, 35.0), TEMPERATURES, warm),
     "rough": Problem("temperature", rahbo.Context(10.0, 35.0), TEMPERATURES, rough),
     "lines": Problem("line", rahbo.Context(["a", "b", "c"]), ("a", "b", "c"), lines),
+    "loud": Problem("line", rahbo.Context(["a", "b", "c"]), ("a", "b", "c"), loud),
     "nothing": Problem(
         "temperature", rahbo.Context(10.0, 35.0), TEMPERATURES, lambda X, t: warm(X, 22.5)
     ),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rahbo
+from extras import needs
 from rahbo.errors import SettingsError, SpaceError
 from rahbo.policy import GPUCB, ByWorth, Rahbo, RahboUS, RandomSearch, TopTwo
 
@@ -161,6 +162,22 @@ def test_reports_are_made_with_conditions():
     assert at in [t.params for t in opt.trials]
     assert opt.predict(at).params == at
     assert opt.snapshot().best_pessimistic is not None
+
+
+@pytest.mark.slow
+@needs("matplotlib")
+@pytest.mark.parametrize("space", [SPACE, MIXED, {**SPACE, "time": rahbo.Time(10.0)}])
+def test_pages_and_pictures_are_made_with_conditions(space):
+    from rahbo.pages.report.record import record_of
+    from rahbo.pages.watch.live import belief_of
+    from rahbo.plots import overview
+
+    opt = driven(rahbo.Optimizer(space, seed=1), 12, space=space)
+    assert overview(opt).axes
+    record = record_of(opt, source="run", made="now")
+    shown = record.frontier.evaluated[record.pictures.points.recommended].params
+    assert shown == opt.tried_at(opt.recommend().params)
+    assert belief_of(opt, None)["points"]
 
 
 # -- resuming ------------------------------------------------------------------------------------

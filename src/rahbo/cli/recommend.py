@@ -13,6 +13,12 @@ from rahbo.cli.tables import console, print_report
 @click.command()
 @source_options
 @goal_options
+@click.option(
+    "--context",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A condition to decide for. In a CSV file its column is a condition, not a parameter.",
+)
 @click.pass_context
 def command(ctx: click.Context, /, source: str, as_json: bool, **options: object) -> None:
     """Recommend a point from the evaluations in SOURCE.

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from rahbo.analysis import Recommendation
+from rahbo.cli.conditions import read_context, with_conditions, written_context
 from rahbo.cli.options import chosen_direction, chosen_risk, typed
 from rahbo.cli.parameters import of_column
 from rahbo.cli.results import results_in
@@ -65,6 +66,7 @@ class Asked:
         space: Columns of a CSV file that are parameters, and the range and scale of each; None to
             take them from the file.
         typed: The command as it was typed.
+        context: The conditions to decide for, as text. In a CSV file their columns are conditions.
     """
 
     risk: RiskMeasure | None = None
@@ -74,6 +76,7 @@ class Asked:
     ignore: tuple[str, ...] = ()
     space: Mapping[str, Parameter | None] = field(default_factory=dict)
     typed: str = "rahbo recommend FILE"
+    context: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def by(cls, ctx: click.Context) -> Asked:
@@ -86,7 +89,7 @@ class Asked:
             space[name] = parameter
         return cls(
             chosen_risk(ctx), chosen_direction(ctx), given["study"], given["value"],
-            given["ignore"], space, typed(ctx),
+            given["ignore"], space, typed(ctx), written_context(given.get("context", ())),
         )  # fmt: skip
 
     def refuse(self, source: str, kind: str, *names: str) -> None:
@@ -115,7 +118,8 @@ def recommendation_from(source: str, asked: Asked) -> tuple[Recommendation, Opti
         risk = optimizer.settings.risk
         return recommendation_in(source, asked.study, risk=risk), optimizer
     # If the user names a risk measure, it decides, whatever the strategy of the run.
-    return optimizer.recommend(risk=asked.risk), optimizer
+    context = read_context(optimizer.settings.space, asked.context)
+    return optimizer.recommend(risk=asked.risk, context=context), optimizer
 
 
 def _is_study(source: str) -> bool:
@@ -159,7 +163,7 @@ def _of_journal(source: str, asked: Asked) -> Optimizer:
 
 
 def _of_study(source: str, asked: Asked) -> Optimizer:
-    asked.refuse(source, "an Optuna storage", "value", "ignore", "space")
+    asked.refuse(source, "an Optuna storage", "value", "ignore", "space", "context")
     settings: Keywords = {} if asked.risk is None else {"risk": asked.risk}
     optimizer = optimizer_in(source, asked.study, **settings)
     _check_direction(asked, optimizer.settings.direction)
@@ -178,7 +182,7 @@ def _of_table(path: Path, asked: Asked) -> Optimizer:
     found = results_in(sheet, asked.space)
     points = {point: dict(zip(found.space, point, strict=True)) for point in found.values}
     optimizer = Optimizer(
-        found.space,
+        with_conditions(found.space, asked.context),
         risk=asked.risk or MeanVariance(1.0),
         direction=asked.direction,
         # Seeds the draws behind the intervals, so that the same table gives the same report.

@@ -22,6 +22,7 @@ from scipy.special import ndtri
 from rahbo.model import MeanNoiseModel, noise_of_means
 from rahbo.numerics import Array, Index
 from rahbo.policy import acquisition as acq
+from rahbo.policy.conditions import placed
 from rahbo.policy.domain import Domain, is_listed, random_point
 from rahbo.policy.repeats import Repeats
 from rahbo.policy.search import Pool, allowing_for_failure, screened
@@ -64,13 +65,12 @@ def most_worth(
         rng: Where random choices come from.
         pool: Points to choose from, if several proposals share one search.
     """
-    model = bound.model
-    tried, promising = _leading(bound, domain), _promising(bound, domain, pool, rng)
-    known = model.mean.X[tried]
+    model, promising = bound.model, _promising(bound, domain, pool, rng)
+    known, at = _tried(bound, domain)
     X = np.vstack([promising, known[domain.allowed(known)]])
-    if len(tried) > 0 and len(X) > 0:
+    if len(known) > 0 and len(X) > 0:
         count = repeats.planned(model, X)
-        gain = worth(model, risk, X, tried, count) / repeats.cost(count)
+        gain = _worth(model, risk, X, known, at, count) / repeats.cost(count)
         if domain.success is not None:
             gain = gain * domain.success.chance(X) ** 2
         X = X[np.argsort(-gain, kind="stable")]
@@ -85,8 +85,17 @@ def worth(model: MeanNoiseModel, risk: RiskMeasure, X: Array, tried: Index, coun
     It is in the model's units. The recommendation is one of the points of the mean GP with the row
     numbers ``tried (k,)``, or the point that was evaluated.
     """
-    A, noise, at = model.mean.X[tried], model.noise, _at_data(model)
-    mu, g, s = at.mu[tried], at.g[tried], at.s[tried]
+    return _worth(model, risk, X, model.mean.X[tried], _some_of(_at_data(model), tried), count)
+
+
+def _worth(
+    model: MeanNoiseModel, risk: RiskMeasure, X: Array, A: Array, at: acq.Marginals, count: Index
+) -> Array:
+    """Return the worth ``(m,)``, where one of ``A (k, d)`` or the evaluated point is recommended.
+
+    What is believed at A is ``at``.
+    """
+    noise, mu, g, s = model.noise, at.mu, at.g, at.s
     (mu_x, sigma), (g_x, s_x) = model.mean.predict(X), noise.latent(X)
     error_var = noise_of_means(model.settings, noise.expected(g_x, s_x), count, model.data)
     b_f = _column(model.mean.covariance(X, A), sigma**2) / np.sqrt(sigma**2 + error_var)[:, None]
@@ -97,7 +106,7 @@ def worth(model: MeanNoiseModel, risk: RiskMeasure, X: Array, tried: Index, coun
     mu, g, s = (_column(np.tile(at, (len(X), 1)), x) for at, x in ((mu, mu_x), (g, g_x), (s, s_x)))
     unknown = np.sqrt(np.maximum(s**2 - b_g**2, 0.0))
     in_units = model.units.risk_to_model(risk)
-    best, each = np.zeros(len(X)), np.zeros((len(X), len(tried)))
+    best, each = np.zeros(len(X)), np.zeros((len(X), len(A)))
     for z_f, z_g in PAIRS:
         v = np.maximum(noise.expected(g + z_g * b_g, unknown), model.min_noise_var)
         R = in_units.value(mu + z_f * b_f, v)
@@ -109,6 +118,21 @@ def worth(model: MeanNoiseModel, risk: RiskMeasure, X: Array, tried: Index, coun
 def _column(known: Array, own: Array) -> Array:
     """Return ``known (m, k)`` with one more column ``own (m,)``, for the evaluated point itself."""
     return np.column_stack([known, own])
+
+
+def _tried(bound: acq.RiskBound, domain: Domain) -> tuple[Array, acq.Marginals]:
+    """Return points ``(k, d)`` that may be recommended, and what is believed there.
+
+    Where conditions are given, they are what was tried or is under way, under these conditions.
+    """
+    model = bound.model
+    if not domain.space.conditions:
+        rows = _leading(bound, domain)
+        return model.mean.X[rows], _some_of(_at_data(model), rows)
+    later = model.mean.X[model.observations.n :]
+    X = placed(domain.space, np.vstack([later, domain.known[:TRIED]]))
+    X = X[domain.space.is_valid(X)]
+    return X, acq.Marginals(*model.mean.predict(X), *model.noise.latent(X))
 
 
 def _leading(bound: acq.RiskBound, domain: Domain) -> Index:

@@ -94,21 +94,17 @@ def maximize(
             suggestion may get fewer repeats, so that the number is met exactly.
         confirm: Evaluations at the end that measure the leading points again. They are part of
             ``evaluations`` or come on top of ``rounds``. By default a tenth, with `Adaptive`.
-        stop: A criterion that ends the run early, such as ``PBest(0.95)`` or ``Gap(0.1)``. It is
-            checked after each suggestion once the initial design is complete. The recommended
-            point is confirmed before the run ends.
+        stop: A criterion that ends the run early, such as ``PBest(0.95)`` or ``Gap(0.1)``, once
+            the initial design is complete. The recommended point is confirmed before.
         callback: Called with the optimizer after each suggestion is evaluated.
         executor: Evaluates in parallel, with each repeat as its own task. Pass any executor of
-            ``concurrent.futures``, such as threads, processes, loky or Dask; it is left open. Or
-            pass a function without arguments that makes one: that executor is shut down at the
-            end, and replaced when its workers die.
+            ``concurrent.futures``, such as threads, loky or Dask, which is left open; or a function
+            that makes one, which is shut down at the end and replaced when its workers die.
         parallel: Tasks that may run at the same time; by default the number of workers. A new
             point is asked for as soon as a worker is free, or ahead if evaluations are short.
         timeout: Seconds after which an evaluation on an executor counts as failed.
-        context: The present conditions, if the space has any (`Context`): a function without
-            arguments that returns them as a dict, or an iterable of dicts. It is asked once for
-            each suggestion, or for several that are made at the same time. A run whose iterable
-            ends is exhausted.
+        context: The present conditions, if the space has any (`Context`): a function that returns
+            them as a dict, or an iterable of dicts. It is asked once for each suggestion.
         **settings: The settings of `Optimizer` except ``direction``. With the ``trials=`` of an
             interrupted run, its rounds and evaluations count, so it ends where it would have
             ended. With ``journal=``, repeating the same call does that however the run ended.
@@ -122,8 +118,6 @@ def maximize(
     >>> def objective(x, seed):
     ...     return -((x - 1.0) ** 2) + 0.1 * x * Random(seed).gauss(0, 1)
     >>> result = maximize(objective, {"x": (0.0, 2.0)}, evaluations=60, seed=0)
-    >>> result.n_evaluations
-    60
     >>> abs(result.recommendation.params["x"] - 1.0) < 0.3
     True
     """
