@@ -10,7 +10,7 @@ import numpy as np
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model import MeanNoiseModel, as_told
 from rahbo.numerics import Array, Stream, generator
-from rahbo.policy.acquisition import pessimistic_values
+from rahbo.policy.acquisition import at_observations, pessimistic_values
 from rahbo.policy.confirmation import Contest
 from rahbo.policy.constraints import Limits, jointly
 from rahbo.policy.design import next_design_point
@@ -24,7 +24,6 @@ from rahbo.policy.strategies import Situation, Strategy
 from rahbo.risk import RiskMeasure
 from rahbo.space import Space
 from rahbo.trials import (
-    Observations,
     Source,
     Trial,
     attempts_at,
@@ -36,6 +35,9 @@ from rahbo.trials import (
 
 # Of thousands of points, the most that compete for the recommendation.
 CONTENDERS = 512
+# Posterior deviations added to what is believed of limits, in turn: for a setting that may be
+# reported next, and for one that shows where the limit is.
+HOPES = (-1.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +134,7 @@ def propose(
         domain: Where to look.
         rng: Seeded by the run's seed and the number of asks.
     """
-    domain = _informed(domain, trials, told.observations)
+    domain = _informed(settings, domain, trials, told)
     doubts = Doubts(told.observations, told, settings.risk)
     return _chosen(settings, trials, doubts, asking, domain, rng)
 
@@ -163,7 +165,7 @@ def propose_several(
     asking = with_pending(told, pending, generator(settings.seed, Stream.PENDING, asked))
     trials, pool, optimism = list(trials), None, None
     doubts = Doubts(told.observations, told, settings.risk)
-    domain = _informed(domain, trials, told.observations)
+    domain = _informed(settings, domain, trials, told)
     if n > 1:
         if not is_listed(settings.space):
             # Predictions at the pool are kept with the model, for as long as this one is used.
@@ -172,7 +174,7 @@ def propose_several(
     for i in range(asked, asked + n):
         rng = generator(settings.seed, Stream.PROPOSAL, i)
         if pool is None and optimism is not None:
-            pool = Pool.of(*optimism, domain, n, rng)
+            pool = Pool.of(*optimism, _with_limits(domain, 0.0), n, rng)
         found = _chosen(settings, trials, doubts, asking, domain, rng, pool)
         yield found
         params = settings.space.decode(found.x)
@@ -182,14 +184,28 @@ def propose_several(
         domain = replace(domain, excluded=domain.excluded | settings.excluded(trials))
 
 
-def _informed(domain: Domain, trials: Iterable[Trial], observations: Observations) -> Domain:
-    """Return the domain with the known points and the chance of success."""
+def _informed(
+    settings: PolicySettings, domain: Domain, trials: Iterable[Trial], told: MeanNoiseModel
+) -> Domain:
+    """Return the domain with the known points, the chance of success and the incumbent."""
     failed = any(t.failures for t in trials)
     success = Success.learn(*tallies_of(trials)) if failed else None
-    known, limits = observations.best_first(), domain.limits
-    if limits is not None:
-        known = known[np.argsort(limits.room(known) <= 0.0, kind="stable")]
-    return replace(domain, known=known, success=jointly(success, limits))
+    known, limits = told.observations.best_first(), domain.limits
+    if limits is None:
+        return replace(domain, known=known, success=success)
+    known = known[np.argsort(limits.room(known) <= 0.0, kind="stable")]
+    reported = at_observations(settings.strategy.report_bound(told, settings.risk))
+    X = told.observations.X
+    kept = reported[limits.kept(X) & settings.space.is_valid(X)]
+    best = float(kept.max()) if len(kept) else None
+    return replace(domain, known=known, success=success, incumbent=best)
+
+
+def _with_limits(domain: Domain, hope: float) -> Domain:
+    """Return the domain with the chance that all limits are kept, given a hope for it."""
+    if domain.limits is None:
+        return domain
+    return replace(domain, success=jointly(domain.success, domain.limits.hoping(hope)))
 
 
 def _chosen(
@@ -203,6 +219,7 @@ def _chosen(
 ) -> Proposal:
     """Return the point that the strategy chooses, with how often to evaluate it."""
     told, rounds = doubts.model, sum(t.source == "strategy" for t in trials)
+    domain = _with_limits(domain, HOPES[rounds % len(HOPES)])
     situation = Situation(
         told.observations,
         told,
