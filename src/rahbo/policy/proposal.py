@@ -277,6 +277,7 @@ def contest_between(
         X = X[legal]
         X = X[np.argsort(-values(bound.widened(0.0), X), kind="stable")[:CONTENDERS]]
         reported = pessimistic_values(bound, X)[2]
+    tried, under_way = attempts_at(X, trials)
     if limits is not None:
-        reported = limits.ranked(reported, X)
-    return X, Contest(reported, *attempts_at(X, trials))
+        reported = limits.ranked(reported, X, tried)
+    return X, Contest(reported, tried, under_way)
