@@ -170,7 +170,7 @@ class Optimizer(Knowledge):
             found = propose_design(settings, trials, domain, rng)
             if found is None:
                 model, missing = self.beliefs.followed(trials), self.ledger.missing()
-                domain = replace(domain, limits=self._limits(self.outcomes.followed(trials)))
+                domain = replace(domain, limits=self.limits_given(self.outcomes.followed(trials)))
                 yield from map(self._open, propose_several(
                     settings, trials, model, missing, domain, asked, left))  # fmt: skip
                 return
@@ -183,7 +183,7 @@ class Optimizer(Knowledge):
             raise NotReadyError(UNSAFE)
         draws = generator(settings.seed, Stream.PENDING, asked)
         model = with_pending(self.beliefs.followed(trials), self.ledger.missing(), draws)
-        domain = replace(domain, limits=self._limits(self.outcomes.followed(trials)))
+        domain = replace(domain, limits=self.limits_given(self.outcomes.followed(trials)))
         return propose_safely(settings, trials, model, domain, rng)
 
     def confirm(self, n: int = CONFIRMED) -> list[Suggestion]:
