@@ -35,9 +35,9 @@ from rahbo.trials import (
 
 # Of thousands of points, the most that compete for the recommendation.
 CONTENDERS = 512
-# Posterior deviations added to what is believed of limits, in turn: for a setting that may be
-# reported next, and for one that shows where the limit is.
-HOPES = (-1.0, 1.0)
+# Posterior deviations added to what is believed of limits, in turn: as it is believed, and with
+# hope, to learn where the limit is. Less hope is slower, more hope violates limits more often.
+HOPES = (0.0, 1.5)
 
 
 @dataclass(frozen=True, eq=False)
