@@ -111,7 +111,7 @@ PROBLEMS = {
         _branin,
         _same(0.15),
         lambda X: 4.0 * np.sum((X - np.array([0.4, 0.55])) ** 2, axis=1),
-        lambda X: 0.05 + 0.15 * X[:, 0],
+        lambda X: 0.03 + 0.12 * X[:, 0],
         0.55,
     ),
     # Gardner's first problem: a wave in the objective and in the constraint.
@@ -120,8 +120,8 @@ PROBLEMS = {
         lambda X: -np.cos(6 * X[:, 0]) * np.cos(6 * X[:, 1]) - 0.5 * np.sin(6 * X[:, 0]),
         lambda X: 0.1 + 0.1 * X[:, 1],
         lambda X: -np.cos(6 * (X[:, 0] + X[:, 1])),
-        _same(0.15),
-        0.5,
+        _same(0.06),
+        0.4,
     ),
     # Yield against loss: the objective rises towards the corner, and so does the noise of the loss.
     "yield": Problem(
@@ -129,7 +129,7 @@ PROBLEMS = {
         lambda X: np.sqrt(np.mean(X, axis=1)) + 0.3 * np.sin(3.0 * X[:, 0] + 2.0 * X[:, 1]),
         _same(0.05),
         lambda X: np.sum(X**2, axis=1) + 0.5 * X[:, 2] * X[:, 3],
-        lambda X: 0.05 + 0.3 * X[:, 0] * X[:, 3],
+        lambda X: 0.04 + 0.2 * X[:, 0] * X[:, 3],
         1.3,
     ),
     # Hartmann with six inputs and a bound on the distance from a point.
@@ -138,8 +138,8 @@ PROBLEMS = {
         _hartmann,
         _same(0.1),
         lambda X: np.sqrt(np.sum((X - 0.6) ** 2, axis=1)),
-        _same(0.05),
-        0.75,
+        _same(0.025),
+        0.72,
     ),
     # Hartmann with four inputs, where a smooth sum is limited and its noise grows with one input.
     "sum": Problem(
@@ -147,7 +147,7 @@ PROBLEMS = {
         _hartmann,
         _same(0.1),
         lambda X: 4.0 - np.sum(X, axis=1),
-        lambda X: 0.05 + 0.3 * X[:, 1] ** 2,
+        lambda X: 0.05 + 0.2 * X[:, 1] ** 2,
         2.1,
     ),
 }

@@ -198,3 +198,23 @@ def test_failures_and_limits_are_weighed_together():
     s = opt.ask()
     opt.tell(s, measure(**s.params, seed=1))
     assert opt.recommend().feasible
+
+
+class Odd(collections.UserDict):
+    def __getitem__(self, name):
+        raise ValueError("no")
+
+
+@pytest.mark.parametrize("returned", [{"value": 1.0, "cost": object()}, Odd(value=1.0, cost=1.0)])
+def test_odd_records_are_refused_in_words(returned):
+    with pytest.raises(ObjectiveError, match="cost"):
+        rahbo.maximize(lambda x, y: returned, SPACE, evaluations=10, constraints=LIMITS)
+
+
+def test_numpy_numbers_in_records_are_numbers():
+    def objective(x, y, seed):
+        return {k: np.float32(v) if k == "cost" else np.array(v) for k, v in
+                measure(x, y, seed).items()}  # fmt: skip
+
+    result = rahbo.maximize(objective, SPACE, evaluations=8, seed=0, constraints=LIMITS)
+    assert all(len(t.beside) == len(t.values) for t in result.trials)

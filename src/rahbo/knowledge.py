@@ -108,9 +108,10 @@ class Knowledge:
     def limits(self) -> Limits | None:
         """What is believed of the outcomes that have limits; None without constraints."""
         with one_blas_thread():
-            return self._limits(self.outcomes.now(self.ledger.trials.values()))
+            return self.limits_given(self.outcomes.now(self.ledger.trials.values()))
 
-    def _limits(self, models: Models) -> Limits | None:
+    def limits_given(self, models: Models) -> Limits | None:
+        """Return the limits with these models of their outcomes; None without constraints."""
         return Limits.of(self.settings.constraints, models)
 
     def snapshot(self, *, risk: RiskMeasure | None = None) -> Snapshot:
@@ -130,7 +131,7 @@ class Knowledge:
         if not own.constraints:
             return snapshots_after(own.policy, own.fitting, trials, fits, ends, risk)
         _ = self.limits
-        past = map(self._limits, self.outcomes.after(trials, ends))
+        past = map(self.limits_given, self.outcomes.after(trials, ends))
         return snapshots_after(own.policy, own.fitting, trials, fits, ends, risk, past)
 
     # -- reporting ---------------------------------------------------------------------------

@@ -189,7 +189,7 @@ class Optimizer(Knowledge):
                 model, missing = self.beliefs.followed(trials), self.ledger.missing()
                 # Predictions at a list are kept for later asks, but not those for one condition.
                 model = replace(model, lists={}) if at.conditions else model
-                domain = replace(domain, limits=self._limits(self.outcomes.followed(trials)))
+                domain = replace(domain, limits=self.limits_given(self.outcomes.followed(trials)))
                 yield from (self._open(p, at) for p in propose_several(
                     settings, trials, model, missing, domain, asked, left))  # fmt: skip
                 return
@@ -204,7 +204,7 @@ class Optimizer(Knowledge):
             raise NotReadyError(UNSAFE)
         draws = generator(settings.seed, Stream.PENDING, asked)
         model = with_pending(self.beliefs.followed(trials), self.ledger.missing(), draws)
-        domain = replace(domain, limits=self._limits(self.outcomes.followed(trials)))
+        domain = replace(domain, limits=self.limits_given(self.outcomes.followed(trials)))
         return propose_safely(settings, trials, model, domain, rng)
 
     def confirm(self, n: int = CONFIRMED, *, context: Params | None = None) -> list[Suggestion]:

@@ -66,3 +66,10 @@ def test_runner_ups_keep_the_limits_too():
     opt = told(40)
     for other in opt.recommend().runner_ups:
         assert opt.predict(other.params).feasible
+
+
+def test_what_violates_a_limit_is_not_a_rival():
+    opt = told(40)
+    best = opt.recommend()
+    # The best that keeps the limit is 1.198. Without it, 2 - 1.2 could be gained.
+    assert best.risk + best.gain.bound < 1.5

@@ -58,8 +58,9 @@ def test_recommend_decides_for_a_condition_of_a_table_and_of_a_journal(tmp_path)
     table.write_text("\n".join(rows) + "\n")
     for source in (table, journal):
         for t in (0.0, 1.0):
+            said = ["--maximize"] if source == table else []
             done = CliRunner().invoke(
-                main, ["recommend", str(source), "--context", f"t={t}", "--json"]
+                main, ["recommend", str(source), *said, "--context", f"t={t}", "--json"]
             )
             assert done.exit_code == 0, done.output
             assert json.loads(done.stdout)["recommendation"]["params"] == {"x": t, "t": t}

@@ -6,8 +6,8 @@ from scipy.special import stdtr
 
 import rahbo
 from constrained import told
-from rahbo.policy import KEPT, Limit, Limits
-from rahbo.policy.constraints import Both, jointly
+from rahbo.policy import CONFIRMED, KEPT, Limit, Limits
+from rahbo.policy.constraints import MAY_KEEP, Both, jointly
 
 POINTS = np.random.default_rng(3).random((40, 2))
 
@@ -75,11 +75,22 @@ def test_only_points_far_enough_inside_are_reported(limits):
 
 def test_ranks_put_points_that_keep_the_limits_first(limits):
     value = np.arange(len(POINTS), dtype=float)[::-1]
-    ranked = limits.ranked(value, POINTS)
+    ranked = limits.ranked(value, POINTS, np.zeros(len(POINTS), dtype=int))
     kept = limits.kept(POINTS)
     assert ranked[kept].min() > ranked[~kept].max()
     order = np.argsort(-ranked[~kept])
     assert np.all(np.diff(limits.room(POINTS)[~kept][order]) <= 0)
+
+
+def test_a_confirmed_leader_makes_way_for_a_better_point_that_may_keep_the_limits(limits):
+    room = limits.room(POINTS)
+    may = np.flatnonzero((room >= MAY_KEEP) & (room < KEPT))
+    kept = np.flatnonzero(room >= KEPT)
+    X = POINTS[[kept[0], may[0]]]
+    value, tried = np.array([1.0, 2.0]), np.array([CONFIRMED, 1])
+    assert np.argmax(limits.ranked(value, X, tried)) == 1
+    assert np.argmax(limits.ranked(value, X, tried - 1)) == 0
+    assert np.argmax(limits.ranked(-value, X, tried)) == 0
 
 
 def test_an_outcome_of_which_nothing_is_known_is_even_and_not_reported():

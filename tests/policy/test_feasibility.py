@@ -8,7 +8,7 @@ import pytest
 from differences import slope_of
 from rahbo.model import GP, Matern52, Units
 from rahbo.policy import Acquisition, Domain, Success, maximise
-from rahbo.policy.feasibility import FLOOR, MOST, Hoped
+from rahbo.policy.feasibility import FLOOR, MOST, Hoped, Pressing
 from rahbo.policy.screening import CHUNK
 from rahbo.space import Candidates, Space
 
@@ -181,3 +181,17 @@ def test_chances_of_a_long_list_are_asked_for_a_chunk_at_a_time(monkeypatch):
     np.testing.assert_array_equal(maximise(Slope(), where, np.random.default_rng(1)), best)
     assert sum(sizes) == len(rows)
     assert max(sizes) <= CHUNK
+
+
+def test_pressing_counts_what_is_above_the_incumbent():
+    success = Success.learn(*tried(n=30))
+    X = np.random.default_rng(2).random((50, 2))
+    pressing = Pressing(Slope(), success, 1.0)
+    gain, p = Slope().value(X) - 1.0, success.chance(X)
+    np.testing.assert_allclose(pressing.value(X), np.where(gain > 0, p * gain, gain))
+    value, slope = pressing.value_and_gradient(X)
+    np.testing.assert_allclose(value, pressing.value(X))
+    step = np.array([1e-6, 0.0])
+    away = np.abs(gain) > 1e-3
+    numeric = (pressing.value(X + step) - pressing.value(X - step)) / 2e-6
+    np.testing.assert_allclose(slope[away, 0], numeric[away], rtol=1e-3, atol=1e-4)

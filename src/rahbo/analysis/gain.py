@@ -162,14 +162,17 @@ def _elsewhere(
 
 
 def _is_hopeful(domain: Domain, X: Array) -> Mask:
-    """Return which of ``X (m, d)`` gave a value before or are likely to give one."""
+    """Return which of ``X (m, d)`` gave a value before or are likely to give one.
+
+    One that more likely violates a limit than not is not a rival, even if it was tried.
+    """
     if domain.success is None or len(X) == 0:
         return np.ones(len(X), dtype=bool)
     chance = in_chunks(domain.success.chance, X)
     hopeful = np.asarray(chance >= HOPE * chance.max())
     tried = {x.tobytes() for x in domain.known}
     hopeful[[i for i in np.flatnonzero(~hopeful) if X[i].tobytes() in tried]] = True
-    return hopeful
+    return hopeful if domain.limits is None else hopeful & (domain.limits.room(X) >= 0.0)
 
 
 def _without(X: Array, points: Array) -> Array:

@@ -62,7 +62,9 @@ class Prediction:
     risk_interval: Interval
     level: float
     pessimistic: float
-    constraints: tuple[ConstraintCheck, ...] = field(default=(), kw_only=True)
+    constraints: tuple[ConstraintCheck, ...] = field(
+        default=(), kw_only=True, metadata={"if_used": True}
+    )
 
     @property
     def feasible(self) -> bool:

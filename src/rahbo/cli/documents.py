@@ -43,7 +43,12 @@ def json_value(record: object) -> Any:
     if isinstance(record, list | tuple):
         return [json_value(value) for value in record]
     if is_dataclass(record):
-        found = {field.name: json_value(getattr(record, field.name)) for field in fields(record)}
+        known = {field: getattr(record, field.name) for field in fields(record)}
+        found = {
+            field.name: json_value(value)
+            for field, value in known.items()
+            if value or "if_used" not in field.metadata
+        }
         said = {name: getattr(record, name) for name in VERDICTS if hasattr(record, name)}
         return {**found, **said}
     return repr(record)

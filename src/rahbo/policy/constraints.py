@@ -20,14 +20,17 @@ import numpy as np
 from scipy.special import ndtri, stdtr
 
 from rahbo.model import Constraint, MeanNoiseModel, Models
-from rahbo.numerics import Array, Mask
+from rahbo.numerics import Array, Index, Mask
 from rahbo.policy.feasibility import Chance
+from rahbo.policy.repeats import CONFIRMED
 from rahbo.policy.screening import in_chunks
 
 # Degrees of freedom of the tails.
 DOF = 4
 # A point may be reported if every limit is this many posterior deviations away.
-KEPT = 2.0
+KEPT = 1.75
+# A point may turn out to keep the limits if they are this many posterior deviations away.
+MAY_KEEP = 1.0
 # The step in the latent noise for the derivatives of its standard deviation.
 STEP = 1e-3
 
@@ -165,13 +168,25 @@ class Limits(Chance):
             return np.asarray(room >= KEPT)
         return np.asarray(np.arange(len(X)) == np.argmax(room))
 
-    def ranked(self, reported: Array, X: Array) -> Array:
+    def ranked(self, reported: Array, X: Array, tried: Index) -> Array:
         """Return values ``(m,)`` that put points which keep the limits first, in their order.
 
-        The others follow, those that violate a limit least first.
+        The others follow, those that violate a limit least first. Once the first point is
+        confirmed, a better one comes before it that may turn out to keep the limits.
+
+        Args:
+            reported: The lower bound that the strategy reports by, ``(m,)``.
+            X: The points, ``(m, d)``.
+            tried: The number of values and failures at each point, ``(m,)``.
         """
         room = self.room(X)
-        return np.where(room >= KEPT, reported, reported.min(initial=0.0) - 1.0 + (room - KEPT))
+        order = np.where(room >= KEPT, reported, reported.min(initial=0.0) - 1.0 + (room - KEPT))
+        first = int(np.argmax(order))
+        may = (room >= MAY_KEEP) & (room < KEPT) & (reported > reported[first])
+        if tried[first] >= CONFIRMED and may.any():
+            promoted = int(np.argmax(np.where(may, reported, -np.inf)))
+            order[promoted] = np.nextafter(order[first], np.inf)
+        return order
 
     def chance(self, X: Array) -> Array:
         """Return the chance that all limits are kept, ``(m,)`` at ``X (m, d)``."""

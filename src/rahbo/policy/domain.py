@@ -36,6 +36,8 @@ class Domain:
         excluded: Points that may not be proposed, as bytes.
         success: The chance of success, once an evaluation has failed or if outcomes have limits.
         limits: The limits of outcomes, if there are any.
+        incumbent: The pessimistic value, in the model's units, of the point that would be reported;
+            None without limits, or if no point is sure to keep them.
     """
 
     space: Space
@@ -43,6 +45,7 @@ class Domain:
     excluded: Set[bytes]
     success: Chance | None = None
     limits: Limits | None = None
+    incumbent: float | None = None
 
     def allowed(self, X: Array) -> Mask:
         """Return which rows of ``X (m, d)`` may be proposed."""

@@ -136,3 +136,28 @@ class Hoped(Acquisition):
         above, weight = a - self.worst, p**2
         slope = weight[:, None] * d_a + (2.0 * p * above)[:, None] * d_p
         return self.worst + weight * above, slope
+
+
+@dataclass(frozen=True, eq=False)
+class Pressing(Hoped):
+    """An acquisition that counts what is above a point that may be reported already.
+
+    p(x) (a(x) - worst) where a(x) > worst, and a(x) - worst elsewhere
+
+    The best point that keeps a limit usually lies at the border of what keeps it. There p is about
+    a half, and `Hoped` would stay away from it: it weighs all of a, and not only the gain. Here
+    ``worst`` is the pessimistic value of the point that would be reported now.
+    """
+
+    def weighed(self, chance: Array, promise: Array) -> Array:
+        """Return the values ``(m,)``, given the chances of success and the values of a."""
+        gain = promise - self.worst
+        return np.where(gain > 0.0, chance * gain, gain)
+
+    def value_and_gradient(self, X: Array) -> tuple[Array, Array]:
+        """Return the values ``(m,)`` and, by the product rule, the gradients ``(m, d)``."""
+        a, d_a = self.promise.value_and_gradient(X)
+        p, d_p = self.success.chance_with_gradient(X)
+        gain = a - self.worst
+        slope = p[:, None] * d_a + gain[:, None] * d_p
+        return self.weighed(p, a), np.where(gain[:, None] > 0.0, slope, d_a)

@@ -10,7 +10,7 @@ import numpy as np
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model import MeanNoiseModel, as_told
 from rahbo.numerics import Array, Stream, generator
-from rahbo.policy.acquisition import pessimistic_values
+from rahbo.policy.acquisition import at_observations, pessimistic_values
 from rahbo.policy.conditions import placed, placed_best_first, seen_in
 from rahbo.policy.confirmation import Contest
 from rahbo.policy.constraints import Limits, jointly
@@ -36,6 +36,9 @@ from rahbo.trials import (
 
 # Of thousands of points, the most that compete for the recommendation.
 CONTENDERS = 512
+# Posterior deviations added to what is believed of limits, in turn: as it is believed, and with
+# hope, to learn where the limit is. Less hope is slower, more hope violates limits more often.
+HOPES = (0.0, 1.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +140,7 @@ def propose(
         domain: Where to look.
         rng: Seeded by the run's seed and the number of asks.
     """
-    domain = _informed(domain, trials, told, settings.risk)
+    domain = _informed(settings, domain, trials, told)
     doubts = Doubts(told.observations, told, settings.risk)
     return _chosen(settings, trials, doubts, asking, domain, rng)
 
@@ -168,7 +171,7 @@ def propose_several(
     asking = with_pending(told, pending, generator(settings.seed, Stream.PENDING, asked))
     trials, pool, optimism = list(trials), None, None
     doubts = Doubts(told.observations, told, settings.risk)
-    domain = _informed(domain, trials, told, settings.risk)
+    domain = _informed(settings, domain, trials, told)
     if n > 1:
         if not is_listed(settings.space):
             # Predictions at the pool are kept with the model, for as long as this one is used.
@@ -177,7 +180,7 @@ def propose_several(
     for i in range(asked, asked + n):
         rng = generator(settings.seed, Stream.PROPOSAL, i)
         if pool is None and optimism is not None:
-            pool = Pool.of(*optimism, domain, n, rng)
+            pool = Pool.of(*optimism, _with_limits(domain, 0.0), n, rng)
         found = _chosen(settings, trials, doubts, asking, domain, rng, pool)
         yield found
         params = settings.space.decode(found.x)
@@ -188,19 +191,32 @@ def propose_several(
 
 
 def _informed(
-    domain: Domain, trials: Iterable[Trial], told: MeanNoiseModel, risk: RiskMeasure
+    settings: PolicySettings, domain: Domain, trials: Iterable[Trial], told: MeanNoiseModel
 ) -> Domain:
-    """Return the domain with the known points and the chance of success."""
+    """Return the domain with the known points, the chance of success and the incumbent."""
     failed = any(t.failures for t in trials)
     success = Success.learn(*tallies_of(trials)) if failed else None
-    if domain.space.conditions:
-        known = placed_best_first(domain.space, told, risk)
+    is_placed, limits = bool(domain.space.conditions), domain.limits
+    if is_placed:
+        known = placed_best_first(domain.space, told, settings.risk)
     else:
         known = told.observations.best_first()
-    limits = domain.limits
-    if limits is not None:
-        known = known[np.argsort(limits.room(known) <= 0.0, kind="stable")]
-    return replace(domain, known=known, success=jointly(success, limits))
+    if limits is None:
+        return replace(domain, known=known, success=success)
+    known = known[np.argsort(limits.room(known) <= 0.0, kind="stable")]
+    bound = settings.strategy.report_bound(told, settings.risk)
+    X = known if is_placed else told.observations.X
+    reported = values(bound, X) if is_placed else at_observations(bound)
+    kept = reported[limits.kept(X) & settings.space.is_valid(X)]
+    best = float(kept.max()) if len(kept) else None
+    return replace(domain, known=known, success=success, incumbent=best)
+
+
+def _with_limits(domain: Domain, hope: float) -> Domain:
+    """Return the domain with the chance that all limits are kept, given a hope for it."""
+    if domain.limits is None:
+        return domain
+    return replace(domain, success=jointly(domain.success, domain.limits.hoping(hope)))
 
 
 def _chosen(
@@ -214,6 +230,7 @@ def _chosen(
 ) -> Proposal:
     """Return the point that the strategy chooses, with how often to evaluate it."""
     told, rounds = doubts.model, sum(t.source == "strategy" for t in trials)
+    domain = _with_limits(domain, HOPES[rounds % len(HOPES)])
     situation = Situation(
         told.observations,
         told,
@@ -273,6 +290,7 @@ def contest_between(
         X = X[legal]
         X = X[np.argsort(-values(bound.widened(0.0), X), kind="stable")[:CONTENDERS]]
         reported = pessimistic_values(bound, X)[2]
+    tried, under_way = attempts_at(X, trials)
     if limits is not None:
-        reported = limits.ranked(reported, X)
-    return X, Contest(reported, *attempts_at(X, trials))
+        reported = limits.ranked(reported, X, tried)
+    return X, Contest(reported, tried, under_way)

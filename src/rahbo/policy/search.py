@@ -24,7 +24,7 @@ from rahbo.policy.domain import (
     samples,
     scattered,
 )
-from rahbo.policy.feasibility import Chance, Hoped
+from rahbo.policy.feasibility import Hoped, Pressing
 from rahbo.policy.screening import Screened, in_chunks, values
 
 STARTS = 6  # samples that climb
@@ -42,7 +42,7 @@ def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator)
     if isinstance(acquisition, RiskBound) and acquisition.is_optimistic:
         return next(maximise_widened(acquisition, (1.0,), domain, rng))
     X = domain.listed() if is_listed(domain.space) else samples(domain, rng)
-    acquisition, F = allowing_for_failure(acquisition, values(acquisition, X), X, domain.success)
+    acquisition, F = allowing_for_failure(acquisition, values(acquisition, X), X, domain)
     order = np.argsort(-F, kind="stable")
     if is_listed(domain.space):
         return np.asarray(X[order[0]])
@@ -73,7 +73,7 @@ def _best_listed(bound: RiskBound, widths: Sequence[float], domain: Domain) -> I
     X, allowed = domain.everything()
     predicted = Marginals(*bound.model.predict_list(X))
     for wide in map(bound.widened, widths):
-        _, F = allowing_for_failure(wide, wide.value_of(predicted), X, domain.success)
+        _, F = allowing_for_failure(wide, wide.value_of(predicted), X, domain)
         yield np.array(X[int(np.argmax(np.where(allowed, F, -np.inf)))])
 
 
@@ -87,10 +87,10 @@ def screened(
     found, success = Screened.of(bound.model, X), domain.success
     chance = None if success is None else in_chunks(success.chance, X)
     for wide in map(bound.widened, widths):
-        if success is None or chance is None:
+        if chance is None:
             yield wide, *found.best(wide, wanted, lambda F: F)
             continue
-        hoped = Hoped(wide, success, float(wide.value_of(found.found).min()))
+        hoped = _hoped(wide, wide.value_of(found.found), domain)
         yield hoped, *found.best(wide, wanted, partial(hoped.weighed, chance))
 
 
@@ -160,20 +160,30 @@ class Pool:
         X = self.X[included]
         at = Marginals(*(part[included] for part in bound.model.predict_list(self.X)))
         for wide in map(bound.widened, widths):
-            acquisition, F = allowing_for_failure(wide, wide.value_of(at), X, domain.success)
+            acquisition, F = allowing_for_failure(wide, wide.value_of(at), X, domain)
             order = np.argsort(-F, kind="stable")
             ascent = _Ascent.begin(acquisition, domain, X, F, order)
             yield ascent.end(X[order[:1]], F[order[:1]], rng)
 
 
 def allowing_for_failure(
-    acquisition: Acquisition, F: Array, X: Array, success: Chance | None
+    acquisition: Acquisition, F: Array, X: Array, domain: Domain
 ) -> tuple[Acquisition, Array]:
     """Return an acquisition and its values at ``X (m, d)`` after allowing for failures."""
-    if success is None:
+    if domain.success is None:
         return acquisition, F
-    hoped = Hoped(acquisition, success, float(F.min()))
-    return hoped, hoped.weighed(in_chunks(success.chance, X), F)
+    hoped = _hoped(acquisition, F, domain)
+    return hoped, hoped.weighed(in_chunks(domain.success.chance, X), F)
+
+
+def _hoped(acquisition: Acquisition, F: Array, domain: Domain) -> Hoped:
+    """Return an acquisition with some values ``F (m,)`` after allowing for failures and limits."""
+    success = domain.success
+    if success is None:
+        raise ValueError("The domain has no chance of success.")
+    if domain.incumbent is not None and isinstance(acquisition, RiskBound):
+        return Pressing(acquisition, success, domain.incumbent)
+    return Hoped(acquisition, success, float(F.min()))
 
 
 def _spaced_best(X: Array, order: Index, n: int) -> Index:

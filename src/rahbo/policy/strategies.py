@@ -68,7 +68,10 @@ class Situation:
         """
         doubts = self.doubts or Doubts(self.observations, self.told, self.risk)
         again = doubts.unbelieved
-        for x in again[self.domain.allowed(again)]:
+        again = again[self.domain.allowed(again)]
+        if self.domain.limits is not None and len(again):
+            again = again[self.domain.limits.room(again) > 0.0]
+        for x in again:
             if tried_once(x, self.trials):
                 return np.asarray(x)
         if doubts.knows_nothing and self.rng.random() < 0.5:

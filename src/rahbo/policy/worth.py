@@ -186,7 +186,7 @@ def _promising(
 
 def _hoped(bound: acq.RiskBound, at: acq.Marginals, X: Array, domain: Domain) -> Array:
     """Return the values ``(m,)`` of a bound at ``X (m, d)``, after allowing for failures."""
-    return allowing_for_failure(bound, bound.value_of(at), X, domain.success)[1]
+    return allowing_for_failure(bound, bound.value_of(at), X, domain)[1]
 
 
 def _largest(values: Iterable[Array], n: int) -> Index:

@@ -71,7 +71,7 @@ def measured(returned: object) -> CallResult:
         if isinstance(returned, np.ndarray) and returned.ndim == 0:
             returned = returned.item()
         if isinstance(returned, bool | np.bool_) or not isinstance(returned, Real):
-            return CallResult(no_number=described(returned), record=record_of(returned))
+            return CallResult(no_number=described(returned), record=_numbers_in(returned))
         # A whole number may be too large to become a float.
         value = math.inf if is_whole(returned) and not is_number(returned) else float(returned)
     except Exception as error:
@@ -81,6 +81,29 @@ def measured(returned: object) -> CallResult:
         if abs(value) <= LARGEST_VALUE
         else CallResult(failure=f"returned {value!r}")
     )
+
+
+def _numbers_in(returned: object) -> dict[str, object] | None:
+    """Return a record with its numbers, and a description of what is not a number.
+
+    A worker sends it to another process, which may not know the user's classes. None if this is
+    not a record.
+    """
+    try:
+        record = record_of(returned) or {}
+        return {str(name): _plain(value) for name, value in record.items()} or None
+    except Exception:
+        # A class of the user may look like a record without being one.
+        return None
+
+
+def _plain(value: object) -> object:
+    """Return a number or None as it is, and a description of anything else."""
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
+    if value is None or isinstance(value, int | float):
+        return value
+    return float(value) if isinstance(value, Real) else described(value)
 
 
 def with_outcomes(outcome: CallResult, names: Mapping[str, object]) -> CallResult:
