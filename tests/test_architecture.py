@@ -46,7 +46,7 @@ ORDER = (
 INNER_ORDER = {
     "numerics": ("arrays", "checks", "quasinewton", "sobol", "streams", "threads"),
     "space": ("parameters", "candidates", "space"),
-    "trials": ("observations", "beside", "trial", "ledger"),
+    "trials": ("observations", "beside", "trial", "blocks", "ledger"),
     "model": (
         "kernels",
         "hyperprior",
@@ -58,6 +58,7 @@ INNER_ORDER = {
         "noise",
         "lognoise",
         "units",
+        "blocks",
         "joint",
         "learning",
         "extension",
@@ -77,10 +78,12 @@ INNER_ORDER = {
         "doubt",
         "worth",
         "strategies",
+        "blocks",
         "proposal",
     ),
     "analysis": (
         "posterior",
+        "blocks",
         "snapshot",
         "gain",
         "rules",

@@ -23,6 +23,7 @@ from rahbo.policy import (
     Domain,
     Proposal,
     contest_between,
+    next_blocks,
     propose_design,
     propose_several,
 )
@@ -31,6 +32,7 @@ from rahbo.space import Candidates, Space
 from rahbo.trials import (
     Suggestion,
     Trial,
+    checked_blocks,
     checked_repeat,
     checked_trials,
     checked_values,
@@ -43,7 +45,7 @@ from rahbo.trials import (
 class OptimizerKeywords(Keywords, total=False):
     """The keywords of `Optimizer`: its settings, and what a run begins with."""
 
-    data: Iterable[tuple[Params, object]]
+    data: Iterable[tuple[Params, object] | tuple[Params, object, object]]
     trials: Iterable[Trial]
     journal: FileName | None
 
@@ -74,8 +76,12 @@ class Optimizer(Knowledge):
         min_noise_var: Lower bound on the noise variance, if known.
         max_noise_var: Upper bound on the noise variance, if known (eq. 16).
         refit: When hyperparameters are learned again.
+        blocks: The blocks in which each point can be evaluated, such as the folds of a
+            cross-validation: a list of names, or their number. Each suggestion then says in which
+            block to evaluate it. None if there is no such set; values may still be told with one.
         seed: Seeds every random choice; drawn and kept in ``settings.seed`` if None.
-        data: Past results, as pairs of parameters and values.
+        data: Past results, as pairs of parameters and values. A third part may name the block of
+            the values, or of each.
         trials: Trials of an earlier run with the same settings and seed. This run continues
             exactly where that one stopped. ``data`` is then ignored: the trials include it.
         journal: File to which every suggestion and value is written before the call returns. If
@@ -95,14 +101,14 @@ class Optimizer(Knowledge):
         self,
         space: Mapping[str, Any] | Candidates | Space,
         *,
-        data: Iterable[tuple[Params, object]] = (),
+        data: Iterable[tuple[Params, object] | tuple[Params, object, object]] = (),
         trials: Iterable[Trial] = (),
         journal: FileName | None = None,
         **settings: Unpack[Keywords],
     ) -> None:
         check_keywords(Optimizer, settings)
         known = Settings.of(space, settings)
-        begun = list(trials) or past_trials(data, known.space.encode)
+        begun = list(trials) or past_trials(data, known.space.encode, known.blocks or ())
         kept = checked_trials(begun, known.space.names, known.space.d)
         if journal is not None:
             kept = Journal(journal, known, kept, settings.get("seed"))
@@ -183,7 +189,7 @@ class Optimizer(Knowledge):
 
         0 where points may not be measured again.
         """
-        return self._contest()[1].unconfirmed if self.settings.revisit else 0
+        return self._contest()[1].unconfirmed if self.settings.policy.confirmed else 0
 
     def _contest(self) -> tuple[Array, Contest]:
         with one_blas_thread():
@@ -194,13 +200,15 @@ class Optimizer(Knowledge):
         return self.settings.policy.excluded(self.ledger.trials.values())
 
     def _open(self, found: Proposal) -> Trial:
-        x, source, bound = found.x, found.source, found.own_bound
-        return self.ledger.open(x, self.space.decode(x), found.repeats, source, bound)
+        x, n, named = found.x, found.repeats, self.settings.blocks
+        blocks = next_blocks(named, self.ledger.trials.values(), x, n) if named else ()
+        n = len(blocks) if named else n
+        return self.ledger.open(x, self.space.decode(x), n, found.source, found.own_bound, blocks)
 
     # -- telling -----------------------------------------------------------------------------
 
     def tell(self, suggestion: Suggestion | int | Params, values: object, *,
-             repeat: int | None = None) -> None:  # fmt: skip
+             repeat: int | None = None, block: object = None) -> None:  # fmt: skip
         """Record measured values. On an error, none of them is recorded.
 
         Args:
@@ -208,13 +216,19 @@ class Optimizer(Knowledge):
                 match an open suggestion belong to it; any others are a new point.
             values: One number or several; each is a repeat. They may come in any portions.
             repeat: The repeat index of a single value. Telling the same value again has no effect.
+            block: The block of the values, such as a plate or a day, or a list with one for each
+                value; None for no block, or for the blocks that the suggestion states.
         """
         checked = checked_values(values)
+        beside = checked_blocks(block, len(checked), self.settings.blocks or ())
         if repeat is not None and len(checked) != 1:
             raise DataError(f"tell(repeat={repeat!r}) needs one value, got {len(checked)}.")
         trial = self._trial(suggestion, repeat)
         i = None if repeat is None else checked_repeat(repeat)
-        self._update(trial.with_values(checked) if i is None else trial.with_value(i, checked[0]))
+        if i is None:
+            self._update(trial.with_values(checked, beside))
+        else:
+            self._update(trial.with_value(i, checked[0], *beside))
 
     def tell_failure(self, suggestion: Suggestion | int | Params, reason: str = "", *,
                      repeat: int | None = None) -> None:  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 import numpy as np
 
-from rahbo.errors import SettingsError
+from rahbo.errors import DataError, SettingsError
 from rahbo.model import (
     Confidence,
     ConstantBeta,
@@ -47,8 +47,11 @@ from rahbo.policy import (
 )
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.space import Space
+from rahbo.trials import block_name
 
 Direction = Literal["maximize", "minimize"]
+# The most blocks of a given set.
+MOST_BLOCKS = 1000
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -70,6 +73,7 @@ class Keywords(TypedDict, total=False):
     min_noise_var: float | None
     max_noise_var: float | None
     refit: Refit
+    blocks: Iterable[str | int] | int | None
     seed: int | None
 
 
@@ -97,6 +101,7 @@ class Settings:
     min_noise_var: float | None = None
     max_noise_var: float | None = None
     refit: Refit = Refit()
+    blocks: tuple[str, ...] | None = None
     seed: int
 
     @classmethod
@@ -116,6 +121,7 @@ class Settings:
         for name, convert in (("repeats", as_repeats), ("beta", as_confidence)):
             if name in known:
                 known[name] = convert(known[name])
+        known["blocks"] = given_blocks(given.get("blocks"))
         if "beta_noise" in known:
             known["beta_noise"] = as_confidence(known["beta_noise"], "beta_noise")
         return cls(space=where, **known)
@@ -167,7 +173,7 @@ class Settings:
             outputs=self.outputs,
             min_noise_var=self.min_noise_var,
             max_noise_var=self.max_noise_var,
-            population=self.repeats.population,
+            population=len(self.blocks) if self.blocks else self.repeats.population,
         )
 
     @cached_property
@@ -188,8 +194,9 @@ class Settings:
     def policy(self) -> PolicySettings:
         """The settings that decide where to evaluate next."""
         return PolicySettings(
-            self.space, self.risk, self.strategy, self.repeats, self.n_initial, self.sign, self.seed
-        )
+            self.space, self.risk, self.strategy, self.repeats, self.n_initial, self.sign,
+            self.seed, self.blocks or (),
+        )  # fmt: skip
 
 
 def setting_parameters() -> list[inspect.Parameter]:
@@ -276,6 +283,26 @@ def _checked_seed(seed: object) -> int:
     if not (is_whole(seed) and seed >= 0):
         raise SettingsError(f"seed must be a whole number >= 0, got {seed!r}.")
     return int(seed)
+
+
+def given_blocks(blocks: object) -> tuple[str, ...] | None:
+    """Return the names of a given set of blocks; a number n stands for "0" to "n - 1"."""
+    if blocks is None:
+        return None
+    if isinstance(blocks, int | np.integer) and is_whole(blocks):
+        _require(2 <= blocks <= MOST_BLOCKS, "blocks", f"from 2 to {MOST_BLOCKS}", blocks)
+        return tuple(map(str, range(int(blocks))))
+    if isinstance(blocks, str | bytes | Mapping) or not isinstance(blocks, Iterable):
+        raise SettingsError(f"blocks must be a list of names or their number, got {blocks!r}.")
+    try:
+        names = tuple(block_name(block) for block in blocks)
+    except DataError as error:
+        raise SettingsError(f"blocks= {error}") from error
+    if not 2 <= len(names) <= MOST_BLOCKS or len(set(names)) < len(names):
+        raise SettingsError(
+            f"blocks must be 2 to {MOST_BLOCKS} different names, got {list(names[:9])!r}."
+        )
+    return names
 
 
 def _check_kernel(name: str, kernel: object, space: Space) -> None:

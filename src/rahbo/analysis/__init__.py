@@ -1,5 +1,6 @@
 """What to tell the user: a recommendation, the frontier and a diagnosis, with their certainty."""
 
+from rahbo.analysis.blocks import BlockEffects
 from rahbo.analysis.calibration import BAND, COVERAGE_LEVEL, Calibration, LeftOut, left_out_of
 from rahbo.analysis.diagnosis import (
     Diagnosis,
@@ -10,9 +11,8 @@ from rahbo.analysis.diagnosis import (
 )
 from rahbo.analysis.frontier import Choice, Frontier, envelope, frontier_of
 from rahbo.analysis.gain import Gain, among, prospects
-from rahbo.analysis.posterior import LEVEL, centre, check_level
+from rahbo.analysis.posterior import LEVEL, Interval, centre, check_level
 from rahbo.analysis.recommendation import (
-    Interval,
     Prediction,
     Recommendation,
     RunnerUp,
@@ -30,6 +30,7 @@ __all__ = [
     "COVERAGE_LEVEL",
     "LEVEL",
     "SCORES",
+    "BlockEffects",
     "Calibration",
     "Choice",
     "Diagnosis",

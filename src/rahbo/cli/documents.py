@@ -43,7 +43,11 @@ def json_value(record: object) -> Any:
     if isinstance(record, list | tuple):
         return [json_value(value) for value in record]
     if is_dataclass(record):
-        found = {field.name: json_value(getattr(record, field.name)) for field in fields(record)}
+        found = {
+            field.name: json_value(getattr(record, field.name))
+            for field in fields(record)
+            if not ("if_any" in field.metadata and getattr(record, field.name) is None)
+        }
         said = {name: getattr(record, name) for name in VERDICTS if hasattr(record, name)}
         return {**found, **said}
     return repr(record)

@@ -56,6 +56,8 @@ KNOWN: dict[str, type] = {
         ConstantBeta, Lemma1Beta, Standardized, Raw, Refit,
     )
 }  # fmt: skip
+# Settings that a journal leaves out if they are None.
+OPTIONAL = ("blocks",)
 SCALARS: dict[str, type[np.generic]] = {
     kind.__name__: kind
     for kind in (
@@ -100,6 +102,8 @@ def encode_settings(settings: Settings) -> dict[str, Any]:
     space = settings.space
     given = {"space": space.spec, "valid": space.valid}
     given |= {name: value for name, value in _fields(settings).items() if name != "space"}
+    # These came later. Journals without them are as they were before.
+    given = {name: v for name, v in given.items() if v is not None or name not in OPTIONAL}
     return {name: _encode_setting(name, value) for name, value in given.items()}
 
 
@@ -123,6 +127,7 @@ def differences(recorded: Mapping[str, Any], given: Mapping[str, Any]) -> list[s
         name: recorded[name] if isinstance(value, Code) else _encode_setting(name, value)
         for name, value in decode_settings(recorded).items()
     }
+    recorded |= {name: None for name in OPTIONAL if name in given and name not in recorded}
     return [
         f"{name} is {_distinct(value, given.get(name))} there and "
         f"{_distinct(given.get(name), value)} here"

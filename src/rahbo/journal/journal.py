@@ -18,7 +18,14 @@ from typing import Any
 
 from rahbo import __version__
 from rahbo.errors import JournalError
-from rahbo.journal.codec import Code, decode_settings, differences, encode_settings, same
+from rahbo.journal.codec import (
+    OPTIONAL,
+    Code,
+    decode_settings,
+    differences,
+    encode_settings,
+    same,
+)
 from rahbo.journal.events import change_of, foreign, opened, trial_record, trials_of
 from rahbo.journal.files import (
     FileName,
@@ -218,7 +225,7 @@ def settings_of(header: Any, name: str) -> tuple[dict[str, Any], Settings]:
     try:
         keywords = decode_settings(header["settings"])
         known = {k: stand_ins[k] if isinstance(v, Code) else v for k, v in keywords.items()}
-        if missing := Keywords.__annotations__.keys() - known.keys():
+        if missing := Keywords.__annotations__.keys() - known.keys() - {*OPTIONAL}:
             raise JournalError(f"the settings {', '.join(sorted(missing))} are missing")
         return keywords, Settings.of(known.pop("space"), known)
     except Exception as error:

@@ -84,24 +84,24 @@ def maximize(
 
     Args:
         objective: Called with the parameters as keywords; returns one noisy measurement. If it
-            takes a ``seed`` that is not a parameter of the space, it is also given a whole number
-            that depends only on the run's seed, the suggestion and the repeat.
+            takes a ``seed`` that is not a parameter, it gets a whole number that depends only on
+            the run's seed, the suggestion and the repeat. With ``blocks=`` it gets the ``block``
+            if it takes one; if not, all settings share the ``seed`` of a block.
         space: As for `Optimizer`.
         rounds: Suggestions after the initial design, the paper's T.
         evaluations: Calls of the objective, initial design and failures included. The last
             suggestion may get fewer repeats, so that the number is met exactly.
         confirm: Evaluations at the end that measure the leading points again. They are part of
             ``evaluations`` or come on top of ``rounds``. By default a tenth, with `Adaptive`.
-        stop: A criterion that ends the run early, such as ``PBest(0.95)`` or ``Gap(0.1)``. It is
-            checked after each suggestion once the initial design is complete. The recommended
-            point is confirmed before the run ends.
+        stop: A criterion that ends the run early, such as ``PBest(0.95)`` or ``Gap(0.1)``, checked
+            after the initial design. The recommended point is confirmed before the run ends.
         callback: Called with the optimizer after each suggestion is evaluated.
         executor: Evaluates in parallel, with each repeat as its own task. Pass any executor of
             ``concurrent.futures``, such as threads, processes, loky or Dask; it is left open. Or
             pass a function without arguments that makes one: that executor is shut down at the
             end, and replaced when its workers die.
         parallel: Tasks that may run at the same time; by default the number of workers. A new
-            point is asked for as soon as a worker is free, or ahead if evaluations are short.
+            point is asked for when a worker is free, or ahead if evaluations are short.
         timeout: Seconds after which an evaluation on an executor counts as failed.
         **settings: The settings of `Optimizer` except ``direction``. With the ``trials=`` of an
             interrupted run, its rounds and evaluations count, so it ends where it would have
@@ -109,7 +109,7 @@ def maximize(
 
     Raises:
         ObjectiveError: At least ten evaluations in a row failed, at eight points or more, or one
-            returned something that is not a number.
+            did not return a number.
         ExecutorError: The executor cannot run any more tasks.
 
     >>> from random import Random

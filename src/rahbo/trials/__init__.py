@@ -1,8 +1,9 @@
 """What was asked and told, and the same as data: count, mean and variance per point."""
 
 from rahbo.trials.beside import NOTHING, Beside, checked_name
+from rahbo.trials.blocks import block_name, blocks_by_point, checked_blocks, past_trials
 from rahbo.trials.ledger import Counts, Ledger
-from rahbo.trials.observations import Observations, point_statistics
+from rahbo.trials.observations import Observations, Removed, point_statistics
 from rahbo.trials.trial import (
     LARGEST_VALUE,
     MOST_REPEATS,
@@ -16,7 +17,6 @@ from rahbo.trials.trial import (
     observations_of,
     own_bounds,
     params_by_point,
-    past_trials,
     provided_points,
     shortened,
     tallies_of,
@@ -34,10 +34,14 @@ __all__ = [
     "Counts",
     "Ledger",
     "Observations",
+    "Removed",
     "Source",
     "Suggestion",
     "Trial",
     "attempts_at",
+    "block_name",
+    "blocks_by_point",
+    "checked_blocks",
     "checked_name",
     "checked_repeat",
     "checked_trials",
