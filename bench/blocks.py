@@ -75,8 +75,9 @@ def fitted(name: str) -> np.ndarray:
         cv = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     elif name == "cancer":
         X, y = datasets.load_breast_cancer(return_X_y=True)
-        made = [[ExtraTreesClassifier(n_estimators=10, max_depth=1 + i, min_samples_leaf=1 + j,
-                                      random_state=0) for j in grid] for i in range(12)]  # fmt: skip
+        trees = {"n_estimators": 10, "random_state": 0}
+        made = [[ExtraTreesClassifier(max_depth=1 + i, min_samples_leaf=1 + j, **trees)
+                 for j in grid] for i in range(12)]  # fmt: skip
         cv = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     else:
         X, y = datasets.load_diabetes(return_X_y=True)
@@ -122,7 +123,7 @@ def report(path: str) -> None:
     for line in Path(path).read_text().splitlines():
         row = json.loads(line)
         curves[row["table"], row["how"]][row["seed"]] = row["regrets"]
-    print("| table | runs | Folds(5) at the end | blocks at a third | blocks at the end | reached |")
+    print("| table | runs | all folds, end | blocks, a third | blocks, end | reached at |")
     print("|---|---|---|---|---|---|")
     for name in CASES:
         folds, blocks = curves[name, "folds"], curves[name, "blocks"]
