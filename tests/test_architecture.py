@@ -46,7 +46,7 @@ ORDER = (
 INNER_ORDER = {
     "numerics": ("arrays", "checks", "quasinewton", "sobol", "streams", "threads"),
     "space": ("parameters", "context", "candidates", "space"),
-    "trials": ("observations", "beside", "trial", "outcomes", "ledger"),
+    "trials": ("observations", "beside", "trial", "outcomes", "blocks", "ledger"),
     "model": (
         "kernels",
         "hyperprior",
@@ -58,6 +58,7 @@ INNER_ORDER = {
         "noise",
         "lognoise",
         "units",
+        "blocks",
         "joint",
         "learning",
         "extension",
@@ -80,11 +81,13 @@ INNER_ORDER = {
         "doubt",
         "worth",
         "strategies",
+        "blocks",
         "proposal",
         "safety",
     ),
     "analysis": (
         "posterior",
+        "blocks",
         "snapshot",
         "gain",
         "rules",

@@ -9,6 +9,7 @@ import numpy as np
 
 from rahbo.analysis import (
     LEVEL,
+    BlockEffects,
     Conditions,
     Diagnosis,
     Frontier,
@@ -206,6 +207,13 @@ class Knowledge:
         """
         with one_blas_thread():
             return self.in_user_sign(diagnose(self.snapshot()))
+
+    @property
+    def blocks(self) -> BlockEffects | None:
+        """How much blocks differ, and the effect of each; None if no value belongs to one."""
+        with one_blas_thread():
+            found = BlockEffects.of(self.model, LEVEL)
+        return found if found is None or self.settings.sign > 0 else found.negated()
 
     @overload
     def predict(self, params: Params, *, level: float = LEVEL) -> Prediction: ...

@@ -25,6 +25,7 @@ from rahbo.policy import (
     Domain,
     Proposal,
     contest_between,
+    next_blocks,
     propose_design,
     propose_safely,
     propose_several,
@@ -48,7 +49,7 @@ from rahbo.trials import (
 class OptimizerKeywords(Keywords, total=False):
     """The keywords of `Optimizer`: its settings, and what a run begins with."""
 
-    data: Iterable[tuple[Params, object]]
+    data: Iterable[tuple[Params, object] | tuple[Params, object, object]]
     trials: Iterable[Trial]
     journal: FileName | None
 
@@ -84,8 +85,12 @@ class Optimizer(Knowledge):
             ``{"loss": AtMost(5.0)}``. Each must hold with its probability, noise included.
         safe: Whether to evaluate only settings that surely keep the constraints. It needs a setting
             that keeps them to start from.
+        blocks: The blocks in which each point can be evaluated, such as the folds of a
+            cross-validation: a list of names, or their number. Each suggestion then says in which
+            block to evaluate it. None if there is no such set; values may still be told with one.
         seed: Seeds every random choice; drawn and kept in ``settings.seed`` if None.
-        data: Past results, as pairs of parameters and values.
+        data: Past results, as pairs of parameters and values. A third part may name the block of
+            the values, or of each.
         trials: Trials of an earlier run with the same settings and seed. This run continues
             exactly where that one stopped. ``data`` is then ignored: the trials include it.
         journal: File to which every suggestion and value is written before the call returns. If
@@ -105,14 +110,16 @@ class Optimizer(Knowledge):
         self,
         space: Mapping[str, Any] | Candidates | Space,
         *,
-        data: Iterable[tuple[Params, object]] = (),
+        data: Iterable[tuple[Params, object] | tuple[Params, object, object]] = (),
         trials: Iterable[Trial] = (),
         journal: FileName | None = None,
         **settings: Unpack[Keywords],
     ) -> None:
         check_keywords(Optimizer, settings)
         known = Settings.of(space, settings)
-        begun = list(trials) or past_trials(data, known.space.encode, known.constraints)
+        begun = list(trials) or past_trials(
+            data, known.space.encode, known.constraints, known.blocks or ()
+        )
         kept = checked_trials(begun, known.space.names, known.space.d)
         if journal is not None:
             kept = Journal(journal, known, kept, settings.get("seed"))
@@ -229,7 +236,7 @@ class Optimizer(Knowledge):
         0 where points may not be measured again, and where conditions are given.
         """
         space = self.settings.space
-        if not self.settings.revisit or space.conditions:
+        if not self.settings.policy.confirmed or space.conditions:
             return 0
         return self._contest(space)[1].unconfirmed
 
@@ -244,15 +251,17 @@ class Optimizer(Knowledge):
         return self.settings.policy.excluded(self.ledger.trials.values())
 
     def _open(self, found: Proposal, at: Space) -> Trial:
-        x, source, bound = found.x, found.source, found.own_bound
+        x, n, named = found.x, found.repeats, self.settings.blocks
+        blocks = next_blocks(named, self.ledger.trials.values(), x, n) if named else ()
+        n = len(blocks) if named else n
         params = at.with_told(self.ledger.params()).decode(x)
-        return self.ledger.open(x, params, found.repeats, source, bound)
+        return self.ledger.open(x, params, n, found.source, found.own_bound, blocks)
 
     # -- telling -----------------------------------------------------------------------------
 
     def tell(self, suggestion: Suggestion | int | Params, values: object, *,
              repeat: int | None = None, outcomes: Mapping[str, object] | None = None,
-             ) -> None:  # fmt: skip
+             block: object = None) -> None:  # fmt: skip
         """Record measured values. On an error, none of them is recorded.
 
         Args:
@@ -263,17 +272,19 @@ class Optimizer(Knowledge):
             repeat: The repeat index of a single value. Telling the same value again has no effect.
             outcomes: Outcomes with limits, by name: as many numbers as values; None where one is
                 missing.
+            block: The block of the values, such as a plate or a day, or a list with one for each
+                value; None for no block, or for the blocks that the suggestion states.
         """
-        checked, beside = checked_told(values, outcomes, self.settings.constraints)
+        own = self.settings
+        checked, beside = checked_told(values, outcomes, own.constraints, block, own.blocks or ())
         if repeat is not None and len(checked) != 1:
             raise DataError(f"tell(repeat={repeat!r}) needs one value, got {len(checked)}.")
         trial = self._trial(suggestion, repeat)
         i = None if repeat is None else checked_repeat(repeat)
-        self._update(
-            trial.with_values(checked, beside)
-            if i is None
-            else trial.with_value(i, checked[0], *beside)
-        )
+        if i is None:
+            self._update(trial.with_values(checked, beside))
+        else:
+            self._update(trial.with_value(i, checked[0], *beside))
 
     def tell_failure(self, suggestion: Suggestion | int | Params, reason: str = "", *,
                      repeat: int | None = None) -> None:  # fmt: skip

@@ -48,9 +48,11 @@ from rahbo.policy import (
 )
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.space import Space
-from rahbo.trials import checked_name
+from rahbo.trials import block_name, checked_name
 
 Direction = Literal["maximize", "minimize"]
+# The most blocks of a given set.
+MOST_BLOCKS = 1000
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -74,6 +76,7 @@ class Keywords(TypedDict, total=False):
     refit: Refit
     constraints: Mapping[str, Constraint] | None
     safe: bool
+    blocks: Iterable[str | int] | int | None
     seed: int | None
 
 
@@ -103,6 +106,7 @@ class Settings:
     refit: Refit = Refit()
     constraints: Mapping[str, Constraint] = field(default_factory=dict)
     safe: bool = False
+    blocks: tuple[str, ...] | None = None
     seed: int
 
     @classmethod
@@ -123,6 +127,7 @@ class Settings:
         for name, convert in (("repeats", as_repeats), ("beta", as_confidence)):
             if name in known:
                 known[name] = convert(known[name])
+        known["blocks"] = given_blocks(given.get("blocks"))
         if "beta_noise" in known:
             known["beta_noise"] = as_confidence(known["beta_noise"], "beta_noise")
         return cls(space=where, **known)
@@ -177,7 +182,7 @@ class Settings:
             outputs=self.outputs,
             min_noise_var=self.min_noise_var,
             max_noise_var=self.max_noise_var,
-            population=self.repeats.population,
+            population=len(self.blocks) if self.blocks else self.repeats.population,
         )
 
     @cached_property
@@ -210,8 +215,9 @@ class Settings:
     def policy(self) -> PolicySettings:
         """The settings that decide where to evaluate next."""
         return PolicySettings(
-            self.space, self.risk, self.strategy, self.repeats, self.n_initial, self.sign, self.seed
-        )
+            self.space, self.risk, self.strategy, self.repeats, self.n_initial, self.sign,
+            self.seed, self.blocks or (),
+        )  # fmt: skip
 
 
 def setting_parameters() -> list[inspect.Parameter]:
@@ -321,6 +327,26 @@ def _checked_seed(seed: object) -> int:
     if not (is_whole(seed) and seed >= 0):
         raise SettingsError(f"seed must be a whole number >= 0, got {seed!r}.")
     return int(seed)
+
+
+def given_blocks(blocks: object) -> tuple[str, ...] | None:
+    """Return the names of a given set of blocks; a number n stands for "0" to "n - 1"."""
+    if blocks is None:
+        return None
+    if isinstance(blocks, int | np.integer) and is_whole(blocks):
+        _require(2 <= blocks <= MOST_BLOCKS, "blocks", f"from 2 to {MOST_BLOCKS}", blocks)
+        return tuple(map(str, range(int(blocks))))
+    if isinstance(blocks, str | bytes | Mapping) or not isinstance(blocks, Iterable):
+        raise SettingsError(f"blocks must be a list of names or their number, got {blocks!r}.")
+    try:
+        names = tuple(block_name(block) for block in blocks)
+    except DataError as error:
+        raise SettingsError(f"blocks= {error}") from error
+    if not 2 <= len(names) <= MOST_BLOCKS or len(set(names)) < len(names):
+        raise SettingsError(
+            f"blocks must be 2 to {MOST_BLOCKS} different names, got {list(names[:9])!r}."
+        )
+    return names
 
 
 def _check_kernel(name: str, kernel: object, space: Space) -> None:

@@ -1,7 +1,8 @@
 """What to tell the user: a recommendation, the frontier and a diagnosis, with their certainty."""
 
+from rahbo.analysis.blocks import BlockEffects
 from rahbo.analysis.calibration import BAND, COVERAGE_LEVEL, Calibration, LeftOut, left_out_of
-from rahbo.analysis.compliance import ConstraintCheck, Interval
+from rahbo.analysis.compliance import ConstraintCheck
 from rahbo.analysis.conditions import (
     Conditions,
     is_current,
@@ -19,7 +20,7 @@ from rahbo.analysis.diagnosis import (
 )
 from rahbo.analysis.frontier import Choice, Frontier, envelope, frontier_of
 from rahbo.analysis.gain import Gain, among, prospects
-from rahbo.analysis.posterior import LEVEL, centre, check_level
+from rahbo.analysis.posterior import LEVEL, Interval, centre, check_level
 from rahbo.analysis.recommendation import (
     Prediction,
     Recommendation,
@@ -38,6 +39,7 @@ __all__ = [
     "COVERAGE_LEVEL",
     "LEVEL",
     "SCORES",
+    "BlockEffects",
     "Calibration",
     "Choice",
     "Conditions",

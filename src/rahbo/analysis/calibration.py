@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import betaincinv, ndtr
 
-from rahbo.analysis.compliance import Interval
+from rahbo.analysis.posterior import Interval
 from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array
 

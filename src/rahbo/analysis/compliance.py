@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from rahbo.analysis.posterior import marginals
+from rahbo.analysis.posterior import Interval, marginals
 from rahbo.model import Constraint
 from rahbo.numerics import Array
 from rahbo.policy import KEPT, Limit, Limits
-
-
-class Interval(NamedTuple):
-    """A lower and an upper end."""
-
-    lower: float
-    upper: float
-
-    def negated(self) -> Interval:
-        """Return the interval of the negated quantity."""
-        return Interval(-self.upper, -self.lower)
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from rahbo.analysis.compliance import Interval, checks
+from rahbo.analysis.compliance import checks
 from rahbo.analysis.gain import HOPE, Gain
-from rahbo.analysis.posterior import central_interval, centre, joint_draws
+from rahbo.analysis.posterior import Interval, central_interval, centre, joint_draws
 from rahbo.analysis.recommendation import (
     RUNNER_UPS,
     Recommendation,

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rahbo.analysis.calibration import Calibration, calibration_of
-from rahbo.analysis.compliance import Interval
-from rahbo.analysis.posterior import LEVEL, central_interval, risk_draws
+from rahbo.analysis.posterior import LEVEL, Interval, central_interval, risk_draws
 from rahbo.analysis.recommendation import Prediction, predict
 from rahbo.analysis.rules import choose
 from rahbo.analysis.sensitivity import columns_of, sensitivity_of

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
@@ -51,6 +52,17 @@ def check_level(level: float) -> None:
 
 
 # -- each point by itself ------------------------------------------------------------------------
+
+
+class Interval(NamedTuple):
+    """A lower and an upper end."""
+
+    lower: float
+    upper: float
+
+    def negated(self) -> Interval:
+        """Return the interval of the negated quantity."""
+        return Interval(-self.upper, -self.lower)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,21 +12,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from rahbo.analysis.compliance import ConstraintCheck, Interval, checks, with_digits
+from rahbo.analysis.blocks import BlockEffects
+from rahbo.analysis.compliance import ConstraintCheck, checks, with_digits
 from rahbo.analysis.gain import Gain, Prospects, prospects
-from rahbo.analysis.posterior import LEVEL, centre, marginals
+from rahbo.analysis.posterior import LEVEL, Interval, centre, marginals
 from rahbo.analysis.rules import SCORES, Rule, best_scored, scores
 from rahbo.analysis.snapshot import Snapshot
 from rahbo.model import CubeNoise, output_scale
 from rahbo.numerics import Array
-from rahbo.policy import (
-    CONFIRMED,
-    NEGLIGIBLE,
-    Limits,
-    RiskBound,
-    is_listed,
-    pessimistic_values,
-)
+from rahbo.policy import NEGLIGIBLE, Limits, RiskBound, is_listed, pessimistic_values
 from rahbo.risk import RiskMeasure
 
 RUNNER_UPS = 3
@@ -142,6 +136,7 @@ class Recommendation(Prediction):
         p_best: Probability that no other setting of the list is better; None unless the space is a
             list, or finite and small.
         confirm: How many more measurements of the setting are advised before relying on it.
+        blocks: How much blocks differ; None if no value belongs to one.
     """
 
     rule: Rule
@@ -153,6 +148,7 @@ class Recommendation(Prediction):
     runner_ups: tuple[RunnerUp, ...]
     p_best: float | None
     confirm: int
+    blocks: BlockEffects | None = field(default=None, metadata={"if_used": True})
 
     def negated(self) -> Self:
         """Return the record of the negated objective."""
@@ -161,6 +157,7 @@ class Recommendation(Prediction):
             score=-self.score,
             sample_mean=-self.sample_mean,
             runner_ups=tuple(other.negated() for other in self.runner_ups),
+            blocks=None if self.blocks is None else self.blocks.negated(),
         )
 
     @property
@@ -189,6 +186,8 @@ class Recommendation(Prediction):
             named = f"{SCORES[self.rule]}, decided the choice"
             lines = [super().__str__(), f"score      {self.score:>12.5g}   {named}"]
         lines.append(f"measured   {self.n_evaluations:>12d}   {times}")
+        if self.blocks is not None:
+            lines.append(self.blocks.summary)
         if self.p_best is not None:
             lines.append(f"P(best)    {self.p_best:>12.2g}   among the listed settings")
         lines += [str(self.gain), *filter(None, [self.advice, self.warning])]
@@ -258,7 +257,8 @@ def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL)
         gain=Gain.of(shortfall, level),
         runner_ups=_runner_ups(known, score, i, found, level),
         p_best=float(np.mean(shortfall <= 0.0)) if is_listed(space) else None,
-        confirm=to_confirm(known, i, here.noise_std) if known.settings.revisit else 0,
+        confirm=to_confirm(known, i, here.noise_std) if known.settings.confirmed else 0,
+        blocks=BlockEffects.of(known.model, level),
     )
 
 
@@ -289,7 +289,7 @@ def to_confirm(known: Snapshot, i: int, noise_std: float) -> int:
     quiet = noise_std <= NEGLIGIBLE * output_scale(observations)
     if quiet or isinstance(known.model.settings.noise, CubeNoise):
         return 0
-    return max(0, CONFIRMED - int(observations.count[i]))
+    return max(0, known.settings.confirmed - int(observations.count[i]))
 
 
 def _interval(found: Array) -> Interval:

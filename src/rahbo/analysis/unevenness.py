@@ -27,7 +27,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.special import ndtri
 
-from rahbo.analysis.compliance import Interval
+from rahbo.analysis.posterior import Interval
 from rahbo.model import GP, MeanNoiseModel
 from rahbo.numerics import Array, FixedStream, Index, fixed_generator
 from rahbo.trials import Observations

@@ -10,18 +10,22 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 import joblib
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from rahbo.errors import ExhaustedError, SettingsError
+from rahbo.integrations.fold_by_fold import FoldSearch, PairedFolds
+from rahbo.integrations.fold_tables import CandidateTable, FoldTable, SingleFold, SplitOnce
 from rahbo.integrations.split_scores import (
     metric_of,
     moments,
@@ -38,9 +42,10 @@ from rahbo.space import Candidates, Space
 from rahbo.trials import Suggestion
 
 # Settings of the optimizer that the search itself decides.
-OWN_SETTINGS = {"risk", "repeats", "direction", "seed", "data", "trials", "journal"}
+OWN_SETTINGS = {"risk", "repeats", "direction", "seed", "data", "trials", "journal", "blocks"}
 # Scores come in all units, and the weight of this measure has no units.
 DEFAULT_RISK = MeanStd(1.0)
+AnyOptimizer = TypeVar("AnyOptimizer", bound=Optimizer)
 
 
 class RiskAverseSearchCV(BaseSearchCV):
@@ -76,6 +81,11 @@ class RiskAverseSearchCV(BaseSearchCV):
             which is always one batch. None means as many as keep ``n_jobs`` busy, so that the
             search depends on ``n_jobs``.
         settings: Further settings of `Optimizer`, such as ``{"n_initial": 10, "valid": allowed}``.
+        fold_by_fold: Whether to run one fold of a candidate at a time, so that a bad candidate
+            costs one fit instead of all folds. The folds are then blocks: what makes a fold hard
+            for all candidates is no longer noise, and the risk measure penalises what is left.
+            The search makes ``n_iter`` times the number of folds fits, at more candidates. In
+            ``cv_results_`` a fold that was not run is NaN, and so are the means of that row.
 
     Attributes:
         cv_results_: As in scikit-learn, one row per candidate, with two more columns:
@@ -85,7 +95,7 @@ class RiskAverseSearchCV(BaseSearchCV):
             best mean or the best ``risk_test_score``, which the luckiest row has.
         best_score_: The mean test score of the best row.
         recommendation_: The model's recommendation, which is the best row; None if every candidate
-            failed.
+            failed. With ``fold_by_fold`` it may lack folds; the best row never does.
         optimizer_: The optimizer of the run, for `Optimizer.frontier`, `Optimizer.predict` and
             more.
 
@@ -110,6 +120,7 @@ class RiskAverseSearchCV(BaseSearchCV):
         "random_state": ["random_state"],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "settings": [Mapping, None],
+        "fold_by_fold": ["boolean"],
     }
 
     def __init__(
@@ -130,6 +141,7 @@ class RiskAverseSearchCV(BaseSearchCV):
         return_train_score: bool = False,
         batch_size: int | None = None,
         settings: Mapping[str, Any] | None = None,
+        fold_by_fold: bool = False,
     ) -> None:
         self.space = space
         self.risk = risk
@@ -137,19 +149,39 @@ class RiskAverseSearchCV(BaseSearchCV):
         self.random_state = random_state
         self.batch_size = batch_size
         self.settings = settings
+        self.fold_by_fold = fold_by_fold
         super().__init__(
             estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, verbose=verbose,
             pre_dispatch=pre_dispatch, error_score=error_score,
             return_train_score=return_train_score,
         )  # fmt: skip
 
+    def fit(self, X: Any, y: Any = None, **params: Any) -> RiskAverseSearchCV:
+        """Search for the best candidate, as in scikit-learn."""
+        if not self.fold_by_fold:
+            super().fit(X, y, **params)
+            return self
+        given = self.get_params(deep=False)["cv"]
+        # To scikit-learn, a cross-validation has one fold, which changes from call to call.
+        folds = SingleFold(check_cv(given, y, classifier=is_classifier(self.estimator)))
+        self.set_params(cv=folds)
+        try:
+            super().fit(X, y, **params)
+        finally:
+            self.set_params(cv=given)
+        self.n_splits_ = folds.n_splits
+        return self
+
     def _run_search(self, evaluate_candidates: Any, *, callback_ctx: Any = None) -> None:
         """Propose candidates and evaluate them on the folds until there are ``n_iter``."""
         several = isinstance(self.scoring, list | tuple | set | dict)
         if several and not isinstance(self.refit, str):
             raise unnamed_metric(self.refit)
-        optimizer = self._make_optimizer()
-        self._table = _Table()
+        if isinstance(self.cv, SingleFold):
+            self._run_by_fold(self.cv, evaluate_candidates, callback_ctx)
+            return
+        optimizer = self._make_optimizer(_FixedFolds, repeats=1)
+        self._table = CandidateTable()
         try:
             evaluation = _Evaluation(self, evaluate_candidates, callback_ctx)
             size = optimizer.settings.n_initial
@@ -161,13 +193,32 @@ class RiskAverseSearchCV(BaseSearchCV):
             results = evaluation.finish()
         finally:
             del self._table
-        self.optimizer_ = optimizer
+        self.optimizer_: Optimizer = optimizer
         succeeded = any(trial.values for trial in optimizer.trials)
         # The same folds would give the same scores again, so measuring again confirms nothing.
         self.recommendation_ = replace(optimizer.recommend(), confirm=0) if succeeded else None
         self._add_columns(results, evaluation.metric)
 
-    def _make_optimizer(self) -> _FixedFolds:
+    def _run_by_fold(self, folds: SingleFold, evaluate_candidates: Any, context: Any) -> None:
+        """Evaluate candidates fold by fold until the budget is spent."""
+        if folds.n_splits < 2:
+            raise SettingsError(f"fold_by_fold=True needs two folds or more, got {folds.n_splits}.")
+        optimizer = self._make_optimizer(PairedFolds, blocks=folds.n_splits)
+        self._by_fold = table = FoldTable(folds.n_splits)
+        try:
+            evaluation = _Evaluation(self, evaluate_candidates, context, folds)
+            search = FoldSearch(optimizer, folds, table, evaluation.fold, self.refit)
+            batch = self.batch_size or joblib.effective_n_jobs(self.n_jobs)
+            search.run(self.n_iter * folds.n_splits, batch)
+            evaluation.finish_folds(table)
+        finally:
+            del self._by_fold
+        self.optimizer_ = optimizer
+        succeeded = any(trial.values for trial in optimizer.trials)
+        self.recommendation_ = optimizer.recommend() if succeeded else None
+        self._add_columns(table.results, metric_of(table.results, self.refit))
+
+    def _make_optimizer(self, kind: type[AnyOptimizer], **decided: Any) -> AnyOptimizer:
         settings = dict(self.settings or {})
         if own := sorted(OWN_SETTINGS & settings.keys()):
             raise SettingsError(
@@ -176,8 +227,8 @@ class RiskAverseSearchCV(BaseSearchCV):
             )
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         risk = self.risk or DEFAULT_RISK
-        # The first evaluation shows how many folds there are, and then sets the repeats.
-        return _FixedFolds(self.space, risk=risk, repeats=1, seed=seed, **settings)
+        # With all folds at once, the first evaluation shows how many there are.
+        return kind(self.space, risk=risk, seed=seed, **decided, **settings)
 
     def _add_columns(self, results: dict[str, Any], metric: str) -> None:
         """Add the risk value and the pessimistic bound of each row that can be chosen."""
@@ -185,7 +236,8 @@ class RiskAverseSearchCV(BaseSearchCV):
         scores = split_scores(results, metric)
         rows = np.flatnonzero([usable(row) for row in scores])
         empirical, pessimistic = np.full((2, len(scores)), np.nan)
-        empirical[rows] = optimizer.settings.risk.value(*moments(scores[rows]))
+        if len(rows):
+            empirical[rows] = optimizer.settings.risk.value(*moments(scores[rows]))
         told = optimizer.predict([results["params"][i] for i in rows])
         pessimistic[rows] = [prediction.pessimistic for prediction in told]
         results[f"risk_test_{metric}"] = empirical
@@ -195,7 +247,9 @@ class RiskAverseSearchCV(BaseSearchCV):
         self, candidate_params: list[Any], n_splits: int, out: list[Any], more_results: Any = None
     ) -> Any:
         """Format the results, with candidates of failed batches, which scikit-learn leaves out."""
-        self._table = _Table(n_splits, candidate_params, out, self._table.failed)
+        if "_by_fold" in vars(self):
+            return self._by_fold.take(out)
+        self._table = CandidateTable(n_splits, candidate_params, out, self._table.failed)
         params, out = self._table.with_failed(self.error_score)
         return super()._format_results(params, n_splits, out, more_results)
 
@@ -204,6 +258,11 @@ class RiskAverseSearchCV(BaseSearchCV):
         if callable(refit) or self.recommendation_ is None:
             chosen: int = super()._select_best_index(refit, refit_metric, results)
             return chosen
+        if self.fold_by_fold:
+            # Only a row that has all folds has a mean, which scikit-learn reports.
+            whole = np.isfinite(results[f"mean_test_{refit_metric}"])
+            bound = results[f"pessimistic_test_{refit_metric}"]
+            return int(np.argmax(np.where(whole, bound, -np.inf)))
         encode = self.optimizer_.settings.space.encode
         rows = [encode(params).tobytes() for params in results["params"]]
         return rows.index(encode(self.recommendation_.params).tobytes())
@@ -226,44 +285,6 @@ class _FixedFolds(Optimizer):
                 self.tell_failure(suggestion, "a fold has no score")
 
 
-class _SplitOnce:
-    """A splitter that draws once, because candidates are comparable only on the same folds."""
-
-    def __init__(self, cv: Any) -> None:
-        self._cv = cv
-        self._folds: list[Any] | None = None
-
-    def split(self, X: Any, y: Any = None, **params: Any) -> list[Any]:
-        """Return the train and test rows of each fold."""
-        if self._folds is None:
-            self._folds = list(self._cv.split(X, y, **params))
-        return self._folds
-
-
-@dataclass
-class _Table:
-    """The rows of a search: candidates and fits as scikit-learn keeps them, and failed batches.
-
-    It holds plain data, because scikit-learn sends the search to its workers.
-    """
-
-    n_splits: int = 1
-    params: list[dict[str, Any]] = field(default_factory=list)
-    out: list[dict[str, Any]] = field(default_factory=list)
-    failed: list[dict[str, Any]] = field(default_factory=list)
-
-    def with_failed(self, error_score: float) -> tuple[list[Any], list[Any]]:
-        """Return all candidates, failed batches last, and all fits, ``n_splits`` for each."""
-
-        def failed(key: str, value: Any) -> Any:
-            if isinstance(value, dict):
-                return dict.fromkeys(value, error_score)
-            return error_score if key.endswith("_scores") else np.nan
-
-        fit = {key: failed(key, value) for key, value in self.out[0].items()}
-        return self.params + self.failed, self.out + [fit] * (self.n_splits * len(self.failed))
-
-
 class _Evaluation:
     """Evaluates batches of candidates on the folds of a search.
 
@@ -271,12 +292,18 @@ class _Evaluation:
     may happen at any time. It is an error only if no fit of the whole search succeeds.
     """
 
-    def __init__(self, search: RiskAverseSearchCV, evaluate_candidates: Any, context: Any) -> None:
+    def __init__(
+        self,
+        search: RiskAverseSearchCV,
+        evaluate_candidates: Any,
+        context: Any,
+        folds: SingleFold | None = None,
+    ) -> None:
         self.metric = "score"
         self._search = search
         self._evaluate = evaluate_candidates
         # Any other kind of cv splits the same way each time.
-        self._folds = _SplitOnce(search.cv) if hasattr(search.cv, "split") else None
+        self._folds = folds or (SplitOnce(search.cv) if hasattr(search.cv, "split") else None)
         self._context = context and context.subcontext(task_name="search", max_subtasks=None)
         self._error: ValueError | None = None
         self._results: dict[str, Any] = {}
@@ -287,6 +314,14 @@ class _Evaluation:
         """Return the scores of each candidate, ``(len(batch), n_splits)``."""
         search, candidates = self._search, [suggestion.params for suggestion in batch]
         n_before = len(search._table.params)
+        if not self.fold(candidates):
+            search._table.failed += candidates
+            return np.full((len(batch), search._table.n_splits), search.error_score, dtype=float)
+        self.metric = metric_of(self._results, search.refit)
+        return split_scores(self._results, self.metric)[n_before : n_before + len(batch)]
+
+    def fold(self, candidates: list[dict[str, Any]]) -> bool:
+        """Fit candidates. Return whether any fit succeeded."""
         try:
             self._results = self._call(candidates)
         except ValueError as error:
@@ -294,10 +329,21 @@ class _Evaluation:
                 raise
             warnings.warn(str(error), FitFailedWarning, stacklevel=2)
             self._error = error
-            search._table.failed += candidates
-            return np.full((len(batch), search._table.n_splits), search.error_score, dtype=float)
-        self.metric = metric_of(self._results, search.refit)
-        return split_scores(self._results, self.metric)[n_before : n_before + len(batch)]
+            return False
+        return True
+
+    def finish_folds(self, table: FoldTable) -> None:
+        """Put the whole table into scikit-learn's form, or raise its error if no fit succeeded."""
+        search, fits = self._search, table.fits(self._search.error_score)
+        if self._error and not self._results and not fits[0]:
+            raise self._error
+        with warnings.catch_warnings():
+            # The means of rows that lack folds are NaN.
+            warnings.filterwarnings("ignore", "One or more of the", UserWarning)
+            found = BaseSearchCV._format_results(search, table.params, table.n_splits, fits)
+        table.results.update(found)
+        if self._context:
+            self._context.call_on_fit_task_end(estimator=search)
 
     def _call(self, candidates: list[dict[str, Any]]) -> Any:
         if not self._context:

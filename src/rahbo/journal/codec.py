@@ -49,7 +49,7 @@ from rahbo.settings import Settings
 from rahbo.space import Candidates, Categorical, Context, Float, Int, Space, Time, plain
 
 # Settings that a journal holds only if they are used, so that it is as it was before they existed.
-IF_USED = ("constraints", "safe")
+IF_USED = ("constraints", "safe", "blocks")
 PARAMETERS = (Float, Int, Categorical, Context, Time)
 KERNELS: dict[str, type[Kernel]] = {k.__name__: k for k in (RBF, Matern32, Matern52, Linear)}
 KNOWN: dict[str, type] = {

@@ -54,6 +54,8 @@ def trial_record(trial: Trial) -> dict[str, Any]:
         "source": trial.source,
         "own_bound": encode(trial.own_bound),
     }
+    if trial.blocks:
+        record["blocks"] = list(trial.blocks)
     if trial.values:
         record["values"] = _values(trial.values)
         record |= _beside(trial.beside)
@@ -142,7 +144,10 @@ def opened(record: dict[str, Any], number: int, space: Space) -> dict[str, Any]:
         "own_bound": None if bound is None else float(bound), "values": {}, "failures": {},
         "beside": {},
         "cancelled": record.get("cancelled", False) is True,
+        "blocks": tuple(checked_name("A block", name) for name in record.get("blocks", ())),
     }  # fmt: skip
+    if len(fields["blocks"]) not in (0, repeats):
+        _refuse(f"there must be a block for each of {repeats} repeats, got {record['blocks']!r}")
     _take_values(fields, record.get("values", {}), record.get("beside", {}))
     _take_failures(fields, record.get("failures", {}))
     return fields

@@ -1,5 +1,6 @@
 """The model: one Gaussian process for the mean and one for the noise variance."""
 
+from rahbo.model.blocks import Effects
 from rahbo.model.confidence import Confidence, ConstantBeta, Lemma1Beta, as_confidence, lemma1_beta
 from rahbo.model.evidence import Evidence, Hyperparameters, fit
 from rahbo.model.fitting import Beliefs, Fits, Fitting, Refit, fits_before, shared_fits
@@ -28,6 +29,7 @@ __all__ = [
     "CubeNoise",
     "DirectNoise",
     "DirectPosterior",
+    "Effects",
     "Evidence",
     "Fits",
     "Fitting",

@@ -134,7 +134,8 @@ class Fitting:
         if stage == len(rounds):
             return base.model, fits, base
         later = observations_of(rounds[stage:], self.sign)
-        if can_extend(base.model) and not self._complete(base.model, later):
+        blocks = base.model.blocks is not None or later.block is not None
+        if can_extend(base.model) and not blocks and not self._complete(base.model, later):
             return extended(base.model, later), fits, base
         return self._given(rounds, base.model.learned), fits, base
 

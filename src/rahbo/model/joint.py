@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rahbo.model.blocks import Effects
 from rahbo.model.confidence import Confidence, ConstantBeta
 from rahbo.model.evidence import Hyperparameters
 from rahbo.model.gp import GP
@@ -73,7 +74,10 @@ def sample_variances(
     """Return the sample variances of points with at least two repeats."""
     use = observations.count > 1
     count = observations.count[use]
-    dof = (count - 1.0) / np.maximum(unseen(settings, count), CERTAIN)
+    degrees = count - 1.0
+    if observations.removed is not None:
+        degrees = degrees - observations.removed.dof[use]
+    dof = degrees / np.maximum(unseen(settings, count), CERTAIN)
     # With noise of a seventh of a rounding step, five of six pairs are equal. If values come from a
     # finite set, their last digits are not due to rounding.
     step = 0.0 if settings.population else observations.resolution / units.scale
@@ -95,6 +99,12 @@ def unseen(settings: ModelSettings, count: Index) -> Array:
     """
     total = math.inf if settings.population is None else settings.population
     return np.maximum(1.0 - count / total, 0.0)
+
+
+def left_by_blocks(observations: Observations, units: Units) -> Array | float:
+    """Return the variance that effects of blocks leave in the sample means, ``(n,)`` or 0."""
+    removed = observations.removed
+    return 0.0 if removed is None else units.var_to_model(removed.mean_var)
 
 
 def mean_noise(
@@ -162,6 +172,7 @@ class MeanNoiseModel:
             repeats, that from all data.
         data: The sample variances behind the noise posterior.
         observations: What was told.
+        blocks: What is known of the effects of blocks; None if no value belongs to one.
         lists: Predictions at lists of points, kept for as long as both GPs have the same first
             data.
     """
@@ -173,6 +184,7 @@ class MeanNoiseModel:
     by_repeats: NoisePosterior
     data: SampleVariances
     observations: Observations
+    blocks: Effects | None = None
     lists: dict[tuple[str, int], tuple[Array, Kept]] = field(default_factory=dict, repr=False)
 
     @property

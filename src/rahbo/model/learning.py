@@ -7,10 +7,12 @@ the noise GP, whose noise goes back to the mean GP.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rahbo.model.blocks import Effects, effects_from, equations_of, first_effects, removed_by
 from rahbo.model.evidence import Evidence, Hyperparameters, fit
 from rahbo.model.gp import GP
 from rahbo.model.hyperprior import Hyperprior
@@ -18,6 +20,7 @@ from rahbo.model.joint import (
     Learned,
     MeanNoiseModel,
     ModelSettings,
+    left_by_blocks,
     mean_noise,
     sample_variances,
 )
@@ -29,6 +32,10 @@ from rahbo.trials import Observations
 
 # The smallest noise variance that differs from none, as a share of the variance of the outputs.
 NOISE_FLOOR = 1e-8
+# How often the effects of blocks are found in turn with the two GPs.
+BLOCK_PASSES = 1
+# The largest share that a single value is taken to have in the effect of its block.
+MOST_OWN = 0.8
 # How often residuals of single evaluations go from the mean GP to the noise GP.
 PASSES = 2
 # Hyperparameters are learned from at most so many points, as more would hardly change them. A
@@ -39,6 +46,67 @@ ENOUGH, FEW = 320, 96
 def learn(
     settings: ModelSettings, observations: Observations, previous: Learned | None = None
 ) -> Learned:
+    """Fit both GPs, with the effects of blocks in turn if values belong to any."""
+    if observations.block is None:
+        return _learn(settings, observations, previous)
+    less = _less_first(settings, observations)
+    if previous is not None:
+        less = _less(_condition(settings, less, previous), observations)[0]
+        return _learn(settings, less, previous)
+    learned = _learn(settings, less)
+    less = _less(_condition(settings, less, learned), observations)[0]
+    return _learn(settings, less, learned)
+
+
+def condition(
+    settings: ModelSettings, observations: Observations, learned: Learned
+) -> MeanNoiseModel:
+    """Return both posteriors given all data, at hyperparameters learned before.
+
+    If values belong to blocks, their effects are found in turn with the two GPs.
+    """
+    if observations.block is None:
+        return _condition(settings, observations, learned)
+    less, effects = _less_first(settings, observations), None
+    for _ in range(BLOCK_PASSES):
+        less, effects = _less(_condition(settings, less, learned), observations)
+    return replace(_condition(settings, less, learned), blocks=effects)
+
+
+def _less_first(settings: ModelSettings, observations: Observations) -> Observations:
+    """Return the data less the effects of blocks, as differences within points show them."""
+    floor = NOISE_FLOOR * output_scale(observations) ** 2
+    effects, level = first_effects(
+        observations.blocks, observations, observations.values, floor, output_scale(observations)
+    )
+    noise_var = np.full(observations.n, level)
+    return observations.less(removed_by(observations, effects, noise_var, 1.0))
+
+
+def _less(model: MeanNoiseModel, observations: Observations) -> tuple[Observations, Effects]:
+    """Return the data less the effects of blocks, and these effects, under both GPs."""
+    settings, learned, units = model.settings, model.learned, model.units
+    noise_var = np.clip(
+        model.noise.variance(observations.X), model.min_noise_var, model.max_noise_var
+    )
+    y = units.to_model(observations.values)
+    mean = learned.mean
+    equations = equations_of(mean.kernel, settings.lam, mean.prior_mean, observations, y, noise_var)
+    effects = effects_from(
+        observations.blocks,
+        equations,
+        float(np.sqrt(np.median(noise_var))),
+        math.sqrt(model.data.typical),
+    )
+    if settings.population is not None and len(observations.blocks) == settings.population:
+        # f is the mean over all the blocks there are.
+        effects = effects.centred()
+    return observations.less(removed_by(observations, effects, noise_var, units.scale)), effects
+
+
+def _learn(
+    settings: ModelSettings, observations: Observations, previous: Learned | None = None
+) -> Learned:
     """Fit the noise GP, then the mean GP under the noise it implies.
 
     A first fit begins with one noise level for all points, learned from repeats and residuals
@@ -47,7 +115,7 @@ def learn(
     Of many points, an even selection is enough. Their first fit starts from that of a few.
     """
     if previous is None and observations.n > 2 * FEW:
-        previous = _scaled(learn(settings, observations.thinned(FEW)), observations.n)
+        previous = _scaled(_learn(settings, observations.thinned(FEW)), observations.n)
     units = settings.outputs.units(observations)
     floor = NOISE_FLOOR * (output_scale(observations) / units.scale) ** 2
     table = _Table.of(settings, observations.thinned(ENOUGH), units, floor)
@@ -68,7 +136,7 @@ def learn(
     return Learned(units, floor, mean, noise)
 
 
-def condition(
+def _condition(
     settings: ModelSettings, observations: Observations, learned: Learned
 ) -> MeanNoiseModel:
     """Return both posteriors given all data, at hyperparameters learned before."""
@@ -108,19 +176,22 @@ class _Table:
         observations: The data.
         y: Sample means in the model's units, ``(n,)``.
         repeated: Sample variances of the points that have repeats.
+        of_blocks: The variance that effects of blocks leave in the sample means, ``(n,)`` or 0.
     """
 
     settings: ModelSettings
     observations: Observations
     y: Array
     repeated: SampleVariances
+    of_blocks: Array | float
 
     @classmethod
     def of(
         cls, settings: ModelSettings, observations: Observations, units: Units, floor: float
     ) -> _Table:
         repeated = sample_variances(settings, observations, floor, units)
-        return cls(settings, observations, units.to_model(observations.mean), repeated)
+        left = left_by_blocks(observations, units)
+        return cls(settings, observations, units.to_model(observations.mean), repeated, left)
 
     @property
     def passes(self) -> int:
@@ -138,7 +209,7 @@ class _Table:
     ) -> Hyperparameters:
         """Fit the mean GP and one noise level, learned from repeats and residuals together."""
         told, settings = self.observations, self.settings
-        floor, weights = np.full(told.n, data.floor), 1.0 / told.count
+        floor, weights = np.full(told.n, data.floor) + self.of_blocks, 1.0 / told.count
         within = (float(data.dof.sum()), float(data.dof @ data.s2))
         evidence = Evidence(
             settings.kernel, told.X, self.y, floor, weights, settings.lam, self.prior, within
@@ -156,7 +227,7 @@ class _Table:
         if noise is None and not isinstance(settings.noise, CubeNoise):
             return self.learn_with_level(data, previous)
         posterior = settings.noise.condition(data, noise)
-        noise_var = mean_noise(settings, posterior, told.X, told.count, data)
+        noise_var = mean_noise(settings, posterior, told.X, told.count, data) + self.of_blocks
         evidence = Evidence(
             settings.kernel, told.X, self.y, noise_var, None, settings.lam, self.prior
         )
@@ -184,7 +255,7 @@ class _Table:
     ) -> GP:
         """Return the posterior of the mean under this noise."""
         told, lam = self.observations, self.settings.lam
-        noise_var = mean_noise(self.settings, noise, told.X, told.count, data)
+        noise_var = mean_noise(self.settings, noise, told.X, told.count, data) + self.of_blocks
         return GP.condition(
             mean.kernel, told.X, self.y, noise_var, lam=lam, prior_mean=mean.prior_mean
         )
@@ -195,7 +266,12 @@ class _Table:
         of_mean = mean_noise(self.settings, noise, told.X, told.count, data)
         at_data = noise.gp is not None and noise.gp.X is told.X
         noise_var = noise.at_data() if at_data else noise.variance(told.X)
-        return with_residuals(data, told, noise_var, of_mean, gp.leave_one_out())
+        residual, total = gp.leave_one_out()
+        if told.removed is not None:
+            # A value took part in the effect of its block, which is therefore too close to it.
+            own = self.of_blocks / np.maximum(total - self.of_blocks, data.floor)
+            residual = residual / (1.0 - np.minimum(own, MOST_OWN))
+        return with_residuals(data, told, noise_var, of_mean, (residual, total))
 
 
 def with_residuals(

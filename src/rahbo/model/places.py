@@ -21,7 +21,7 @@ import numpy as np
 from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
 from rahbo.model.learning import condition, learn
 from rahbo.numerics import Array, Index
-from rahbo.trials import Observations, point_statistics
+from rahbo.trials import Observations, Removed, point_statistics
 
 # The most places. Both GPs take seconds with so many points.
 MOST = 2000
@@ -64,7 +64,13 @@ class Summary(Observations):
 
 def as_told(observations: Observations) -> Observations:
     """Return the observations by point, if these are a summary."""
-    return observations.told if isinstance(observations, Summary) else observations
+    if not isinstance(observations, Summary):
+        return observations
+    told, removed = observations.told, observations.removed
+    if removed is None:
+        return told
+    nothing = np.zeros(told.n)
+    return told.less(Removed(removed.effects, nothing, nothing))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +103,9 @@ class Places:
         values = (observations.values + shift[observations.point])[use]
         point, rounds = point[use], rounds[rounds >= 0]
         found = point_statistics(values, point, len(X))
-        return Summary(X, values, point, rounds, *found, observations.sign, told=observations)
+        block = None if observations.block is None else observations.block[use]
+        return Summary(X, values, point, rounds, *found, observations.sign,
+                       observations.blocks, block, told=observations)  # fmt: skip
 
 
 def summarised(

@@ -21,7 +21,13 @@ from rahbo.errors import NumericalError
 from rahbo.model.evidence import Evidence, Hyperparameters, fit
 from rahbo.model.gp import GP
 from rahbo.model.hyperprior import NOISE_STD
-from rahbo.model.joint import MeanNoiseModel, noise_of_means, sample_variances, unseen
+from rahbo.model.joint import (
+    MeanNoiseModel,
+    left_by_blocks,
+    noise_of_means,
+    sample_variances,
+    unseen,
+)
 from rahbo.model.kernels import Kernel
 from rahbo.model.lognoise import LogPosterior, log_density
 
@@ -120,7 +126,7 @@ def _at_level(
         and v.min() > data.to_model(settings.max_noise_var)
     ):
         return None
-    noise_var = noise_of_means(settings, v, told.count, data)
+    noise_var = noise_of_means(settings, v, told.count, data) + left_by_blocks(told, units)
     evidence = Evidence(settings.kernel, told.X, y, noise_var, None, settings.lam, prior)
     of_level = -0.5 * ((float(np.mean(g)) - prior.log_noise) / NOISE_STD) ** 2
     of_level += log_density(g[told.count > 1], data)

@@ -11,6 +11,7 @@ from rahbo.policy.acquisition import (
     pessimistic_at_mean_noise,
     pessimistic_values,
 )
+from rahbo.policy.blocks import next_blocks
 from rahbo.policy.confirmation import Contest, share_of
 from rahbo.policy.constraints import KEPT, Limit, Limits
 from rahbo.policy.design import initial_design
@@ -87,6 +88,7 @@ __all__ = [
     "is_quiet",
     "maximise",
     "most_worth",
+    "next_blocks",
     "optimistic",
     "optimistic_at_mean_noise",
     "pessimistic",

@@ -44,16 +44,20 @@ class Contest:
         tried: The number of values and failures at each point. Failures count, so that a failing
             point is not retried for ever.
         under_way: The number of evaluations asked for and not yet told.
+        wanted: The number of values after which a point may be used.
+        most: The number of values that a point can have; None if it can have any.
     """
 
     reported: Array
     tried: Index
     under_way: Index
+    wanted: int = CONFIRMED
+    most: int | None = None
 
     @property
     def unconfirmed(self) -> int:
         """How many measurements the recommended point lacks, those under way not counted."""
-        return max(0, CONFIRMED - int(self.tried[np.argmax(self.reported)]))
+        return max(0, self.wanted - int(self.tried[np.argmax(self.reported)]))
 
     def again(self, n: int) -> dict[int, int]:
         """Return which points to measure again and how often, in the order of measurement.
@@ -71,9 +75,19 @@ class Contest:
         expected, chosen = self.under_way.copy(), dict[int, int]()
         left = int(n)
         while left > 0:
+            if self.most is not None:
+                room = (self.tried + expected < self.most)[line]
+                if not room.any():
+                    break
+                lacking = (self.tried + expected < self.wanted)[line] & room
+                point = int(line[np.argmax(lacking if lacking.any() else room)])
+                expected[point] += 1
+                chosen[point] = chosen.get(point, 0) + 1
+                left -= 1
+                continue
             # The first point in line that lacks values or has nothing under way; if there is none,
             # the leading point gets all that is left.
-            wanting = ((self.tried + expected < CONFIRMED) | (expected == 0))[line]
+            wanting = ((self.tried + expected < self.wanted) | (expected == 0))[line]
             point, more = int(line[np.argmax(wanting)]), 1 if wanting.any() else left
             expected[point] += more
             chosen[point] = chosen.get(point, 0) + more

@@ -11,6 +11,7 @@ from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model import MeanNoiseModel, as_told
 from rahbo.numerics import Array, Stream, generator
 from rahbo.policy.acquisition import at_observations, pessimistic_values
+from rahbo.policy.blocks import leader_to_complete
 from rahbo.policy.conditions import placed, placed_best_first, seen_in
 from rahbo.policy.confirmation import Contest
 from rahbo.policy.constraints import Limits, jointly
@@ -18,7 +19,7 @@ from rahbo.policy.design import next_design_point
 from rahbo.policy.domain import Domain, is_listed, random_point
 from rahbo.policy.doubt import Doubts
 from rahbo.policy.feasibility import Success
-from rahbo.policy.repeats import Repeats
+from rahbo.policy.repeats import CONFIRMED, Repeats
 from rahbo.policy.screening import values
 from rahbo.policy.search import Pool
 from rahbo.policy.strategies import Situation, Strategy
@@ -34,6 +35,8 @@ from rahbo.trials import (
     valued,
 )
 
+# Of a given set of blocks, the most in which the recommended point is evaluated to confirm it.
+MOST_CONFIRMED = 10
 # Of thousands of points, the most that compete for the recommendation.
 CONTENDERS = 512
 # Posterior deviations added to what is believed of limits, in turn: as it is believed, and with
@@ -53,6 +56,7 @@ class PolicySettings:
         n_initial: Distinct points before the strategy proposes.
         sign: Multiplies user values so that larger is better.
         seed: Seeds every random choice.
+        blocks: The given set of blocks; empty if there is none.
     """
 
     space: Space
@@ -62,6 +66,7 @@ class PolicySettings:
     n_initial: int
     sign: float
     seed: int
+    blocks: tuple[str, ...] = ()
 
     def at(self, space: Space) -> PolicySettings:
         """Return the same settings for the space at given conditions."""
@@ -70,14 +75,29 @@ class PolicySettings:
     @property
     def revisit(self) -> bool:
         """Whether a point that has all its repeats may be proposed again."""
-        return self.space.revisit and self.repeats.population is None
+        return self.space.revisit and self.repeats.population is None and not self.blocks
+
+    @property
+    def most(self) -> int:
+        """The number of values after which a point needs no more."""
+        return len(self.blocks) or self.repeats.most
+
+    @property
+    def confirmed(self) -> int:
+        """The number of values after which a point may be used; 0 if it cannot be confirmed.
+
+        A point of a given set of blocks is confirmed by evaluating it in all of them, or in ten.
+        """
+        if self.blocks:
+            return min(len(self.blocks), MOST_CONFIRMED)
+        return CONFIRMED if self.revisit else 0
 
     def excluded(self, trials: Iterable[Trial]) -> Set[bytes]:
         """Return the points that may not be proposed, as bytes.
 
         Without revisits these are the points that have, or will get, all their repeats.
         """
-        return set() if self.revisit else provided_points(trials, self.repeats.most)
+        return set() if self.revisit else provided_points(trials, self.most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +139,8 @@ def propose_design(
     if x is None:
         return None
     data = observations_of(told, settings.sign) if told else None
-    return Proposal(x, "design", settings.repeats.initial(data))
+    wanted = settings.repeats.initial(data)
+    return Proposal(x, "design", min(wanted, settings.most) if settings.blocks else wanted)
 
 
 def propose(
@@ -244,13 +265,18 @@ def _chosen(
         doubts,
         settings.repeats,
     )
-    x = settings.strategy.propose(situation)
+    x = None
+    if settings.blocks:
+        lower = settings.strategy.report_bound(asking, settings.risk)
+        x = leader_to_complete(situation, lower)
+    if x is None:
+        x = settings.strategy.propose(situation)
     bound = settings.strategy.report_bound(told, settings.risk)
     own_bound = told.units.to_outcome(float(bound.value(x[None])[0]))
     wanted = settings.repeats.wanted(asking, x)
     if not settings.revisit:
         given = sum(t.provided for t in trials if t.is_at(x))
-        wanted = min(wanted, settings.repeats.most - given)
+        wanted = min(wanted, settings.most - given)
     return Proposal(x, "strategy", wanted, own_bound)
 
 
@@ -270,7 +296,7 @@ def contest_between(
     limits: Limits | None = None,
 ) -> tuple[Array, Contest]:
     """Return the points ``(n, d)`` that may be recommended, and the contest between them."""
-    if not settings.revisit:
+    if not settings.confirmed:
         raise SettingsError(
             "Points can be confirmed only if they may be measured again, which revisit=False and "
             "Folds forbid."
@@ -293,4 +319,6 @@ def contest_between(
     tried, under_way = attempts_at(X, trials)
     if limits is not None:
         reported = limits.ranked(reported, X, tried)
-    return X, Contest(reported, tried, under_way)
+    if not settings.blocks:
+        return X, Contest(reported, tried, under_way)
+    return X, Contest(reported, tried, under_way, settings.confirmed, settings.most)

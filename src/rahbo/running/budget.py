@@ -44,7 +44,7 @@ class Budget:
                 f"confirm must be less than evaluations, which include it, got confirm={n!r} and "
                 f"evaluations={self.evaluations!r}."
             )
-        if n and not optimizer.settings.revisit:
+        if n and not optimizer.settings.policy.confirmed:
             raise SettingsError(
                 f"confirm={n!r} measures points again, which revisit=False and Folds forbid. "
                 "Leave it out."
@@ -108,7 +108,7 @@ class Budget:
         settings = optimizer.settings
         if self.confirm is not None:
             return self.confirm
-        if not isinstance(settings.repeats, Adaptive) or not settings.revisit:
+        if not isinstance(settings.repeats, Adaptive) or not settings.policy.confirmed:
             return 0
         if settings.space.conditions:
             # A point would be confirmed for the present conditions alone.

@@ -86,8 +86,9 @@ def maximize(
 
     Args:
         objective: Called with the parameters as keywords; returns one noisy measurement. If it
-            takes a ``seed`` that is not a parameter of the space, it is also given a whole number
-            that depends only on the run's seed, the suggestion and the repeat.
+            takes a ``seed`` that is not a parameter, it gets a whole number that depends only on
+            the run's seed, the suggestion and the repeat. With ``blocks=`` it gets the ``block``
+            if it takes one; if not, all settings share the ``seed`` of a block.
         space: As for `Optimizer`.
         rounds: Suggestions after the initial design, the paper's T.
         evaluations: Calls of the objective, initial design and failures included. The last
@@ -101,7 +102,7 @@ def maximize(
             ``concurrent.futures``, such as threads, loky or Dask, which is left open; or a function
             that makes one, which is shut down at the end and replaced when its workers die.
         parallel: Tasks that may run at the same time; by default the number of workers. A new
-            point is asked for as soon as a worker is free, or ahead if evaluations are short.
+            point is asked for when a worker is free, or ahead if evaluations are short.
         timeout: Seconds after which an evaluation on an executor counts as failed.
         context: The present conditions, if the space has any (`Context`): a function that returns
             them as a dict, or an iterable of dicts. It is asked once for each suggestion.
@@ -111,7 +112,7 @@ def maximize(
 
     Raises:
         ObjectiveError: At least ten evaluations in a row failed, at eight points or more, or one
-            returned something that is not a number.
+            did not return a number.
         ExecutorError: The executor cannot run any more tasks.
 
     >>> from random import Random

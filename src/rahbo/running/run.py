@@ -29,6 +29,9 @@ from rahbo.trials import LARGEST_VALUE, Suggestion, record_of, shortened, split_
 MAX_FAILURES = 10
 MAX_FAILED_POINTS = 8
 
+# In place of a suggestion, for the seeds that all settings share: no suggestion has this number.
+SHARED = 2**31
+
 Objective = Callable[..., Any]
 Callback = Callable[[Optimizer], object]
 End = Literal["budget", "stop", "exhausted", "interrupt"]
@@ -137,7 +140,8 @@ class Run:
     """An objective, the optimizer that asks for points, and when to end.
 
     Args:
-        objective: Called with the parameters as keywords, and a ``seed`` if it takes one.
+        objective: Called with the parameters as keywords, and a ``seed`` or ``block`` if it
+            takes one.
         optimizer: Suggests the points and records the values.
         budget: The length of the run.
         stop: A criterion that ends the run early, or None.
@@ -159,7 +163,8 @@ class Run:
     ) -> None:
         self.objective = objective
         self.optimizer = optimizer
-        self._wants_seed = _check_signature(objective, optimizer.settings.space.names)
+        names, blocks = optimizer.settings.space.names, optimizer.settings.blocks
+        self._wants = _check_signature(objective, names, ("seed", "block") if blocks else ("seed",))
         budget.check(optimizer)
         self._budget = budget
         self._stop = stop
@@ -230,7 +235,7 @@ class Run:
             asked: As for `is_spent`.
         """
         optimizer = self.optimizer
-        enough = n * optimizer.settings.repeats.most
+        enough = n * optimizer.settings.policy.most
         room = self._budget.for_search(optimizer, under_way, asked, enough)
         if room <= 0 and not any(trial.values for trial in optimizer.trials):
             # There is nothing to confirm, so the search may spend what is reserved for it.
@@ -268,7 +273,10 @@ class Run:
             again = [t for t in open_trials(optimizer) if t.source == "confirm"]
             coming = sum(trial.n_missing for trial in again)
             n = min(n, optimizer.unconfirmed - coming)
-        return optimizer.confirm(n, context=self._context()) if n > 0 else []
+        found = optimizer.confirm(n, context=self._context()) if n > 0 else []
+        if n > 0 and not found:
+            raise ExhaustedError("Every point has all its blocks. Call recommend().")
+        return found
 
     def _paid(self, suggestions: list[Suggestion], room: float) -> list[tuple[Suggestion, int]]:
         """Return suggestions with the repeats that are paid; one that gets none is cancelled."""
@@ -296,10 +304,16 @@ class Run:
 
     def arguments(self, suggestion: Suggestion, repeat: int) -> dict[str, Any]:
         """Return the keywords for one call of the objective."""
-        if not self._wants_seed:
-            return dict(suggestion.params)
-        seed = evaluation_seed(self.optimizer.settings.seed, suggestion.id, repeat)
-        return {**suggestion.params, "seed": seed}
+        found, wants, settings = dict(suggestion.params), self._wants, self.optimizer.settings
+        key = (suggestion.id, repeat)
+        if suggestion.blocks:
+            block = dict(zip(suggestion.indices, suggestion.blocks, strict=True))[repeat]
+            if "block" in wants:
+                found["block"] = block
+            elif settings.blocks:
+                # All settings share the seed of a block, so that their values can be compared.
+                key = (SHARED, settings.blocks.index(block))
+        return {**found, "seed": evaluation_seed(settings.seed, *key)} if "seed" in wants else found
 
     def record(self, suggestion: Suggestion, repeat: int, outcome: CallResult) -> None:
         """Tell the optimizer an outcome.
@@ -359,8 +373,13 @@ class Run:
             self._callback(self.optimizer)
 
 
-def _check_signature(objective: Objective, names: tuple[str, ...]) -> bool:
-    """Return whether the objective takes a seed; raise an error if it lacks the parameters."""
+def _check_signature(
+    objective: Objective, names: tuple[str, ...], optional: tuple[str, ...]
+) -> set[str]:
+    """Return which optional keywords the objective takes, such as a seed.
+
+    Raise an error if it lacks the parameters.
+    """
     if not callable(objective):
         raise SettingsError(
             f"The objective must be a function of {list(names)}, got {objective!r}."
@@ -369,16 +388,20 @@ def _check_signature(objective: Objective, names: tuple[str, ...]) -> bool:
         signature = inspect.signature(objective)
     except (TypeError, ValueError):
         # Some functions written in C have no signature.
-        return False
+        return set()
     bound = objective.keywords if isinstance(objective, functools.partial) else {}
-    seed = None if "seed" in bound else signature.parameters.get("seed")
     by_keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    wants_seed = "seed" not in names and seed is not None and seed.kind in by_keyword
+    known = {name: signature.parameters[name] for name in optional if name in signature.parameters}
+    wants = [
+        name
+        for name, parameter in known.items()
+        if name not in names and name not in bound and parameter.kind in by_keyword
+    ]
     try:
-        signature.bind(**dict.fromkeys([*names, "seed"] if wants_seed else names))
+        signature.bind(**dict.fromkeys([*names, *wants]))
     except TypeError as error:
         raise SettingsError(
             f"The objective must take the parameters {list(names)} as keywords, but its signature "
             f"is {signature}: {error}. Name its arguments as in the space."
         ) from error
-    return wants_seed
+    return set(wants)

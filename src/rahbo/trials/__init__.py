@@ -1,9 +1,16 @@
 """What was asked and told, and the same as data: count, mean and variance per point."""
 
 from rahbo.trials.beside import NOTHING, Beside, checked_name
+from rahbo.trials.blocks import (
+    block_name,
+    blocks_by_point,
+    checked_blocks,
+    checked_told,
+    past_trials,
+)
 from rahbo.trials.ledger import Counts, Ledger
-from rahbo.trials.observations import Observations, point_statistics
-from rahbo.trials.outcomes import checked_told, past_trials, record_of, split_record
+from rahbo.trials.observations import Observations, Removed, point_statistics
+from rahbo.trials.outcomes import record_of, split_record
 from rahbo.trials.trial import (
     LARGEST_VALUE,
     MOST_REPEATS,
@@ -34,10 +41,14 @@ __all__ = [
     "Counts",
     "Ledger",
     "Observations",
+    "Removed",
     "Source",
     "Suggestion",
     "Trial",
     "attempts_at",
+    "block_name",
+    "blocks_by_point",
+    "checked_blocks",
     "checked_name",
     "checked_repeat",
     "checked_told",

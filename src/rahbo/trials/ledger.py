@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rahbo.numerics import Array, SharedLock
@@ -100,9 +100,11 @@ class Ledger:
         repeats: int,
         source: Source,
         own_bound: float | None,
+        blocks: tuple[str, ...] = (),
     ) -> Trial:
         """Keep a new trial of the point ``x (d,)``, with the next number, and return it."""
-        return self.record(Trial(len(self.trials), params, x, repeats, source, own_bound=own_bound))
+        opened = Trial(len(self.trials), params, x, repeats, source, own_bound=own_bound)
+        return self.record(replace(opened, blocks=blocks) if blocks else opened)
 
     @property
     def counts(self) -> Counts:

@@ -35,6 +35,25 @@ def point_statistics(values: Array, point: Index, n: int) -> tuple[Index, Array,
 
 
 @dataclass(frozen=True, eq=False)
+class Removed:
+    """The effects of blocks, as they were subtracted from values.
+
+    Attributes:
+        effects: What was subtracted from the values of each block, ``(B,)``.
+        dof: Degrees of freedom that this took from the sample variance of each point, ``(n,)``.
+        mean_var: The variance that it left in the mean of each point, ``(n,)``.
+    """
+
+    effects: Array
+    dof: Array
+    mean_var: Array
+
+    def at(self, points: Index) -> Removed:
+        """Return the same for some of the points."""
+        return Removed(self.effects, self.dof[points], self.mean_var[points])
+
+
+@dataclass(frozen=True, eq=False)
 class Observations:
     """All values told so far, grouped by distinct point.
 
@@ -48,6 +67,9 @@ class Observations:
         sample_var: Sample variances (eq. 12), ``(n,)``; NaN for a single repeat. They are unbiased
             if the values did not decide how often a point was repeated.
         sign: The factor by which the user's values were multiplied, so that larger is better.
+        blocks: The names of the blocks that values belong to; empty if none belongs to any.
+        block: The block of each value, ``(N,)``, -1 for none; None if there are no blocks.
+        removed: What was subtracted from the values for their blocks; None if nothing was.
     """
 
     X: Array
@@ -58,22 +80,38 @@ class Observations:
     mean: Array
     sample_var: Array
     sign: float = 1.0
+    blocks: tuple[str, ...] = ()
+    block: Index | None = None
+    removed: Removed | None = None
 
     @classmethod
     def from_rounds(
-        cls, points: Sequence[Array], values: Sequence[Sequence[float]], sign: float = 1.0
+        cls,
+        points: Sequence[Array],
+        values: Sequence[Sequence[float]],
+        sign: float = 1.0,
+        named: Sequence[str | None] = (),
     ) -> Observations:
-        """Return the user's values, given by round at ``points[i] (d,)``, by distinct point."""
-        index: dict[bytes, int] = {}
+        """Return the user's values, given by round at ``points[i] (d,)``, by distinct point.
+
+        The block of each value may be ``named``, in the order of all values.
+        """
+        place: dict[bytes, int] = {}
         rounds = np.array(
-            [index.setdefault(x.tobytes(), len(index)) for x in points], dtype=np.intp
+            [place.setdefault(x.tobytes(), len(place)) for x in points], dtype=np.intp
         )
         first = np.unique(rounds, return_index=True)[1]
         X = np.array([points[i] for i in first], dtype=float)
         sizes = [len(v) for v in values]
         flat = sign * np.array([y for v in values for y in v], dtype=float)
         point = np.repeat(rounds, sizes)
-        return cls(X, flat, point, rounds, *point_statistics(flat, point, len(X)), sign)
+        found = cls(X, flat, point, rounds, *point_statistics(flat, point, len(X)), sign)
+        blocks = dict.fromkeys(name for name in named if name is not None)
+        if not blocks:
+            return found
+        number: dict[str | None, int] = {name: i for i, name in enumerate(blocks)}
+        index = np.array([number.get(name, -1) for name in named], dtype=np.intp)
+        return replace(found, blocks=tuple(blocks), block=index)
 
     def joined(self, later: Observations) -> Observations:
         """Return these observations and those of later rounds, by distinct point."""
@@ -109,10 +147,11 @@ class Observations:
         It is found with Euclid's algorithm: differences of values without a common step leave
         smaller and smaller remainders.
         """
-        spread, largest = float(np.ptp(self.values)), float(np.max(np.abs(self.values)))
+        values = self.told_values
+        spread, largest = float(np.ptp(values)), float(np.max(np.abs(values)))
         nothing = 1e-9 * spread + 1e-14 * largest
         step = 0.0
-        for other in np.unique(np.diff(np.unique(self.values))):
+        for other in np.unique(np.diff(np.unique(values))):
             a, b = float(other), step
             while b > nothing:
                 # Rounding may turn a remainder just above zero into one just below the divisor.
@@ -122,6 +161,24 @@ class Observations:
             if step < FINEST * spread:
                 return 0.0
         return step
+
+    @property
+    def told_values(self) -> Array:
+        """The values with the effects of their blocks, ``(N,)``."""
+        if self.block is None or self.removed is None:
+            return self.values
+        effects = np.append(self.removed.effects, 0.0)
+        return np.asarray(self.values + effects[self.block])
+
+    def less(self, removed: Removed) -> Observations:
+        """Return the observations with the effects of blocks subtracted from the values as told."""
+        if self.block is None:
+            return self
+        values = self.told_values - np.append(removed.effects, 0.0)[self.block]
+        count, mean, s2 = point_statistics(values, self.point, self.n)
+        with np.errstate(invalid="ignore"):
+            s2 = s2 * (count - 1) / (count - 1 - removed.dof)
+        return replace(self, values=values, mean=mean, sample_var=s2, removed=removed)
 
     def thinned(self, most: int) -> Observations:
         """Return the observations of at most so many points, spread evenly over the rounds."""
@@ -140,6 +197,8 @@ class Observations:
             count=self.count[kept],
             mean=self.mean[kept],
             sample_var=self.sample_var[kept],
+            block=None if self.block is None else self.block[own >= 0],
+            removed=None if self.removed is None else self.removed.at(kept),
         )
 
     def repeats(self, i: int) -> Array:

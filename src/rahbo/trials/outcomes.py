@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
 
 import numpy as np
 
 from rahbo.errors import DataError
-from rahbo.numerics import Array
 from rahbo.trials.beside import Beside
-from rahbo.trials.trial import Trial, checked_data, checked_values
+from rahbo.trials.trial import checked_values
 
 Told = tuple[list[float], list[Beside]]
 
 
-def checked_told(values: object, outcomes: object, names: Collection[str]) -> Told:
+def checked_outcomes(values: object, outcomes: object, names: Collection[str]) -> Told:
     """Return the values that were told, and what was told beside each of them.
 
     Args:
@@ -35,24 +33,6 @@ def checked_told(values: object, outcomes: object, names: Collection[str]) -> To
         raise DataError("tell() needs outcomes= or values with named outcomes, got both.")
     split = [split_record(record, names) for record in records]
     return checked_values([value for value, _ in split]), [Beside(told) for _, told in split]
-
-
-def past_trials(
-    data: object, encode: Callable[[Mapping[str, Any]], Array], names: Collection[str] = ()
-) -> list[Trial]:
-    """Return past results as trials that were told without being asked for.
-
-    Args:
-        data: Pairs of parameters and values.
-        encode: Maps parameters to a point of the cube.
-        names: The names of the outcomes that may be told.
-    """
-    return [
-        Trial(i, dict(params), encode(params), 0, "user").with_values(
-            *checked_told(told, None, names)
-        )
-        for i, (params, told) in enumerate(checked_data(data))
-    ]
 
 
 def split_record(

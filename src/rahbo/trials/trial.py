@@ -40,11 +40,13 @@ class Suggestion:
         id: The number of the suggestion, which `Optimizer.tell` takes too.
         params: Parameters in user units.
         indices: Repeat indices still wanted.
+        blocks: The block in which to evaluate each of them, if the run has a given set of blocks.
     """
 
     id: int
     params: dict[str, Any]
     indices: tuple[int, ...]
+    blocks: tuple[str, ...] = ()
 
     @property
     def repeats(self) -> int:
@@ -68,6 +70,7 @@ class Trial:
             sense of maximisation; None for points a strategy did not choose.
         cancelled: Whether the missing repeats are no longer wanted.
         beside: What was told beside a value, by repeat index; only where there is something.
+        blocks: The block in which each repeat was asked for; empty if none was named.
     """
 
     id: int
@@ -80,6 +83,7 @@ class Trial:
     own_bound: float | None = None
     cancelled: bool = False
     beside: Mapping[int, Beside] = field(default_factory=dict)
+    blocks: tuple[str, ...] = ()
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -107,7 +111,9 @@ class Trial:
     @property
     def suggestion(self) -> Suggestion:
         """The suggestion with the repeats still missing."""
-        return Suggestion(self.id, dict(self.params), self.missing)
+        missing = self.missing
+        blocks = tuple(self.blocks[i] for i in missing) if self.blocks else ()
+        return Suggestion(self.id, dict(self.params), missing, blocks)
 
     def is_at(self, x: Array) -> bool:
         """Return whether this is a trial of the point ``x (d,)``."""
@@ -125,6 +131,9 @@ class Trial:
         """
         taken = self.values.keys() | self.failures.keys()
         free = [i for i in range(len(taken) + len(values)) if i not in taken]
+        if self.blocks:
+            beside = list(beside) or [NOTHING] * len(values)
+            beside = [self._in_block(i, b) for i, b in zip(free, beside, strict=False)]
         return replace(
             self,
             values={**self.values, **dict(zip(free, values, strict=False))},
@@ -137,7 +146,7 @@ class Trial:
         Telling the same again changes nothing; telling something different is an error. A value
         for a repeat that was told as failed replaces the failure.
         """
-        known = self.values.get(repeat)
+        known, beside = self.values.get(repeat), self._in_block(repeat, beside)
         if known is None:
             failures = {i: why for i, why in self.failures.items() if i != repeat}
             more = {repeat: beside} if beside else {}
@@ -155,6 +164,18 @@ class Trial:
                 "index for a new value."
             )
         return self
+
+    def _in_block(self, repeat: int, beside: Beside) -> Beside:
+        """Return what is told beside a repeat, with the block in which it was asked for."""
+        asked = self.blocks[repeat] if repeat < len(self.blocks) else None
+        if asked is None or beside.block == asked:
+            return beside
+        if beside.block is None:
+            return replace(beside, block=asked)
+        raise DataError(
+            f"Repeat {repeat} of suggestion {self.id} was asked for in block {asked!r}, got "
+            f"{beside.block!r}. Tell it in that block, or tell the parameters instead."
+        )
 
     def with_failures(self, repeats: Iterable[int], reason: str) -> Trial:
         """Return this trial with repeats marked as failed; values already told are kept.
@@ -222,7 +243,10 @@ def observations_of(trials: Iterable[Trial], sign: float) -> Observations:
     """Return the data of trials in order of id, multiplied by ``sign``."""
     ordered = sorted(trials, key=lambda trial: trial.id)
     values = [[t.values[i] for i in sorted(t.values)] for t in ordered]
-    return Observations.from_rounds([t.x for t in ordered], values, sign)
+    named: list[str | None] = []
+    if any(t.beside for t in ordered):
+        named = [t.beside.get(i, NOTHING).block for t in ordered for i in sorted(t.values)]
+    return Observations.from_rounds([t.x for t in ordered], values, sign, named)
 
 
 def tallies_of(trials: Iterable[Trial]) -> tuple[Array, Index, Index]:
@@ -314,18 +338,6 @@ def checked_trials(trials: Iterable[Trial], names: Sequence[str], d: int) -> dic
             "a run in this space."
         )
     return by_id
-
-
-def checked_data(data: object) -> list[tuple[Mapping[str, Any], object]]:
-    """Return past results as a list of pairs of parameters and values."""
-    problem = "data= needs pairs of parameters and values, such as [({'x': 0.5}, [1.2, 1.3])]"
-    if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
-        raise DataError(f"{problem}, got {data!r}.")
-    pairs = list(data)
-    for pair in pairs:
-        if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], Mapping)):
-            raise DataError(f"{problem}, got {pair!r} among them.")
-    return [(pair[0], pair[1]) for pair in pairs]
 
 
 def checked_values(values: object) -> list[float]:

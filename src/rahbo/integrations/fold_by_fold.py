@@ -1,0 +1,96 @@
+"""scikit-learn: a search that runs one fold of a candidate at a time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Set
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from rahbo.errors import ExhaustedError
+from rahbo.integrations.fold_tables import FoldTable, SingleFold, score_of
+from rahbo.optimizer import Optimizer
+from rahbo.policy import share_of
+from rahbo.trials import LARGEST_VALUE, Suggestion
+
+
+class PairedFolds(Optimizer):
+    """An optimizer that does not ask for a candidate again once a fold of it has failed."""
+
+    def excluded(self) -> Set[bytes]:
+        """Return the points that have all folds, and those that failed."""
+        failed = {trial.x.tobytes() for trial in self.trials if trial.failures}
+        return super().excluded() | failed
+
+
+@dataclass(frozen=True, eq=False)
+class FoldSearch:
+    """A search that runs one fold of a candidate at a time.
+
+    Attributes:
+        optimizer: Chooses candidates and folds.
+        folds: The folds.
+        table: What came of the fits.
+        evaluate: Fits candidates on the current fold, and lets the table take what comes of it.
+        refit: The metric to search by, if there are several.
+    """
+
+    optimizer: PairedFolds
+    folds: SingleFold
+    table: FoldTable
+    evaluate: Callable[[list[dict[str, Any]]], object]
+    refit: object
+
+    def run(self, budget: int, batch: int) -> None:
+        """Spend a budget of fits, the last of them on the folds that the leaders lack.
+
+        The first batch is the initial design. If the leader lacks folds at the end, it gets them
+        too: up to one fit less than there are folds.
+        """
+        optimizer = self.optimizer
+        kept = max(self.folds.n_splits, share_of(budget))
+        left, size = budget - kept, optimizer.settings.n_initial
+        with suppress(ExhaustedError):
+            while left > 0:
+                left -= self._fit(self._asked(min(size, left)), left)
+                size = batch
+        left += kept
+        while left > 0 and any(trial.values for trial in optimizer.trials):
+            made = self._fit(optimizer.confirm(min(batch, left)), left)
+            if made == 0:
+                return
+            left -= made
+        if any(trial.values for trial in optimizer.trials) and optimizer.unconfirmed:
+            missing = optimizer.unconfirmed
+            self._fit(optimizer.confirm(missing), missing)
+
+    def _asked(self, n: int) -> Iterable[Suggestion]:
+        """Yield the next suggestions; raise an error only if there is none."""
+        yield self.optimizer.ask()
+        with suppress(ExhaustedError):
+            for _ in range(n - 1):
+                yield self.optimizer.ask()
+
+    def _fit(self, suggestions: Iterable[Suggestion], most: int) -> int:
+        """Evaluate suggestions on their folds, at most so many fits. Return how many were made."""
+        by_fold: defaultdict[int, list[tuple[Suggestion, int]]] = defaultdict(list)
+        made = 0
+        for suggestion in list(suggestions):
+            paired = list(zip(suggestion.indices, suggestion.blocks, strict=True))
+            for repeat, block in paired[: most - made]:
+                by_fold[int(block)].append((suggestion, repeat))
+            if len(paired) > most - made:
+                self.optimizer.cancel(suggestion)
+            made += min(len(paired), most - made)
+        for self.folds.fold, group in sorted(by_fold.items()):
+            self.evaluate([suggestion.params for suggestion, _ in group])
+            fits = self.table.newest(len(group))
+            for (suggestion, repeat), fit in zip(group, fits, strict=True):
+                self.table.keep(suggestion, self.folds.fold, fit)
+                score = score_of(fit, self.refit)
+                if abs(score) <= LARGEST_VALUE:
+                    self.optimizer.tell(suggestion, score, repeat=repeat)
+                else:
+                    self.optimizer.tell_failure(suggestion, "a fold has no score", repeat=repeat)
+        return made

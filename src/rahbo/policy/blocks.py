@@ -1,0 +1,71 @@
+"""In which blocks of a given set to evaluate a point."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence, Set
+
+import numpy as np
+
+from rahbo.numerics import Array
+from rahbo.policy import acquisition as acq
+from rahbo.policy.strategies import Situation
+from rahbo.trials import Trial, blocks_by_point
+
+
+def next_blocks(
+    blocks: Sequence[str], trials: Collection[Trial], x: Array, n: int
+) -> tuple[str, ...]:
+    """Return up to ``n`` blocks in which to evaluate the point ``x (d,)``.
+
+    The point lacks them. The first has the fewest values so far, so that all effects are known
+    about equally well. Each further one is, if possible, not yet connected with those before by
+    points in common, so that soon any two blocks can be compared. On a tie, the first one in the
+    list is taken.
+
+    Args:
+        blocks: The given set.
+        trials: All trials of the run.
+        x: The point.
+        n: How many blocks are wanted.
+    """
+    by_point = blocks_by_point(trials)
+    here = set(by_point.get(x.tobytes(), ()))
+    counts = Counter(name for names in by_point.values() for name in names)
+    found: list[str] = []
+    while len(found) < n and (lacking := [name for name in blocks if name not in here]):
+        near = _connected(here, by_point.values()) if found else set()
+        best = min(lacking, key=lambda name: (name in near, counts[name]))
+        found.append(best)
+        here.add(best)
+    return tuple(found)
+
+
+def _connected(names: Set[str], points: Iterable[Collection[str]]) -> Set[str]:
+    """Return all blocks that are connected with some by points in common."""
+    groups, found = [set(point) for point in points], set(names)
+    while more := set().union(*(g for g in groups if not g.isdisjoint(found))) - found:
+        found |= more
+    return found
+
+
+def leader_to_complete(situation: Situation, report: acq.RiskBound) -> Array | None:
+    """Return the point ``(d,)`` with the largest lower bound among those that lack blocks.
+
+    A strategy prefers a new point beside a good one to another value of it, because neighbours tell
+    about each other. But in all its blocks a point is known exactly, and nothing else shows which
+    of several good points is the best. So in half of the cases it is the leader's turn, else None
+    is returned.
+
+    Args:
+        situation: Everything that a proposal depends on.
+        report: The bound that the strategy reports by.
+    """
+    if situation.rng.random() >= 0.5:
+        return None
+    X = situation.observations.X
+    rows = np.flatnonzero(situation.domain.allowed(X))
+    if len(rows) == 0:
+        return None
+    F = report.value_of(acq.Marginals(*situation.model.at_observations()))
+    return np.asarray(X[rows[np.argmax(F[rows])]])

@@ -1,0 +1,124 @@
+"""The blocks of values: their names, past results with blocks, and the blocks of each point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rahbo.errors import DataError
+from rahbo.numerics import Array, is_number, is_whole
+from rahbo.trials.beside import NOTHING, Beside, checked_name
+from rahbo.trials.outcomes import Told, checked_outcomes
+from rahbo.trials.trial import Trial
+
+
+def block_name(block: object) -> str:
+    """Return the name of a block. A whole number, such as the number of a fold, becomes text."""
+    if is_whole(block):
+        if not is_number(block):
+            raise DataError("A block must be a name or a number, got a whole number out of range.")
+        block = str(int(block))
+    return str(checked_name("A block", block))
+
+
+def checked_blocks(block: object, n: int, known: Sequence[str] = ()) -> list[Beside]:
+    """Return the blocks of ``n`` values, to be told beside them; none if there is no block.
+
+    Args:
+        block: One block for all values, or a sequence with one for each, None for no block.
+        n: The number of values.
+        known: The names that a block may have; empty if it may have any.
+    """
+    if block is None:
+        return []
+    if isinstance(block, str | bytes | Mapping) or not isinstance(block, Iterable):
+        listed = [block] * n
+    else:
+        listed = list(block)
+        if len(listed) != n:
+            raise DataError(
+                f"tell(block=) needs one block for all values or one for each of {n}, got "
+                f"{len(listed)} blocks."
+            )
+    names = [None if b is None else block_name(b) for b in listed]
+    for name in names:
+        if known and name is not None and name not in known:
+            raise DataError(f"A block must be one of blocks={list(known)}, got {name!r}.")
+    return [Beside(block=name) for name in names]
+
+
+def checked_data(data: object) -> list[tuple[Mapping[str, Any], object, object]]:
+    """Return past results as a list of parameters, values and blocks, None for no block."""
+    problem = "data= needs pairs of parameters and values, such as [({'x': 0.5}, [1.2, 1.3])]"
+    if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
+        raise DataError(f"{problem}, got {data!r}.")
+    rows = list(data)
+    for row in rows:
+        pair = isinstance(row, tuple | list) and len(row) in (2, 3)
+        if not (pair and isinstance(row[0], Mapping)):
+            raise DataError(f"{problem}, got {row!r} among them. A third part names the blocks.")
+    return [(row[0], row[1], row[2] if len(row) == 3 else None) for row in rows]
+
+
+def checked_told(
+    values: object,
+    outcomes: object = None,
+    names: Collection[str] = (),
+    block: object = None,
+    known: Sequence[str] = (),
+) -> Told:
+    """Return the values that were told, and what was told beside each of them.
+
+    Args:
+        values: As for `checked_outcomes`.
+        outcomes: As for `checked_outcomes`.
+        names: The names of the outcomes that may be told.
+        block: As for `checked_blocks`.
+        known: The names that a block may have; empty if it may have any.
+    """
+    checked, beside = checked_outcomes(values, outcomes, names)
+    blocks = checked_blocks(block, len(checked), known)
+    if not (beside and blocks):
+        return checked, beside or blocks
+    both = zip(beside, blocks, strict=True)
+    return checked, [replace(told, block=named.block) for told, named in both]
+
+
+def past_trials(
+    data: object,
+    encode: Callable[[Mapping[str, Any]], Array],
+    names: Collection[str] = (),
+    known: Sequence[str] = (),
+) -> list[Trial]:
+    """Return past results as trials that were told without being asked for.
+
+    Args:
+        data: Parameters, values and, if there are any, blocks.
+        encode: Maps parameters to a point of the cube.
+        names: The names of the outcomes that may be told.
+        known: The names that a block may have; empty if it may have any.
+    """
+    return [
+        Trial(i, dict(params), encode(params), 0, "user").with_values(
+            *checked_told(told, None, names, block, known)
+        )
+        for i, (params, told, block) in enumerate(checked_data(data))
+    ]
+
+
+def block_of(trial: Trial, repeat: int) -> str | None:
+    """Return the block of a repeat: the one it was told with, or else the one asked for."""
+    told = trial.beside.get(repeat, NOTHING).block
+    if told is not None or repeat in trial.values:
+        return told
+    return trial.blocks[repeat] if repeat < len(trial.blocks) else None
+
+
+def blocks_by_point(trials: Iterable[Trial]) -> dict[bytes, list[str]]:
+    """Return the blocks in which each point has a value or will get one, by its bytes."""
+    found: dict[bytes, list[str]] = {}
+    for trial in trials:
+        named = (block_of(trial, i) for i in (*trial.values, *trial.missing))
+        found.setdefault(trial.x.tobytes(), []).extend(n for n in named if n is not None)
+    return found

@@ -1,0 +1,104 @@
+"""Blocks of values: names, past results, and the blocks of each point."""
+
+import numpy as np
+import pytest
+
+from rahbo.errors import DataError
+from rahbo.trials import (
+    Beside,
+    Trial,
+    block_name,
+    blocks_by_point,
+    checked_blocks,
+    observations_of,
+    past_trials,
+)
+
+X = np.array([0.25])
+
+
+def trial(**fields) -> Trial:
+    return Trial(0, {"x": 0.25}, X, 2, "strategy", **fields)
+
+
+def test_a_number_is_a_name():
+    assert block_name(3) == block_name(np.int64(3)) == block_name("3") == "3"
+    assert type(block_name(np.str_("plate"))) is str
+
+
+@pytest.mark.parametrize("name", ["", "x" * 201, "a\nb", 1.5, True, b"a", ["a"], 10**400])
+def test_other_names_are_refused(name):
+    with pytest.raises(DataError):
+        block_name(name)
+
+
+def test_one_block_for_all_values_or_one_for_each():
+    assert checked_blocks(None, 2) == []
+    assert checked_blocks("a", 2) == [Beside(block="a")] * 2
+    assert checked_blocks(["a", None], 2) == [Beside(block="a"), Beside()]
+    assert checked_blocks(np.arange(2), 2) == [Beside(block="0"), Beside(block="1")]
+
+
+@pytest.mark.parametrize("block", [["a"], ["a", "b", "c"], [], [1.5, "a"], {"a": 1}, b"ab"])
+def test_wrong_lengths_and_kinds_are_refused(block):
+    with pytest.raises(DataError):
+        checked_blocks(block, 2)
+
+
+def test_only_blocks_of_a_given_set_are_accepted():
+    assert checked_blocks(1, 1, ("0", "1")) == [Beside(block="1")]
+    with pytest.raises(DataError, match="one of blocks="):
+        checked_blocks(2, 1, ("0", "1"))
+
+
+def test_past_results_may_name_blocks():
+    first, second = past_trials(
+        [({"x": 0.25}, [1.0, 2.0], ["a", "b"]), ({"x": 0.25}, 3.0)], lambda params: X
+    )
+    assert {i: told.block for i, told in first.beside.items()} == {0: "a", 1: "b"}
+    assert second.beside == {}
+    data = observations_of([first, second], -1.0)
+    assert data.blocks == ("a", "b")
+    assert data.block.tolist() == [0, 1, -1]
+    assert data.values.tolist() == [-1.0, -2.0, -3.0]
+
+
+@pytest.mark.parametrize("row", [({"x": 1.0},), ({"x": 1.0}, 1.0, "a", "b"), "ab", (1.0, 2.0)])
+def test_past_results_of_another_form_are_refused(row):
+    with pytest.raises(DataError, match="data= needs pairs"):
+        past_trials([row], lambda params: X)
+
+
+def test_a_value_has_the_block_it_was_asked_for():
+    told = trial(blocks=("a", "b")).with_values([1.0])
+    assert told.beside == {0: Beside(block="a")}
+    assert told.suggestion.blocks == ("b",)
+    assert told.with_value(1, 2.0).beside[1] == Beside(block="b")
+    assert told.with_value(1, 2.0, Beside(block="b")).beside[1] == Beside(block="b")
+    with pytest.raises(DataError, match="asked for in block 'b'"):
+        told.with_value(1, 2.0, Beside(block="a"))
+    # Telling the same again changes nothing.
+    assert told.with_value(0, 1.0) is told
+
+
+def test_blocks_of_a_point_are_told_or_under_way_but_not_failed():
+    tried = trial(blocks=("a", "b")).with_failures([0], "no beam")
+    assert blocks_by_point([tried]) == {X.tobytes(): ["b"]}
+    assert blocks_by_point([tried.with_values([1.0])]) == {X.tobytes(): ["b"]}
+
+
+def test_effects_are_subtracted_and_can_be_added_again(rng):
+    from rahbo.trials import Observations, Removed
+
+    named = ["a", "b", "a", None, "b"]
+    values = rng.normal(size=5)
+    data = Observations.from_rounds([X, X + 0.5], [values[:3], values[3:]], 1.0, named)
+    removed = Removed(np.array([1.0, -2.0]), np.array([0.5, 0.25]), np.zeros(2))
+    less = data.less(removed)
+    np.testing.assert_allclose(less.values, values - [1.0, -2.0, 1.0, 0.0, -2.0])
+    np.testing.assert_allclose(less.mean, [less.values[:3].mean(), less.values[3:].mean()])
+    squares = less.values[:3].var(ddof=0) * 3
+    np.testing.assert_allclose(less.sample_var[0], squares / (2 - 0.5))
+    np.testing.assert_allclose(less.told_values, values)
+    # Subtracting other effects begins with the values as told.
+    np.testing.assert_allclose(less.less(Removed(np.zeros(2), *np.zeros((2, 2)))).values, values)
