@@ -94,6 +94,7 @@ def test_an_objective_without_the_outcomes_is_refused(returned, says):
         rahbo.maximize(lambda x, y: returned, SPACE, evaluations=10, constraints=LIMITS)
 
 
+@pytest.mark.slow
 def test_an_objective_may_leave_an_outcome_missing_and_may_fail():
     def objective(x, y, seed):
         found = measure(x, y, seed)
@@ -118,6 +119,7 @@ def test_telling_a_repeat_again_is_ignored_and_something_else_is_an_error():
     assert opt.n_evaluations == 1
 
 
+@pytest.mark.slow
 def test_a_resumed_run_goes_on_in_the_same_way(tmp_path):
     def go_on(opt, n):
         for _ in range(n):
@@ -161,6 +163,7 @@ def test_snapshots_know_the_limits_of_their_time():
     np.testing.assert_array_equal(late.legal, opt.snapshot().legal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [
@@ -180,6 +183,7 @@ def test_settings_work_together_with_constraints(settings):
     assert opt.recommend().constraints[0].name == "cost"
 
 
+@pytest.mark.slow
 def test_lists_mixed_spaces_and_confirmations_work():
     rows = [{"x": float(x), "y": float(y)} for x in np.linspace(0, 1, 7) for y in (0.0, 0.5, 1.0)]
     mixed = {"x": (0.0, 1.0), "y": [0.0, 0.5, 1.0]}
