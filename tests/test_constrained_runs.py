@@ -2,8 +2,9 @@
 
 import collections
 import pickle
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -78,6 +79,16 @@ def test_threads_carry_the_outcomes():
         )
     assert all(len(t.beside) == len(t.values) for t in result.trials)
     assert result.recommendation.feasible
+
+
+@pytest.mark.slow
+def test_processes_carry_the_outcomes():
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        result = rahbo.maximize(
+            measure, SPACE, evaluations=16, seed=3, constraints=LIMITS, executor=executor
+        )
+    assert all(len(t.beside) == len(t.values) for t in result.trials)
+    assert sum(len(t.values) for t in result.trials) == 16
 
 
 @pytest.mark.parametrize(
