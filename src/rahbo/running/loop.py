@@ -83,10 +83,9 @@ def maximize(
     returns a number that is not finite counts as failed. Ctrl-C returns the result so far.
 
     Args:
-        objective: Called with the parameters as keywords; returns one noisy measurement, or with
-            ``constraints`` a dict or record of the measurement and the named outcomes. If it
-            takes a ``seed`` that is not a parameter of the space, it is also given a whole number
-            that depends only on the run's seed, the suggestion and the repeat.
+        objective: Called with the parameters as keywords; returns one noisy measurement, or a dict
+            of it and the outcomes in ``constraints``. If it takes a ``seed`` that is not a
+            parameter, it gets a whole number that depends only on run, suggestion and repeat.
         space: As for `Optimizer`.
         rounds: Suggestions after the initial design, the paper's T.
         evaluations: Calls of the objective, initial design and failures included. The last
