@@ -2,8 +2,9 @@
 
 import collections
 import pickle
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -80,6 +81,16 @@ def test_threads_carry_the_outcomes():
     assert result.recommendation.feasible
 
 
+@pytest.mark.slow
+def test_processes_carry_the_outcomes():
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        result = rahbo.maximize(
+            measure, SPACE, evaluations=16, seed=3, constraints=LIMITS, executor=executor
+        )
+    assert all(len(t.beside) == len(t.values) for t in result.trials)
+    assert sum(len(t.values) for t in result.trials) == 16
+
+
 @pytest.mark.parametrize(
     ("returned", "says"),
     [
@@ -94,6 +105,7 @@ def test_an_objective_without_the_outcomes_is_refused(returned, says):
         rahbo.maximize(lambda x, y: returned, SPACE, evaluations=10, constraints=LIMITS)
 
 
+@pytest.mark.slow
 def test_an_objective_may_leave_an_outcome_missing_and_may_fail():
     def objective(x, y, seed):
         found = measure(x, y, seed)
@@ -118,6 +130,7 @@ def test_telling_a_repeat_again_is_ignored_and_something_else_is_an_error():
     assert opt.n_evaluations == 1
 
 
+@pytest.mark.slow
 def test_a_resumed_run_goes_on_in_the_same_way(tmp_path):
     def go_on(opt, n):
         for _ in range(n):
@@ -161,6 +174,7 @@ def test_snapshots_know_the_limits_of_their_time():
     np.testing.assert_array_equal(late.legal, opt.snapshot().legal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [
@@ -180,6 +194,7 @@ def test_settings_work_together_with_constraints(settings):
     assert opt.recommend().constraints[0].name == "cost"
 
 
+@pytest.mark.slow
 def test_lists_mixed_spaces_and_confirmations_work():
     rows = [{"x": float(x), "y": float(y)} for x in np.linspace(0, 1, 7) for y in (0.0, 0.5, 1.0)]
     mixed = {"x": (0.0, 1.0), "y": [0.0, 0.5, 1.0]}

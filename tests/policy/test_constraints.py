@@ -83,10 +83,11 @@ def test_ranks_put_points_that_keep_the_limits_first(limits):
 
 
 def test_a_confirmed_leader_makes_way_for_a_better_point_that_may_keep_the_limits(limits):
-    room = limits.room(POINTS)
+    diagonal = np.linspace(0.1, 0.9, 2001)[:, None] * np.ones(2)
+    room = limits.room(diagonal)
     may = np.flatnonzero((room >= MAY_KEEP) & (room < KEPT))
     kept = np.flatnonzero(room >= KEPT)
-    X = POINTS[[kept[0], may[0]]]
+    X = diagonal[[kept[0], may[0]]]
     value, tried = np.array([1.0, 2.0]), np.array([CONFIRMED, 1])
     assert np.argmax(limits.ranked(value, X, tried)) == 1
     assert np.argmax(limits.ranked(value, X, tried - 1)) == 0

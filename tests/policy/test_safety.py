@@ -18,6 +18,7 @@ def data():
     ]
 
 
+@pytest.mark.slow
 def test_every_proposal_is_certified_or_a_told_setting():
     opt = rahbo.Optimizer(SPACE, seed=1, constraints=LIMITS, safe=True, data=data())
     seen = {opt.settings.space.encode(p).tobytes() for p, _ in data()}
@@ -35,6 +36,10 @@ def test_without_a_safe_setting_it_says_what_to_tell():
     opt = rahbo.Optimizer(SPACE, seed=1, constraints=LIMITS, safe=True)
     with pytest.raises(NotReadyError, match="at least one setting that keeps the constraints"):
         opt.ask()
+    opt.tell({"x": 0.1, "y": 0.1}, 0.2)
+    with pytest.raises(NotReadyError, match="with its outcomes"):
+        opt.ask()
+    opt = rahbo.Optimizer(SPACE, seed=1, constraints=LIMITS, safe=True)
     for k in range(8):
         opt.tell({"x": 1.0, "y": 1.0 - 0.02 * k}, [measure(1.0, 1.0 - 0.02 * k, s) for s in (1, 2)])
     with pytest.raises(NotReadyError, match="at least one setting that keeps the constraints"):

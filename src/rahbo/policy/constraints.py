@@ -28,7 +28,7 @@ from rahbo.policy.screening import in_chunks
 # Degrees of freedom of the tails.
 DOF = 4
 # A point may be reported if every limit is this many posterior deviations away.
-KEPT = 1.75
+KEPT = 1.5
 # A point may turn out to keep the limits if they are this many posterior deviations away.
 MAY_KEEP = 1.0
 # The step in the latent noise for the derivatives of its standard deviation.

@@ -50,7 +50,7 @@ def propose_safely(
         rng: Seeded by the run's seed and the number of asks.
     """
     limits = domain.limits
-    if limits is None:
+    if limits is None or any(limit.model is None for limit in limits.each):
         raise NotReadyError(UNSAFE)
     x = _chosen(model, settings, domain, limits, rng)
     bound = settings.strategy.report_bound(model, settings.risk)
