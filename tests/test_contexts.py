@@ -41,6 +41,7 @@ def driven(opt, n, seed=0, space=SPACE):
         s = opt.ask(context=context)
         assert {name: s.params[name] for name in context} == context
         opt.tell(s, [value(**s.params, seed=rng.integers(1000)) for _ in range(s.repeats)])
+        np.testing.assert_array_equal(opt.trials[s.id].x, opt.settings.space.encode(s.params))
     return opt
 
 

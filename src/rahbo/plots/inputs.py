@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axis import Axis, XAxis
 
-from rahbo.analysis import Prediction
+from rahbo.analysis import Prediction, newest_times
 from rahbo.errors import SettingsError, SpaceError
 from rahbo.model import Kernel
 from rahbo.numerics import Array, Mask, is_whole
@@ -84,7 +84,10 @@ def inputs_of(optimizer: Optimizer) -> dict[str, Input]:
             f"This picture needs a space of parameters, got {spec!r}. For a list of candidates, "
             "use ranking() or trade_off()."
         )
-    return {name: Input(name, kind) for name, kind in spec.items()}
+    times = newest_times(optimizer.settings.space, optimizer.trials)
+    # A time goes on for longer than its span.
+    later = {name: Float(0.0, t) for name, t in times.items() if t > 0.0}
+    return {name: Input(name, later.get(name, kind)) for name, kind in spec.items()}
 
 
 def input_named(optimizer: Optimizer, name: str) -> Input:

@@ -259,12 +259,12 @@ class Run:
     def _search(self, n: int, room: float) -> list[Suggestion]:
         """Ask for new points that take about ``n`` evaluations, at least for one."""
         suggestions = int(min(min(n, room) // self._each, self._budget.rounds_left(self.optimizer)))
-        context = self._context()
+        given = self._given()
         if suggestions > 1:
             # If so many points are not left, those that were found are handed out one by one.
             with suppress(ExhaustedError):
-                return self.optimizer.ask(suggestions, context=context)
-        return [self.optimizer.ask(context=context)]
+                return self.optimizer.ask(suggestions, **given)
+        return [self.optimizer.ask(**given)]
 
     def _ask_to_confirm(self, n: int) -> list[Suggestion]:
         """Ask for more evaluations of leading points; none if enough are under way."""
@@ -273,10 +273,15 @@ class Run:
             again = [t for t in open_trials(optimizer) if t.source == "confirm"]
             coming = sum(trial.n_missing for trial in again)
             n = min(n, optimizer.unconfirmed - coming)
-        found = optimizer.confirm(n, context=self._context()) if n > 0 else []
+        found = optimizer.confirm(n, **self._given()) if n > 0 else []
         if n > 0 and not found:
             raise ExhaustedError("Every point has all its blocks. Call recommend().")
         return found
+
+    def _given(self) -> dict[str, Any]:
+        """Return the keyword for the present conditions, if there are any."""
+        context = self._context()
+        return {} if context is None else {"context": context}
 
     def _paid(self, suggestions: list[Suggestion], room: float) -> list[tuple[Suggestion, int]]:
         """Return suggestions with the repeats that are paid; one that gets none is cancelled."""
