@@ -34,6 +34,7 @@ CASES = [
     *({**RANDOM, "seed": seed} for seed in range(3)),
     {**CONFIRM, "seed": 0},
     {**RANDOM, "seed": 0, "space": GIVEN, "context": lambda: {"t": 21.0}},
+    {**RANDOM, "seed": 0, "blocks": 3},
     {**DEFAULT, "seed": 0},
 ]
 
@@ -41,13 +42,13 @@ CASES = [
 def run(case: dict, journal: Path, calls: Path) -> str:
     """One whole run, or what is left of it; each evaluation leaves its seed in `calls`."""
 
-    def objective(x, kind, seed, t=0.0, time=0.0):
+    def objective(x, kind, seed, t=0.0, time=0.0, block="0"):
         with open(calls, "a") as log:
             log.write(f"{seed}\n")
         if x > 1.8:
             raise RuntimeError("beam trip")
         noise = 0.1 * (1 + x) * np.random.default_rng(seed).standard_normal()
-        return -((x - 1.0) ** 2) + (kind == "a") + noise + 0.01 * t * time
+        return -((x - 1.0) ** 2) + (kind == "a") + noise + 0.01 * t * time + int(block)
 
     result = rahbo.maximize(objective, **{"space": SPACE, **case}, journal=journal)
     return repr((result.recommendation, [t.params for t in result.trials]))
