@@ -35,6 +35,7 @@ CASES = [
     {**CONFIRM, "seed": 0},
     {**RANDOM, "seed": 0, "space": GIVEN, "context": lambda: {"t": 21.0}},
     {**RANDOM, "seed": 0, "blocks": 3},
+    {**RANDOM, "seed": 0, "constraints": {"loss": rahbo.AtMost(1.5)}},
     {**DEFAULT, "seed": 0},
 ]
 
@@ -48,7 +49,8 @@ def run(case: dict, journal: Path, calls: Path) -> str:
         if x > 1.8:
             raise RuntimeError("beam trip")
         noise = 0.1 * (1 + x) * np.random.default_rng(seed).standard_normal()
-        return -((x - 1.0) ** 2) + (kind == "a") + noise + 0.01 * t * time + int(block)
+        value = -((x - 1.0) ** 2) + (kind == "a") + noise + 0.01 * t * time + int(block)
+        return {"value": value, "loss": x + noise} if "constraints" in case else value
 
     result = rahbo.maximize(objective, **{"space": SPACE, **case}, journal=journal)
     return repr((result.recommendation, [t.params for t in result.trials]))
