@@ -29,7 +29,7 @@ def exact(value: object) -> Any:
     if dataclasses.is_dataclass(value):
         found = {f: getattr(value, f.name) for f in dataclasses.fields(value)}
         # A field for what few runs have may be newer than the other state.
-        value = {f.name: v for f, v in found.items() if v is not None or "if_any" not in f.metadata}
+        value = {f.name: v for f, v in found.items() if v or "if_used" not in f.metadata}
     if isinstance(value, dict):
         return {str(key): exact(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
