@@ -347,8 +347,8 @@ class Run:
         """Tell the optimizer a measurement, if there is one."""
         outcome = with_outcomes(outcome, self.optimizer.settings.constraints)
         if outcome.value is not None:
-            told = outcome.outcomes
-            self.optimizer.tell(suggestion, outcome.value, repeat=repeat, outcomes=told)
+            told = {"outcomes": outcome.outcomes} if outcome.outcomes else {}
+            self.optimizer.tell(suggestion, outcome.value, repeat=repeat, **told)
 
     def _check(self, suggestion: Suggestion, outcome: CallResult) -> None:
         """Raise an error if the objective did not return what it must return."""
