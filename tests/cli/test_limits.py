@@ -20,6 +20,7 @@ from rahbo.cli import main
 from rahbo.cli import tune as module
 from rahbo.cli.limits import PATIENCE, Outcomes, limits_in
 from rahbo.cli.processes import END
+from rahbo.cli.safe import Start
 from rahbo.cli.values import UnreadableError, last_number
 from rahbo.errors import SettingsError
 
@@ -338,6 +339,24 @@ def test_safe_starts_from_the_given_settings(tmp_path):
     settings, trials = journals.read(run)
     assert settings["safe"] is True
     assert [t.params["x"] for t in trials[:9]] == [0.1] * 3 + [0.2] * 3 + [0.3] * 3
+
+
+def test_an_interrupt_between_the_first_runs_keeps_what_they_gave(monkeypatch, tmp_path):
+    def interrupted(start, program, optimizer, show):
+        for _ in range(2):
+            optimizer.tell({"x": 0.1}, 0.1, outcomes={"loss": 0.2})
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Start, "run", interrupted)
+    run = tmp_path / "run.jsonl"
+    done = invoke(
+        *SPACE, "--at-most", "loss=1", "--safe", "x=0.1", "--evaluations", "6",
+        "--journal", str(run), *running(PROGRAM),
+    )  # fmt: skip
+    assert done.exit_code == 130
+    assert "x=0.1" in done.stdout
+    assert "Interrupted. Run the same command again to resume." in done.stderr
+    assert len(told(run)) == 2
 
 
 @pytest.mark.slow

@@ -226,6 +226,8 @@ def run(task: Task, jobs: int, timeout: float | None) -> Result:
                     task.start.run(program, optimizer, look.evaluated)
                     outcomes.check(RUNS)
                 ended = in_parallel(whole, pool, timeout=None)
+            except KeyboardInterrupt as error:
+                ended = whole.ended_by(error)
             finally:
                 _tell_late(optimizer, program)
         return Result(optimizer.recommend(), optimizer, ended)
