@@ -24,10 +24,12 @@ def test_elsewhere_each_evaluation_is_a_line():
     with watch(printer, 12, 3) as look:
         look.evaluated(Done({"x": 0.5, "c": "a"}, 1.23456789))
         look.evaluated(FAILED)
+        look.evaluated(Done({"x": 0.5}, 1.5, outcomes="loss=6 (above 5)\x07"))
         look.told(rahbo.Optimizer({"x": (0.0, 1.0)}))
     assert out.getvalue().splitlines() == [
         "4/12  x=0.5, c=a: 1.23457",
         "5/12  x=2, c=a\\x1b[2J: failed, exit code 1: ValueError: no",
+        "6/12  x=0.5: 1.5, loss=6 (above 5)\\x07",
     ]
 
 
@@ -76,3 +78,15 @@ def test_the_bar_says_what_is_confirmed():
     with watch(printer, 12, 0, lambda: True) as look:
         look.told(optimizer)
     assert "confirming x=0.25: 1.5" in out.getvalue()
+
+
+def test_the_bar_says_whether_limits_are_kept():
+    for limit, said in ((9.0, "limits kept"), (0.1, "not sure to keep its limits")):
+        printer, out = console(True)
+        limits = {"loss": rahbo.AtMost(limit)}
+        optimizer = rahbo.Optimizer({"x": (0.0, 1.0)}, constraints=limits, seed=0)
+        for x in (0.1, 0.3, 0.5, 0.7, 0.9):
+            optimizer.tell({"x": x}, [x, x + 0.01], outcomes={"loss": [x, x + 0.01]})
+        with watch(printer, 12, 0) as look:
+            look.told(optimizer)
+        assert said in out.getvalue()

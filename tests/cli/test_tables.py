@@ -65,3 +65,15 @@ def test_a_console_takes_text_as_it_is(capsys):
     console().print("[b]x[/b] :smile: 1.5")
     console(stderr=True).print("[b]")
     assert capsys.readouterr() == ("[b]x[/b] :smile: 1.5\n", "[b]\n")
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+@pytest.mark.parametrize("limit", [1.5, -1.0])
+def test_whether_limits_are_kept_is_shown(terminal, limit):
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, constraints={"loss": rahbo.AtMost(limit)}, seed=0)
+    for x in (0.1, 0.3, 0.5, 0.7, 0.9):
+        opt.tell({"x": x}, [x, x + 0.01], outcomes={"loss": [x, x + 0.01]}, block="a")
+    text = " ".join(shown(opt.recommend(), opt, terminal).split())
+    assert f"at most {limit:g} with" in text
+    assert ("No evaluated setting is sure to keep its limits (loss)" in text) == (limit < 0)
+    assert ("NOT SURE" in text) == (limit < 0)

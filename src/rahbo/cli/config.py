@@ -22,33 +22,42 @@ class Config:
     """The contents of a file.
 
     Attributes:
-        options: Command-line options by name, without the leading dashes. Flags are booleans, all
-            other values are text.
+        options: Command-line options by name, without the leading dashes. Flags are booleans, an
+            option that may be given several times is a list, all other values are text.
         space: The parameters.
         command: The command to run.
     """
 
-    options: dict[str, str | bool] = field(default_factory=dict)
+    options: dict[str, str | bool | list[str]] = field(default_factory=dict)
     space: dict[str, Parameter] = field(default_factory=dict)
     command: tuple[str, ...] = ()
 
 
-def read_config(path: Path, options: Collection[str], flags: Collection[str]) -> Config:
+def read_config(
+    path: Path,
+    options: Collection[str],
+    flags: Collection[str],
+    several: Collection[str] = (),
+) -> Config:
     """Read a file of options, the table ``[parameters]`` and the list ``command``.
 
     Args:
         path: The file.
         options: Names of the options that take a value.
         flags: Names of the options that take none.
+        several: Names of the options that may be given several times, as a list.
     """
     table = _table(path)
     space, command = table.pop(PARAMETERS, {}), table.pop(COMMAND, [])
-    given: dict[str, str | bool] = {}
+    given: dict[str, str | bool | list[str]] = {}
     for name, value in table.items():
         where = f"{name!r} in {path}"
         if name not in options and name not in flags:
             known = ", ".join(sorted([*options, *flags, PARAMETERS, COMMAND]))
             raise SettingsError(f"{where} is not an option. Use one of: {known}.")
+        if name in several:
+            given[name] = _texts(where, value)
+            continue
         if isinstance(value, bool) != (name in flags) or not isinstance(value, str | int | float):
             wanted = "true or false" if name in flags else "a number or a string"
             raise SettingsError(f"{where} must be {wanted}, got {value!r}.")
@@ -59,6 +68,14 @@ def read_config(path: Path, options: Collection[str], flags: Collection[str]) ->
             f"{command!r}."
         )
     return Config(given, _space(space, path), tuple(command))
+
+
+def _texts(where: str, value: object) -> list[str]:
+    """Return one text or several as a list."""
+    listed = value if isinstance(value, list) else [value]
+    if not all(isinstance(text, str) for text in listed):
+        raise SettingsError(f"{where} must be a string or a list of strings, got {value!r}.")
+    return [str(text) for text in listed]
 
 
 def _table(path: Path) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rahbo.errors import SpaceError
 from rahbo.space import Categorical, Float, Int, Parameter
@@ -11,6 +12,8 @@ from rahbo.space import Categorical, Float, Int, Parameter
 NAME = re.compile(r"[^\W\d][\w.-]*")
 # The placeholder that every command may use besides its parameters.
 SEED = "seed"
+# The placeholder for the block of an evaluation, in a run with blocks.
+BLOCK = "block"
 KINDS = ("int", "float", "log")
 FORMS = "LOW:HIGH:int, LOW:HIGH:float, LOW:HIGH:log, or choices separated by commas"
 
@@ -54,6 +57,48 @@ def checked_name(name: str) -> str:
             "evaluation. Rename it."
         )
     return name
+
+
+def setting_in(text: str, space: Mapping[str, Parameter]) -> dict[str, Any]:
+    """Return one setting of all parameters, written ``NAME=VALUE,NAME=VALUE``.
+
+    >>> setting_in("lr=0.1,depth=3", {"lr": Float(0.01, 1.0), "depth": Int(1, 15)})
+    {'lr': 0.1, 'depth': 3}
+    """
+    pairs = [part.partition("=") for part in text.split(",")]
+    written = {name.strip(): value.strip() for name, _, value in pairs}
+    if written.keys() != space.keys() or len(pairs) != len(written):
+        raise SpaceError(
+            f"A setting must name each of the parameters {', '.join(space)} once, as "
+            f"{','.join(f'{name}=VALUE' for name in space)}, got {text!r}."
+        )
+    found = {name: _value_of(name, kind, written[name]) for name, kind in space.items()}
+    for name, kind in space.items():
+        kind.code(name, found[name])
+    return found
+
+
+def _value_of(name: str, kind: Parameter, text: str) -> Any:
+    if isinstance(kind, Categorical):
+        return next((choice for choice in kind.choices if str(choice) == text), text)
+    try:
+        number = float(text)
+    except ValueError:
+        raise SpaceError(f"{name}={text!r} must be a number for {kind!r}.") from None
+    return int(number) if isinstance(kind, Int) and number.is_integer() else number
+
+
+def blocks_in(written: str | None) -> int | list[str] | None:
+    """Return a number of blocks, or their names, which commas separate.
+
+    >>> blocks_in("5"), blocks_in("monday,friday")
+    (5, ['monday', 'friday'])
+    """
+    if written is None:
+        return None
+    if re.fullmatch(r"[0-9]{1,6}", written):
+        return int(written)
+    return [name.strip() for name in written.split(",")]
 
 
 def described(name: str, written: str | Sequence[object]) -> Parameter:

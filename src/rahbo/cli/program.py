@@ -10,6 +10,8 @@ from contextlib import suppress
 from time import sleep
 from typing import Any
 
+from rahbo.cli.limits import Outcomes
+from rahbo.cli.parameters import BLOCK, SEED
 from rahbo.cli.processes import END, REASON, Ended, Processes, StoppedError
 from rahbo.cli.template import Template
 from rahbo.cli.values import Reader, UnreadableError
@@ -18,6 +20,8 @@ from rahbo.cli.values import Reader, UnreadableError
 # to wait before the next attempt. They say nothing about the program.
 SCARCE = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 WAITS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+# The name of the value in a record with outcomes. No outcome can have it.
+VALUE = ""
 # The first word of an output whose beginning is lost.
 CUT_WORD = re.compile(r"\A\S*+")
 
@@ -37,9 +41,11 @@ class Program:
         read: Finds the value in the output.
         processes: Runs the command.
         timeout: Seconds after which a process and all its children are killed; None for no limit.
+        outcomes: Finds the outcomes with limits in the output.
 
     Attributes:
         values: The values that were read, by the seed of their evaluation.
+        beside: The outcomes that were read beside each value, by the same seed.
     """
 
     def __init__(
@@ -48,20 +54,27 @@ class Program:
         read: Reader,
         processes: Processes,
         timeout: float | None = None,
+        outcomes: Outcomes | None = None,
     ) -> None:
         self.values: dict[int, float] = {}
+        self.beside: dict[int, dict[str, float | None]] = {}
         self._template = template
         self._read = read
         self._launcher = processes
         self._timeout = timeout
+        self._outcomes = outcomes or Outcomes()
 
-    def __call__(self, /, *, seed: int, **params: Any) -> float:
-        """Run the program once and return its value."""
-        value = self._evaluate(self._template.filled({**params, "seed": seed}))
+    def __call__(
+        self, /, *, seed: int, block: Any = None, **params: Any
+    ) -> float | dict[str, float | None]:
+        """Run the program once and return its value, in a record if there are outcomes."""
+        given = params if block is None else {**params, BLOCK: block}
+        value, beside = self._evaluate(self._template.filled({**given, SEED: seed}))
+        self.beside[seed] = beside
         self.values[seed] = value
-        return value
+        return {VALUE: value, **beside} if beside else value
 
-    def _evaluate(self, arguments: list[str]) -> float:
+    def _evaluate(self, arguments: list[str]) -> tuple[float, dict[str, float | None]]:
         try:
             ended = self._run(arguments)
             if ended.late:
@@ -70,7 +83,9 @@ class Program:
                 raise _failed(f"killed by signal {_signal_name(-ended.code)}", ended)
             if ended.code > 0:
                 raise _failed(f"exit code {ended.code}", ended)
-            return self._read(_text(ended))
+            output = _text(ended)
+            value = self._read(output)
+            return value, self._outcomes.read(output) if self._outcomes.names else {}
         except UnreadableError as error:
             limit = f" (its last {END} bytes)" if ended.n_out > END else ""
             raise _failed(f"{str(error)[:REASON]}{limit}", ended) from error

@@ -32,11 +32,13 @@ class Done:
         params: The parameters that were evaluated.
         value: The value, or None if the evaluation failed.
         failure: Why the evaluation failed; empty if it gave a value.
+        outcomes: The outcomes with limits in words; empty if there are none.
     """
 
     params: Mapping[str, Any]
     value: float | None
     failure: str = ""
+    outcomes: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,10 @@ def watch(
                 with suppress(NotReadyError):
                     now = optimizer.recommend()
                     stage = "confirming" if confirming() else "so far"
-                    live.update(task, state=f"{stage} {one_line(now.params)}: {now.mean:.5g}")
+                    sure = ", limits kept" if now.feasible else ", not sure to keep its limits"
+                    kept = sure if now.constraints else ""
+                    best = f"{one_line(now.params)}: {now.mean:.5g}"
+                    live.update(task, state=f"{stage} {best}{kept}")
                 looked = time.monotonic()
 
         yield Watch(_harmless(bar), _harmless(state))
@@ -119,7 +124,8 @@ def _harmless(show: Callable[[T], None]) -> Callable[[T], None]:
 
 def _described(done: Done) -> str:
     if done.value is not None:
-        return f"{one_line(done.params)}: {done.value:.6g}"
+        beside = f", {visible(done.outcomes)}" if done.outcomes else ""
+        return f"{one_line(done.params)}: {done.value:.6g}{beside}"
     lines = done.failure.splitlines() or [""]
     # The message of a traceback is its last line.
     why = lines[0] if len(lines) == 1 else f"{lines[0].split(': ')[0]}: {lines[-1]}"

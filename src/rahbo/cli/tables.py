@@ -66,7 +66,7 @@ def _grid(title: str, *headings: str) -> Table:
     return table
 
 
-LEFT = ("parameter", "params", "")
+LEFT = ("parameter", "params", "outcome", "limit", "")
 
 
 def _recommendation(report: Recommendation) -> list[Table | Text]:
@@ -89,9 +89,12 @@ def _recommendation(report: Recommendation) -> list[Table | Text]:
     known.add_row(
         "measured", f"{report.n_evaluations} time{'s' * (report.n_evaluations > 1)}", "", ""
     )
-    said: list[Table | Text] = [point, known, Text(str(report.gain))]
-    if report.advice:
-        said.append(Text(report.advice))
+    said: list[Table | Text] = [point, known]
+    if report.constraints:
+        said.append(_limits(report))
+    summary = None if report.blocks is None else report.blocks.summary
+    lines = (summary, str(report.gain), report.advice, report.warning)
+    said += [Text(visible(line)) for line in lines if line]
     if report.runner_ups:
         heads = ("risk value", SCORES[report.rule], "expected gain", f"{level} bound of gain")
         others = _grid("Runners-up", "params", *heads)
@@ -100,6 +103,20 @@ def _recommendation(report: Recommendation) -> list[Table | Text]:
             others.add_row(one_line(other.params), *(f"{number:.4g}" for number in numbers))
         said.append(others)
     return said
+
+
+def _limits(report: Recommendation) -> Table:
+    """Return a table of the outcomes with limits."""
+    level = f"{100 * report.level:g} %"
+    heads = ("quantile", f"{level} interval from", "to", "pessimistic", "limit", "kept")
+    table = _grid("Limits", "outcome", *heads)
+    for check in report.constraints:
+        numbers = (check.quantile, *check.interval, check.pessimistic)
+        table.add_row(
+            visible(check.name), *(f"{number:.5g}" for number in numbers),
+            check.constraint.described, "yes" if check.kept else "NOT SURE",
+        )  # fmt: skip
+    return table
 
 
 def _frontier(report: Frontier) -> list[Table | Text]:

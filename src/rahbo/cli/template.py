@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rahbo.cli.parameters import SEED
+from rahbo.cli.parameters import BLOCK, SEED
 from rahbo.errors import SettingsError
 from rahbo.space import Categorical, Parameter
 
@@ -59,14 +59,20 @@ class Template:
         """Return the arguments with values in place of the placeholders."""
         return ["".join(_text(piece, values) for piece in pieces) for pieces in self.arguments]
 
-    def check(self, space: Mapping[str, Parameter]) -> None:
-        """Refuse a command that does not fit its parameters."""
-        unknown = sorted(self.names - {*space, SEED})
+    def check(self, space: Mapping[str, Parameter], blocks: bool = False) -> None:
+        """Refuse a command that does not fit its parameters, or that lacks ``{block}``."""
+        others = [SEED, BLOCK] if blocks else [SEED]
+        unknown = sorted(self.names - {*space, *others})
         if unknown:
             raise SettingsError(
                 f"The command has the placeholder {{{unknown[0]}}}, but the only ones are "
-                f"{', '.join(f'{{{name}}}' for name in [*space, SEED])}. Add the parameter with "
+                f"{', '.join(f'{{{name}}}' for name in [*space, *others])}. Add the parameter with "
                 "-p, or double the braces to pass them on as text."
+            )
+        if blocks and (BLOCK in space or BLOCK not in self.names):
+            raise SettingsError(
+                f"With --blocks, the command must contain {{{BLOCK}}}, which stands for the block "
+                "of a run, and no parameter can have that name."
             )
         unused = [name for name in space if name not in self.names]
         if unused:

@@ -16,11 +16,13 @@ import click
 import rahbo
 from rahbo.cli.config import Config, read_config
 from rahbo.cli.documents import about, document
+from rahbo.cli.limits import Outcomes, described, limit_options, limits_in
 from rahbo.cli.options import chosen_direction, chosen_risk, goal_options, one_of
-from rahbo.cli.parameters import named
+from rahbo.cli.parameters import blocks_in, named
 from rahbo.cli.processes import Processes
 from rahbo.cli.program import Program, Workers
 from rahbo.cli.progress import Done, watch
+from rahbo.cli.safe import RUNS, UNSAFE, Start, start_of
 from rahbo.cli.tables import console, print_report, visible
 from rahbo.cli.template import Template
 from rahbo.cli.values import Reader, json_reader, last_number, regex_reader
@@ -29,7 +31,7 @@ from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
 from rahbo.policy import Repeats, as_repeats
 from rahbo.risk import MeanVariance
-from rahbo.running import Budget, CallResult, Pool, Result, Run, Stop, in_parallel
+from rahbo.running import Budget, CallResult, Pool, Result, Run, Stop, in_parallel, with_outcomes
 from rahbo.space import Parameter
 from rahbo.trials import LARGEST_VALUE, Suggestion
 
@@ -43,6 +45,7 @@ rahbo tune --maximize --evaluations 200 --jobs 4 --journal run.jsonl \\
 ENDING = (
     "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU", "SIGBREAK",
 )  # fmt: skip
+READERS = ("value_regex", "value_json")
 CONFIG, PROGRAM = "rahbo.cli.config", "rahbo.cli.program"
 
 
@@ -70,7 +73,8 @@ def _read_file(ctx: click.Context, param: click.Parameter, file: Path | None) ->
         if isinstance(option, click.Option) and option.name != "parameters"
     }
     flags = {name for name, option in options.items() if option.is_flag}
-    config = read_config(file, options.keys() - flags, flags)
+    several = {name for name, option in options.items() if option.multiple}
+    config = read_config(file, options.keys() - flags, flags, several)
     ctx.meta[CONFIG] = config
     ctx.default_map = {options[name].name or "": value for name, value in config.options.items()}
     return file
@@ -91,6 +95,8 @@ class Task:
         stop: Ends the run earlier, or None.
         settings: Settings of `Optimizer`.
         processes: Runs the command, and the pattern that reads its output.
+        outcomes: Finds the outcomes with limits in the command's output.
+        start: Settings to run first because they are known to be safe; empty if there are none.
     """
 
     space: Mapping[str, Parameter]
@@ -100,6 +106,8 @@ class Task:
     stop: Stop | None
     settings: dict[str, Any]
     processes: Processes
+    outcomes: Outcomes
+    start: Start
 
     @classmethod
     def by(cls, ctx: click.Context) -> Task:
@@ -118,7 +126,8 @@ class Task:
                 "The number of evaluations is missing. Add it, such as --evaluations 200."
             )
         template = Template.of(ctx.meta[PROGRAM] or config.command)
-        template.check(space)
+        blocks = blocks_in(given["blocks"])
+        template.check(space, blocks=blocks is not None)
         program = template.filled(dict.fromkeys(template.names, ""))[0]
         if shutil.which(program) is None:
             raise SettingsError(
@@ -132,10 +141,16 @@ class Task:
             "seed": given["seed"],
             "journal": given["journal"],
         }
+        limits = limits_in(given["at_most"], given["at_least"])
+        start = start_of(given["safe"], space, limits, blocks)
+        used = {"constraints": limits, "safe": bool(start.settings), "blocks": blocks}
+        settings |= {name: value for name, value in used.items() if value}
         budget = Budget(evaluations=given["evaluations"], confirm=given["confirm"])
         processes = Processes()
-        read = _reader(ctx, processes)
-        return cls(space, template, read, budget, _stop(ctx), settings, processes)
+        outcomes = Outcomes(limits, in_json=one_of(ctx, READERS) == "value_json")
+        read = _reader(ctx, processes, outcomes)
+        stop = _stop(ctx)
+        return cls(space, template, read, budget, stop, settings, processes, outcomes, start)
 
 
 def _repeats(repeats: str, setup: float | None) -> Repeats:
@@ -157,10 +172,10 @@ def _stop(ctx: click.Context) -> Stop | None:
     return None if name is None else rahbo.Gap(ctx.params[name])
 
 
-def _reader(ctx: click.Context, processes: Processes) -> Reader:
-    name = one_of(ctx, ["value_regex", "value_json"])
+def _reader(ctx: click.Context, processes: Processes, outcomes: Outcomes) -> Reader:
+    name = one_of(ctx, READERS)
     if name is None:
-        return last_number
+        return lambda output: last_number(outcomes.without(output))
     if name == "value_json":
         return json_reader(ctx.params[name])
     return regex_reader(ctx.params[name], processes)
@@ -173,10 +188,14 @@ class ShownRun(Run):
     """A run that shows each outcome after it was recorded."""
 
     show: Callable[[Done], None]
+    outcomes: Outcomes
 
     def record(self, suggestion: Suggestion, repeat: int, outcome: CallResult) -> None:
         """Tell the optimizer an outcome, then show it."""
-        done = Done(suggestion.params, outcome.value, outcome.failure)
+        limits = self.optimizer.settings.constraints
+        outcome = with_outcomes(outcome, limits)
+        said = described(outcome.outcomes, limits) if outcome.value is not None else ""
+        done = Done(suggestion.params, outcome.value, outcome.failure, said)
         try:
             super().record(suggestion, repeat, outcome)
         except ObjectiveError:
@@ -184,13 +203,16 @@ class ShownRun(Run):
             self.show(done)
             raise
         self.show(done)
+        self.outcomes.check()
 
 
 def run(task: Task, jobs: int, timeout: float | None) -> Result:
     """Evaluate until the budget is spent or the stop criterion is met, and show progress."""
     optimizer = Optimizer(task.space, **task.settings)
-    total, made = task.budget.evaluations or 0, optimizer.n_evaluations
-    program = Program(task.template, task.read, task.processes, timeout)
+    total = (task.budget.evaluations or 0) + task.start.runs
+    made, outcomes = optimizer.n_evaluations, task.outcomes
+    outcomes.know(n for t in optimizer.trials for b in t.beside.values() for n in b.outcomes)
+    program = Program(task.template, task.read, task.processes, timeout, outcomes)
     pool = Pool(lambda: Workers(program, jobs), jobs)
     try:
         with (
@@ -198,25 +220,34 @@ def run(task: Task, jobs: int, timeout: float | None) -> Result:
             watch(console(stderr=True), total, made, lambda: whole.confirming) as look,
         ):
             whole = ShownRun(program, optimizer, task.budget, task.stop, look.told)
-            whole.show = look.evaluated
+            whole.show, whole.outcomes = look.evaluated, outcomes
             try:
+                if task.start.settings:
+                    task.start.run(program, optimizer, look.evaluated)
+                    outcomes.check(RUNS)
                 ended = in_parallel(whole, pool, timeout=None)
+            except KeyboardInterrupt as error:
+                ended = whole.ended_by(error)
             finally:
-                _tell_late(optimizer, program.values)
+                _tell_late(optimizer, program)
         return Result(optimizer.recommend(), optimizer, ended)
     except (ObjectiveError, NotReadyError) as error:
+        if isinstance(error, NotReadyError) and task.start.settings:
+            raise click.ClickException(UNSAFE) from error
         raise _gave_up(optimizer, task.settings["journal"]) from error
     finally:
         optimizer.close()
 
 
-def _tell_late(optimizer: Optimizer, values: Mapping[int, float]) -> None:
+def _tell_late(optimizer: Optimizer, program: Program) -> None:
     """Tell the values that programs gave while the run was ending."""
     for suggestion in optimizer.open:
         for repeat in suggestion.indices:
-            value = values.get(evaluation_seed(optimizer.settings.seed, suggestion.id, repeat))
+            seed = evaluation_seed(optimizer.settings.seed, suggestion.id, repeat)
+            value = program.values.get(seed)
             if value is not None and abs(value) <= LARGEST_VALUE:
-                optimizer.tell(suggestion, value, repeat=repeat)
+                beside = program.beside[seed] or None
+                optimizer.tell(suggestion, value, repeat=repeat, outcomes=beside)
 
 
 @contextmanager
@@ -300,6 +331,12 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
     "--setup", type=float, metavar="C",
     help="Extra cost of moving to a new point, counted in runs. Needs adaptive repeats.",
 )  # fmt: skip
+@limit_options
+@click.option(
+    "--blocks", metavar="N|NAMES",
+    help="Folds, seeds or other blocks in which each setting can be run: their number, or names "
+    "separated by commas. {block} in the command stands for the block of a run.",
+)  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Random seed.")
 @click.option(
     "--timeout", type=float, metavar="SECONDS", help="Kill longer runs and count them as failures."
@@ -337,7 +374,7 @@ def command(
 
     In the arguments, {NAME} stands for the value of a parameter. {seed} stands for a whole number
     that differs for each run. Write {{ and }} for literal braces. The program is started directly,
-    not by a shell.
+    not by a shell. An outcome with a limit is printed beside the value, as NAME=NUMBER.
 
     FILE.toml can hold everything instead: options by their long names, parameters in the table
     [parameters], and the program as command = [...]. Options on the command line override the file.

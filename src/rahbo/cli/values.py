@@ -109,19 +109,11 @@ def json_reader(key: str) -> Reader:
     Args:
         key: Keys of nested objects, or indices of lists, separated by dots.
     """
-    path = key.split(".")
-    if "" in path:
+    if "" in key.split("."):
         raise SettingsError(f"--value-json must be a key such as loss or test.loss, got {key!r}.")
 
     def read(output: str) -> float:
-        found = _document(output)
-        for step in path:
-            if isinstance(found, dict) and step in found:
-                found = found[step]
-            elif isinstance(found, list) and INDEX.fullmatch(step) and int(step) < len(found):
-                found = found[int(step)]
-            else:
-                raise UnreadableError(f"the JSON output has no key {key!r}")
+        found = found_in(json_document(output), key)
         if isinstance(found, bool) or not isinstance(found, int | float):
             is_simple = found is None or isinstance(found, bool | str)
             what = _short(found) if is_simple else f"a {type(found).__name__}"
@@ -131,7 +123,20 @@ def json_reader(key: str) -> Reader:
     return read
 
 
-def _document(output: str) -> Any:
+def found_in(found: Any, key: str) -> Any:
+    """Return what a document has under a key: names and indices separated by dots."""
+    for step in key.split("."):
+        if isinstance(found, dict) and step in found:
+            found = found[step]
+        elif isinstance(found, list) and INDEX.fullmatch(step) and int(step) < len(found):
+            found = found[int(step)]
+        else:
+            raise UnreadableError(f"the JSON output has no key {key!r}")
+    return found
+
+
+def json_document(output: str) -> Any:
+    """Return the output as JSON, or its last line that is JSON."""
     for text in (output, *reversed(output.splitlines())):
         try:
             found = json.loads(text)

@@ -4,7 +4,7 @@ from rahbo.running.budget import Budget
 from rahbo.running.loop import Result, maximize, minimize
 from rahbo.running.parallel import in_parallel
 from rahbo.running.pool import Pool
-from rahbo.running.run import Callback, CallResult, Objective, Run
+from rahbo.running.run import Callback, CallResult, Objective, Run, attempt, with_outcomes
 from rahbo.running.stopping import Gap, PBest, Stop
 
 __all__ = [
@@ -18,7 +18,9 @@ __all__ = [
     "Result",
     "Run",
     "Stop",
+    "attempt",
     "in_parallel",
     "maximize",
     "minimize",
+    "with_outcomes",
 ]

@@ -1,6 +1,6 @@
 """What was asked and told, and the same as data: count, mean and variance per point."""
 
-from rahbo.trials.beside import NOTHING, Beside, checked_name
+from rahbo.trials.beside import LONGEST_NAME, NOTHING, Beside, checked_name
 from rahbo.trials.blocks import (
     block_name,
     blocks_by_point,
@@ -35,6 +35,7 @@ from rahbo.trials.trial import (
 
 __all__ = [
     "LARGEST_VALUE",
+    "LONGEST_NAME",
     "MOST_REPEATS",
     "NOTHING",
     "Beside",

@@ -262,7 +262,7 @@ def test_where_trials_fail_or_are_pruned_fewer_are_made() -> None:
     assert max(counts(study)[t.params["x"].hex(),] for t in study.trials if t.values is None) == 1
 
 
-def test_a_broken_constraint_is_a_failure() -> None:
+def test_proposals_keep_to_a_constraint() -> None:
     def objective(trial: optuna.Trial) -> float:
         x = trial.suggest_float("x", 0.0, 1.0)
         trial.set_constraint("small", x - 0.5)

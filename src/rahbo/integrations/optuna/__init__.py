@@ -18,7 +18,13 @@ from rahbo.settings import Keywords
 __all__ = ["RahboSampler", "optimizer_of", "publish", "recommend", "repeated"]
 
 
-def publish(study: Study, **settings: Unpack[Keywords]) -> None:
+def publish(
+    study: Study,
+    *,
+    probability: float = 0.95,
+    block_attr: str | None = None,
+    **settings: Unpack[Keywords],
+) -> None:
     """Add the risk view of a study to its page in Optuna's dashboard: two figures and a note.
 
     The figures and text of an earlier call are replaced, and the rest of the study's note is kept.
@@ -26,6 +32,8 @@ def publish(study: Study, **settings: Unpack[Keywords]) -> None:
 
     Args:
         study: The study, as for `recommend`.
+        probability: As for `recommend`.
+        block_attr: As for `recommend`.
         **settings: Settings of `Optimizer`, such as ``risk``.
     """
     try:
@@ -34,4 +42,4 @@ def publish(study: Study, **settings: Unpack[Keywords]) -> None:
         raise SettingsError(
             f'publish() needs {error.name}. Install it: pip install "rahbo[optuna,dashboard]"'
         ) from error
-    dashboard.publish(study, **settings)
+    dashboard.publish(study, probability, block_attr, **settings)

@@ -24,9 +24,11 @@ BLUE, RED = "#0072b2", "#c24e00"
 MOST_POINTS, MOST_CHARACTERS = 500, 100
 
 
-def publish(study: Study, **settings: Unpack[Keywords]) -> None:
+def publish(
+    study: Study, probability: float, block_attr: str | None, **settings: Unpack[Keywords]
+) -> None:
     """See `rahbo.integrations.optuna.publish`."""
-    optimizer = optimizer_of(study, **settings)
+    optimizer = optimizer_of(study, probability=probability, block_attr=block_attr, **settings)
     found = optimizer.recommend()
     save_plotly_graph_object(study, noise_figure(optimizer, found), graph_object_id="rahbo-noise")
     save_plotly_graph_object(study, history_figure(optimizer), graph_object_id="rahbo-history")

@@ -17,6 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from rahbo.analysis import Recommendation, Rule
 from rahbo.errors import NotReadyError, SettingsError, SpaceError
+from rahbo.integrations.optuna.beside import Reading, is_broken_for_sure, outcome_names
 from rahbo.integrations.optuna.distributions import Kinds, merged, shared, space_of
 from rahbo.integrations.optuna.repeats import VALUES, is_measured, seed_of
 from rahbo.optimizer import Optimizer
@@ -29,13 +30,19 @@ ASKED, FAILED = "rahbo:asked", "rahbo:failed"
 # If more workers than this die at a point, the point is assumed to kill them and has failed.
 MAX_LOST = 3
 # Settings of `Optimizer` that come from the study.
-IN_STUDY = ("space", "direction", "data", "trials", "journal")
+IN_STUDY = ("space", "direction", "data", "trials", "journal", "constraints", "blocks")
 
 Internal = dict[str, float]
 
 
 def recommend(
-    study: Study, *, rule: Rule = "pessimistic", level: float = 0.9, **settings: Unpack[Keywords]
+    study: Study,
+    *,
+    rule: Rule = "pessimistic",
+    level: float = 0.9,
+    probability: float = 0.95,
+    block_attr: str | None = None,
+    **settings: Unpack[Keywords],
 ) -> Recommendation:
     """Return the risk-averse recommendation for a study, whatever its sampler.
 
@@ -47,6 +54,10 @@ def recommend(
             have, over all ranges they had.
         rule: As for `Optimizer.recommend`.
         level: As for `Optimizer.recommend`.
+        probability: The probability with which each of Optuna's constraints must be kept, noise
+            included.
+        block_attr: The user attribute that names the block of each trial, such as its fold; None
+            if there are no blocks.
         **settings: Settings of `Optimizer`, such as ``risk``.
 
     Returns:
@@ -60,30 +71,38 @@ def recommend(
     >>> abs(recommend(study, risk=rahbo.MeanVariance(2.0)).params["x"]) < 0.2
     True
     """
-    history = _history(study, settings)
+    history = _history(study, settings, Reading(probability, block_attr))
     found = history.optimizer.recommend(rule=rule, level=level)
     runner_ups = tuple(replace(r, params=history.stored(r.params)) for r in found.runner_ups)
     return replace(found, params=history.stored(found.params), runner_ups=runner_ups)
 
 
-def optimizer_of(study: Study, **settings: Unpack[Keywords]) -> Optimizer:
+def optimizer_of(
+    study: Study,
+    *,
+    probability: float = 0.95,
+    block_attr: str | None = None,
+    **settings: Unpack[Keywords],
+) -> Optimizer:
     """Return an `Optimizer` that was told the finished trials of a study.
 
     Args:
         study: The study, as for `recommend`.
+        probability: As for `recommend`.
+        block_attr: As for `recommend`.
         **settings: Settings of `Optimizer`. The default seed is derived from the study's name.
     """
-    return _history(study, settings).optimizer
+    return _history(study, settings, Reading(probability, block_attr)).optimizer
 
 
-def _history(study: Study, settings: Mapping[str, Any]) -> StudyHistory:
+def _history(study: Study, settings: Mapping[str, Any], reading: Reading) -> StudyHistory:
     check_study(study)
     check_settings(settings)
     found = [record for record in records(study) if record.outcomes and not record.under_way]
     if not any(value is not None for record in found for value in record.outcomes):
         raise NotReadyError(
-            f"Study {study.study_name!r} has no complete trial with a finite value that satisfies "
-            "the constraints. Run some trials first."
+            f"Study {study.study_name!r} has no complete trial with a finite value and finite "
+            "constraints. Run some trials first."
         )
     kinds = merged(shared(record.trial for record in found))
     if not kinds:
@@ -91,7 +110,7 @@ def _history(study: Study, settings: Mapping[str, Any]) -> StudyHistory:
             f"The complete trials of study {study.study_name!r} must share a parameter that takes "
             "more than one value, but they share none. Suggest one in every trial."
         )
-    return StudyHistory.of(study, kinds, found, settings)
+    return StudyHistory.of(study, kinds, found, settings, reading)
 
 
 def check_study(study: Study) -> None:
@@ -109,6 +128,11 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     if refused:
         raise SettingsError(
             f"The study itself determines {', '.join(refused)}. Leave out these settings."
+        )
+    if settings.get("safe"):
+        raise SettingsError(
+            "safe=True is not possible with Optuna, whose first trial is sampled at random. Use "
+            "rahbo.Optimizer."
         )
 
 
@@ -185,22 +209,16 @@ def _has_heartbeat(storage: BaseStorage) -> bool:
 
 
 def _outcomes(trial: FrozenTrial) -> tuple[float | None, ...]:
-    """Return the values of a trial so far; None for a failure or a broken constraint."""
+    """Return the values of a trial so far; None for a failure or an infinite constraint."""
     if trial.state in (TrialState.FAIL, TrialState.PRUNED):
         return (None,)
     kept = trial.user_attrs.get(VALUES)
     values = kept if isinstance(kept, list) else []
     if trial.state == TrialState.COMPLETE:
         values = values or [trial.value]
-        if not _is_feasible(trial):
+        if is_broken_for_sure(trial):
             return (None,) * len(values)
     return tuple(float(value) if is_measured(value) else None for value in values)
-
-
-def _is_feasible(trial: FrozenTrial) -> bool:
-    attributes = trial.system_attrs
-    limits = [value for name, value in attributes.items() if name.startswith("constraints:")]
-    return all(limit <= 0 for limit in [*limits, *(attributes.get("constraints") or ())])
 
 
 # -- points ----------------------------------------------------------------------------------
@@ -271,19 +289,25 @@ class StudyHistory:
         kinds: Kinds,
         found: Iterable[StudyTrial],
         settings: Mapping[str, Any],
+        reading: Reading,
         lacking: Iterable[Point] = (),
     ) -> StudyHistory:
         """Read some trials, and count the evaluations that points lack as under way."""
         direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
         space = space_of(kinds)
         there = [r for r in found if not r.lost and has(r.params, kinds)]
+        names = outcome_names([record.trial for record in there], kinds)
         trials: list[Trial] = []
         for record in there:
-            trials.append(_with_outcomes(_blank(trials, record.params, kinds, space), record))
+            told = _with_outcomes(_blank(trials, record.params, kinds, space), record)
+            beside = reading.beside(record.trial, told.values, names)
+            trials.append(replace(told, beside=beside))
         for point in lacking:
             blank = _blank(trials, point.params, kinds, space)
             trials.append(replace(blank, n_requested=point.free))
         settings = {"seed": seed_of(study), **settings, "direction": direction}
+        if names:
+            settings["constraints"] = reading.limits(names.values())
         return cls(kinds, there, Optimizer(space, trials=trials, **settings))
 
     def at(self, params: Mapping[str, Any]) -> list[StudyTrial]:

@@ -10,7 +10,7 @@ number of workers may share a study. Each trial keeps its proposal in the system
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -20,6 +20,7 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from rahbo.integrations.optuna.beside import KEY, Reading, checked_constraints
 from rahbo.integrations.optuna.distributions import Kinds, newest, shared
 from rahbo.integrations.optuna.history import (
     ASKED,
@@ -51,8 +52,10 @@ class RahboSampler(BaseSampler):
     proposed again, with exactly equal parameters, until it has five evaluations, whichever workers
     make them. By default, `Adaptive` repeats the initial design and then the points where repeats
     pay off. Running trials count as evaluations, unless their heartbeat is stale. A trial that
-    fails, is pruned or breaks a constraint counts as a failure, and proposals avoid its
-    neighbourhood.
+    fails or is pruned counts as a failure, and proposals avoid its neighbourhood.
+
+    Optuna's constraints, which must be at most 0, are noisy outcomes: each has a model of its own,
+    every repeat of a point counts, and proposals are weighed by the chance that all are kept.
 
     The model uses the parameters that all complete trials have, in the range of the newest trial.
     Other, conditional parameters are sampled independently, and are kept when a point is repeated.
@@ -62,6 +65,11 @@ class RahboSampler(BaseSampler):
         seed: Seeds every random choice. All workers of a study should use the same one. The
             default is derived from the name of the study.
         independent_sampler: Samples conditional parameters; random sampling by default.
+        constraints_func: As for the samplers of Optuna before version 7: takes a finished trial and
+            returns the numbers that must be at most 0. `Trial.set_constraint` needs none.
+        probability: The probability with which each constraint must be kept, noise included.
+        block_attr: The user attribute that names the block of each trial, such as its fold or its
+            seed; None if there are no blocks.
         **settings: Settings of `Optimizer`: ``risk``, ``repeats``, ``strategy``, ``n_initial``, ...
 
     >>> import optuna, random, rahbo
@@ -81,6 +89,9 @@ class RahboSampler(BaseSampler):
         *,
         seed: int | None = None,
         independent_sampler: BaseSampler | None = None,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
+        probability: float = 0.95,
+        block_attr: str | None = None,
         **settings: Any,
     ) -> None:
         check_settings(settings)
@@ -90,6 +101,8 @@ class RahboSampler(BaseSampler):
         self._seed = seed
         self._settings = settings
         self._independent = independent_sampler
+        self._constraints_func = constraints_func
+        self._reading = Reading(probability, block_attr)
         self._latest: Optimizer | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -115,7 +128,12 @@ class RahboSampler(BaseSampler):
         state: TrialState,
         values: Sequence[float] | None,
     ) -> None:
-        """Mark a trial whose objective failed, to tell it from one whose worker died."""
+        """Store the constraints of a trial, and mark one whose objective failed.
+
+        The mark tells it from a trial whose worker died.
+        """
+        if self._constraints_func is not None and state in (TrialState.COMPLETE, TrialState.PRUNED):
+            self._note(study, trial, KEY, checked_constraints(self._constraints_func(trial)))
         if self._independent is not None:
             self._independent.after_trial(study, trial, state, values)
         if state == TrialState.FAIL:
@@ -191,7 +209,7 @@ class RahboSampler(BaseSampler):
     ) -> StudyHistory:
         """Return the history of the study, which reuses the fits of the latest one."""
         settings = {**self._settings, "seed": self._seed_in(study)}
-        history = StudyHistory.of(study, kinds, found, settings, lacking)
+        history = StudyHistory.of(study, kinds, found, settings, self._reading, lacking)
         if self._latest is not None:
             history.optimizer.reuse_fits(self._latest)
         self._latest = history.optimizer
