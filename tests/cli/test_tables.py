@@ -5,6 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
+import constrained
 import rahbo
 from rahbo.cli.tables import console, one_line, print_report, visible
 
@@ -65,3 +66,25 @@ def test_a_console_takes_text_as_it_is(capsys):
     console().print("[b]x[/b] :smile: 1.5")
     console(stderr=True).print("[b]")
     assert capsys.readouterr() == ("[b]x[/b] :smile: 1.5\n", "[b]\n")
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_limits_are_shown(terminal):
+    opt = constrained.told(30)
+    said = shown(opt.recommend(), opt, terminal)
+    for text in ("cost", "at most 0.8", "kept"):
+        assert text in " ".join(said.split())
+    assert "17 of 30 are not" in " ".join(shown(opt.frontier(), opt, terminal).split())
+    opt = constrained.told(12, constraints={"cost": rahbo.AtMost(-1.0)})
+    for report in (opt.recommend(), opt.frontier()):
+        said = shown(report, opt, terminal)
+        assert "No evaluated setting is sure to keep its limits (cost)" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_the_spread_between_blocks_is_shown(terminal):
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0)
+    for x in (0.1, 0.4, 0.5, 0.9):
+        opt.tell({"x": x}, [x, x + 1.0, x + 0.1, x + 1.2], block=["a", "b", "a", "b"])
+    found = opt.recommend()
+    assert f"{found.blocks.std:.5g}" in shown(found, opt, terminal)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from rahbo.analysis import SCORES, Interval, Recommendation, short
+from rahbo.analysis import (
+    SCORES,
+    BlockEffects,
+    ConstraintCheck,
+    Interval,
+    Prediction,
+    Recommendation,
+    short,
+)
 from rahbo.journal import describe
 from rahbo.optimizer import Optimizer
 from rahbo.pages.rounding import digits_of
@@ -83,9 +92,43 @@ def recommendation(found: Recommendation) -> list[str]:
     ]
 
 
+def limits(found: Prediction) -> list[str]:
+    """Return whether each outcome keeps its limit, as sentences; none without limits."""
+    return [_limit(check) for check in found.constraints]
+
+
+def _limit(check: ConstraintCheck) -> str:
+    constraint = check.constraint
+    said = f"{check.name} must be {constraint.described}."
+    if math.isnan(check.quantile):
+        return f"{said} No value of it was told, so it is not known whether the limit is kept."
+    digits = _digits(check.quantile, check.interval)
+    within = "at most" if constraint.sign < 0 else "at least"
+    answer = "The limit is kept" if check.kept else "It is not sure that the limit is kept"
+    return (
+        f"{said} With this probability a single value is {within} {check.quantile:.{digits}g} "
+        f"({100 * check.level:g} % interval {_ends(check.interval, digits)}). {answer}: the "
+        f"probability of it is {check.chance:.3g}, and the pessimistic bound, which decides, is "
+        f"{check.pessimistic:.{digits}g}."
+    )
+
+
+def blocks(found: BlockEffects) -> str:
+    """Return how much blocks differ, as sentences."""
+    return (
+        f"{_times(len(found.effects), 'block')} differ with a standard deviation of "
+        f"{found.std:.3g} ({100 * found.level:g} % interval {_ends(found.std_interval, 3)}). What "
+        "the values of a block have in common is taken out: the noise is what is left within "
+        "blocks."
+    )
+
+
 def certainty(found: Recommendation) -> str:
-    """Return what another setting might still gain, and what to do before relying on this one."""
-    said = [str(found.gain)]
+    """Return what another setting might still gain, and what to do before relying on this one.
+
+    A warning comes first if no setting is sure to keep its limits.
+    """
+    said = [*filter(None, [found.warning]), str(found.gain)]
     if found.p_best is not None:
         said.append(f"The probability that it is the best of the list is {found.p_best:.2g}.")
     return " ".join([*said, *filter(None, [found.advice])])
