@@ -54,7 +54,7 @@ def test_what_may_still_be_gained_is_said_with_what_to_do():
 def test_limits_are_said_with_their_certainty():
     found = constrained.told(30).recommend()
     (said,), (check,) = words.limits(found), found.constraints
-    assert said.startswith("cost must be at most 0.8 with probability 0.95. With this probability")
+    assert said.startswith("The outcome cost must be at most 0.8 with probability 0.95. With this")
     assert "The limit is kept: the probability of it is" in said
     assert f"{check.chance:.3g}" in said
     assert words.certainty(found).startswith(str(found.gain))

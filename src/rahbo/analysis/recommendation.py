@@ -175,7 +175,7 @@ class Recommendation(Prediction):
 
     def __str__(self) -> str:
         times = "time" if self.n_evaluations == 1 else "times"
-        lines = [f"{super().__str__()}   decided the choice"]
+        lines = [f"{super().__str__()}{'   decided the choice' if self.feasible else ''}"]
         if self.rule != "pessimistic":
             named = f"{SCORES[self.rule]}, decided the choice"
             lines = [super().__str__(), f"score      {self.score:>12.5g}   {named}"]

@@ -72,13 +72,16 @@ def recommendation(found: Recommendation) -> list[str]:
         _digits(found.mean, found.mean_interval),
         _digits(found.risk, found.risk_interval),
     )
-    told = f"The value was {found.sample_mean:.{means}g}"
+    less = "" if found.blocks is None else ", less the effects of their blocks,"
+    told = f"The value{less.replace('their blocks', 'its block')} was {found.sample_mean:.{means}g}"
     if found.sample_std is not None:
         told = (
-            f"The mean of these values is {found.sample_mean:.{means}g}, their standard deviation "
-            f"{found.sample_std:.3g}"
+            f"The mean of these values{less} is {found.sample_mean:.{means}g}, their standard "
+            f"deviation {found.sample_std:.3g}"
         )
-    if found.rule == "pessimistic":
+    if not found.feasible:
+        decided = f"Its pessimistic value is {found.pessimistic:.{risks}g}."
+    elif found.rule == "pessimistic":
         decided = f"Its pessimistic value, {found.pessimistic:.{risks}g}, decided the choice."
     else:
         decided = f"Its {SCORES[found.rule]}, {found.score:.{risks}g}, decided the choice."
@@ -99,7 +102,7 @@ def limits(found: Prediction) -> list[str]:
 
 def _limit(check: ConstraintCheck) -> str:
     constraint = check.constraint
-    said = f"{check.name} must be {constraint.described}."
+    said = f"The outcome {check.name} must be {constraint.described}."
     if math.isnan(check.quantile):
         return f"{said} No value of it was told, so it is not known whether the limit is kept."
     digits = _digits(check.quantile, check.interval)

@@ -2,6 +2,7 @@
 (() => {
 const data = JSON.parse(document.getElementById("data").textContent);
 const { points, inputs, trade, maps, history } = data;
+const { compliance } = points;
 const get = (id) => document.getElementById(id);
 const FIRST_ROWS = 200;
 const LEVEL = `${Number((100 * data.level).toPrecision(4))} %`;
@@ -41,8 +42,20 @@ function hover(i) {
     `mean ${withInterval("mean", i)}`,
     `noise std ${withInterval("noise", i)}`,
     `evaluated ${times(points.count[i])}`,
+    ...(compliance ? compliance.outcomes.map((one, j) => plain(cut(`${one.name}: ${outcomeText[j](i)} on average`, 60))) : []),
+    ...(compliance ? [`limits kept: ${keptText(i)}`] : []),
   ].join("<br>");
 }
+
+// -- limits of outcomes ------------------------------------------------------------------------
+
+const isKept = (i) => !compliance || compliance.kept[i];
+const keptText = (i) => `${isKept(i) ? "yes" : "not sure"} (${number(100 * compliance.chance[i], 3)} %)`;
+const outcomeText = compliance ? compliance.outcomes.map((one) => {
+  const digits = digitsOf(one.mean, 5);
+  return (i) => number(one.mean[i], digits);
+}) : [];
+const anyUnsure = Boolean(compliance && compliance.kept.includes(false));
 
 // -- plots -----------------------------------------------------------------------------------
 
@@ -166,14 +179,19 @@ function drawFrontier() {
   const c = colours();
   const all = points.mean.map((_, i) => i);
   const now = choiceAt(weight).point;
+  const unsure = {
+    ...at(all.filter((i) => !isKept(i))), mode: "markers", name: "not sure to keep its limits",
+    marker: { symbol: "circle-open", color: c.faint, opacity: 0.8, size: 7 },
+  };
   return Plotly.react("frontier-plot", [
-    { ...at(all), mode: "markers", name: "evaluated", marker: { color: c.faint, opacity: 0.55, size: 6 } },
+    { ...at(all.filter(isKept)), mode: "markers", name: "evaluated", marker: { color: c.faint, opacity: 0.55, size: 6 } },
     { ...at(edge), mode: "lines+markers", name: `chosen by some ${trade.symbol}`,
       line: { color: c.blue, width: 1.5, dash: "dot" }, marker: { color: c.blue, size: 8 },
       error_x: bars(edge, "noise", across, c.blue), error_y: bars(edge, "mean", upwards, c.blue) },
     { ...at([points.recommended]), mode: "markers", name: "recommended",
       marker: { symbol: "circle-open", size: 20, color: c.green, line: { width: 2.5 } } },
     { ...at([now]), mode: "markers", name: `chosen by the slider`, marker: star(c) },
+    ...(anyUnsure ? [unsure] : []),
   ], layout(c, { ...across.settings, rangemode: "tozero" }, upwards.settings), config());
 }
 
@@ -219,7 +237,8 @@ function startFrontier() {
   showChoice();
   get("frontier-caption").textContent =
     `Grey: evaluated points. Blue: points that some value of the slider would report, with ${LEVEL} ` +
-    "intervals. Circle: the recommended point. Star: the point that the slider chooses.";
+    "intervals. Circle: the recommended point. Star: the point that the slider chooses." +
+    (anyUnsure ? " Hollow: points that are not sure to keep their limits. The slider does not choose them." : "");
 }
 
 // -- maps --------------------------------------------------------------------------------------
@@ -374,7 +393,8 @@ function startHistory() {
     ? ` Of ${history.n} evaluations, ${history.number.length + history.failed.length} are shown.` : "";
   get("history-caption").textContent =
     "Grey: every value, in the order of the run. Blue: the best pessimistic value of the points evaluated " +
-    "until then, computed from the data until then." + some;
+    "until then, computed from the data until then." +
+    (compliance ? " Only points that were sure to keep their limits count." : "") + some;
 }
 
 // -- the table ---------------------------------------------------------------------------------
@@ -386,6 +406,7 @@ function plainNumber(name) {
   return (i) => number(points[name][i], digits);
 }
 
+const PESSIMISTIC = inputs.length + 2 + (compliance ? 1 + compliance.outcomes.length : 0);
 const columns = [
   ...inputs.map((input, j) => ({
     name: input.name, key: (i) => points.places[i][j], text: (i) => cut(valueAt(input, points.places[i][j]), 60),
@@ -398,8 +419,16 @@ const columns = [
     key: (i) => points[name][i], text: plainNumber(name), number: true,
   })),
 ];
+if (compliance) {
+  const ofOutcomes = compliance.outcomes.map((one, j) => ({
+    name: one.name, key: (i) => one.mean[i], text: outcomeText[j], number: true,
+  }));
+  const kept = { name: "limits kept", key: (i) => compliance.chance[i], text: keptText, number: true };
+  columns.splice(inputs.length, 0, kept, ...ofOutcomes);
+}
 
-let order = { column: inputs.length + 2, falling: !data.minimised };
+// Until the reader sorts, points that are sure to keep their limits come first.
+let order = { column: PESSIMISTIC, falling: !data.minimised, keptFirst: true };
 let rows = FIRST_ROWS;
 
 function sorted() {
@@ -407,6 +436,7 @@ function sorted() {
   // Missing values, such as the standard deviation of a single value, come last.
   return points.mean.map((_, i) => i).sort((a, b) => {
     const [x, y] = [key(a), key(b)];
+    if (order.keptFirst && isKept(a) !== isKept(b)) return isKept(a) ? -1 : 1;
     if (x === null || y === null) return (x === null) - (y === null);
     return way * (x - y) || a - b;
   });
@@ -444,7 +474,8 @@ function fillTable() {
   for (const i of sorted().slice(0, rows)) {
     const row = document.createElement("tr");
     row.append(...columns.map((column) => cell("td", column.text(i), column.number)));
-    if (i === points.recommended) row.className = "chosen";
+    if (!isKept(i)) row.className = "unsure";
+    if (i === points.recommended) row.classList.add("chosen");
     body.append(row);
   }
   get("points-table").replaceChildren(head, body);
@@ -454,6 +485,8 @@ function fillTable() {
 function captionTable() {
   const n = points.mean.length, caption = get("points-caption");
   caption.textContent = `Brackets show ${LEVEL} intervals. The recommended point is bold. Click a heading to sort. ` +
+    (compliance ? "For each outcome with a limit, the mean of its values is shown, and whether the limits are kept with the " +
+      `probability of it. ${anyUnsure ? "Points that are not sure to keep them are grey. " : ""}` : "") +
     (points.n > n ? `The table holds ${n} of ${points.n} points: the best ones and all that the slider can choose. ` : n === 1 ? "There is one point. " : `There are ${n} points. `);
   if (rows >= n) return;
   const more = document.createElement("button");
