@@ -101,8 +101,7 @@ def maximize(
         executor: Evaluates in parallel, with each repeat as its own task. Pass any executor of
             ``concurrent.futures``, such as threads, loky or Dask, which is left open; or a function
             that makes one, which is shut down at the end and replaced when its workers die.
-        parallel: Tasks that may run at the same time; by default the number of workers. A new
-            point is asked for when a worker is free, or ahead if evaluations are short.
+        parallel: Tasks that may run at the same time; by default the number of workers.
         timeout: Seconds after which an evaluation on an executor counts as failed.
         context: The present conditions, if the space has any (`Context`): a function that returns
             them as a dict, or an iterable of dicts. It is asked once for each suggestion.
