@@ -20,12 +20,19 @@ class OutcomeColumn:
     Attributes:
         name: The name of the outcome.
         limit: What must hold of it, in words.
+        bound: The limit itself.
+        level: Which quantile is compared with it: 0.95, say, if it is at most so large, or 0.05.
         mean: The mean of its values at each point; None where none was told.
+        quantile: The quantile at each point that is compared with the limit; None if nothing was
+            told of the outcome.
     """
 
     name: str
     limit: str
+    bound: float
+    level: float
     mean: list[float | None]
+    quantile: list[float | None]
 
 
 @dataclass(frozen=True)
@@ -62,11 +69,24 @@ def compliance_of(
             for name, value in beside.outcomes.items():
                 told[name, trial.x.tobytes()].append(value)
     columns = tuple(
-        OutcomeColumn(name, limit.described, _means([told[name, x.tobytes()] for x in X]))
-        for name, limit in constraints.items()
+        OutcomeColumn(
+            name,
+            limit.described,
+            limit.limit,
+            limit.probability if limit.sign < 0 else 1.0 - limit.probability,
+            _means([told[name, x.tobytes()] for x in X]),
+            few_digits([p.constraints[j].quantile for p in points]),
+        )
+        for j, (name, limit) in enumerate(constraints.items())
     )
     chances = [math.prod(check.chance for check in p.constraints) for p in points]
     return Compliance(columns, [p.feasible for p in points], [rounded(c, 3) for c in chances])
+
+
+def few_digits(numbers: Sequence[float]) -> list[float | None]:
+    """Return numbers in few digits; None for those that are not finite."""
+    digits = digits_of(numbers, few=4)
+    return [rounded(number, digits) if math.isfinite(number) else None for number in numbers]
 
 
 def _means(told: Sequence[Sequence[float]]) -> list[float | None]:

@@ -63,6 +63,16 @@ def opened(browser: Browser, file: Path, width: int = 1280, dark: bool = False) 
     return page
 
 
+def show_outcome(page: Page, up: str | None = None) -> None:
+    """Show the first outcome in the map, over two inputs or along one."""
+    chosen = {"quantity": "0"} | ({} if up is None else {"up": up})
+    for part, value in chosen.items():
+        page.evaluate(
+            f"((e) => {{ e.value = '{value}'; e.dispatchEvent(new Event('change')); }})"
+            f"(document.getElementById('{part}'))"
+        )
+
+
 # -- the file ----------------------------------------------------------------------------------
 
 
@@ -390,6 +400,14 @@ def test_points_that_may_break_a_limit_are_hollow_and_grey(browser, tmp_path, wi
     )
     assert heads[:6] == ["x", "y", "limits kept", "cost", "mean", "noise std"]
     assert "Only points that were sure to keep their limits count." in page.text()
+    show_outcome(page)
+    assert page.evaluate("document.querySelectorAll('#map-plot .heatmaplayer image').length") == 1
+    show_outcome(page, up="")
+    limit = "document.getElementById('map-plot').data.at(-1)"
+    assert page.evaluate(f"{limit}.y") == [0.8, 0.8]
+    titles = page.evaluate("document.querySelector('#map-plot .infolayer').textContent")
+    assert "cost, 95 % quantile" in titles
+    assert page.errors == []
     page.close()
 
 
@@ -405,6 +423,7 @@ def test_hostile_outcomes_and_blocks_are_text(browser, tmp_path):
     file.write_text(page_of(optimizer), "utf-8")
     page = opened(browser, file, 390)
     page.evaluate("document.getElementById('points-table').querySelector('button').click()")
+    show_outcome(page)
     shown = page.evaluate("document.body.textContent")
     assert all(name in shown for name in names)
     assert page.evaluate("window.ran === undefined")

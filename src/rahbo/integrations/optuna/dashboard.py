@@ -39,8 +39,8 @@ def publish(study: Study, **settings: Unpack[Keywords]) -> None:
 def noise_figure(optimizer: Optimizer, found: Recommendation) -> go.Figure:
     """Return a figure of mean against noise of the evaluated points, with credible intervals."""
     frontier = optimizer.frontier()
-    shown = [frontier.evaluated[i] for i in frontier.candidates]
-    best_first = sorted(shown, key=lambda p: optimizer.settings.sign * p.risk, reverse=True)
+    may = [frontier.evaluated[i] for i in frontier.candidates]
+    best_first = sorted(may, key=lambda p: optimizer.settings.sign * p.risk, reverse=True)
     chosen = next(p for p in best_first if p.params == found.params)
     level = f"{100 * found.level:g} %"
     traces = [

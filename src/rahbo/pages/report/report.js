@@ -243,7 +243,14 @@ function startFrontier() {
 
 // -- maps --------------------------------------------------------------------------------------
 
+// The quantities of a map: their names, and their values at the recommended point. Outcomes with
+// limits are numbered.
 const QUANTITIES = { noise: "noise standard deviation", mean: "mean" };
+const known = (compliance ? compliance.outcomes : []).map((one, j) => ({ one, j })).filter(({ one }) => one.quantile[0] !== null);
+for (const { one, j } of known) QUANTITIES[j] = `${cut(one.name, 40)}, ${number(100 * one.level)} % quantile`;
+const outcomeOf = (quantity) => (quantity in points ? null : compliance.outcomes[Number(quantity)]);
+const ownOf = (quantity) => (outcomeOf(quantity)?.quantile ?? points[quantity])[points.recommended];
+const valuesOf = (record, quantity) => record[quantity] ?? record.outcomes[Number(quantity)];
 
 function option(select, value, text) {
   const made = document.createElement("option");
@@ -269,6 +276,7 @@ function startMaps() {
     get("map-caption").textContent = "There is no map: every input has too many choices.";
     return;
   }
+  for (const { j } of known) option(get("quantity"), j, QUANTITIES[j]);
   maps.inputs.forEach((i) => option(get("across"), i, inputs[i].name));
   fillUp();
   get("up-label").hidden = maps.inputs.length < 2;
@@ -280,7 +288,8 @@ function startMaps() {
   const fewer = !maps.listed && maps.maps.length < pairs ? " Two inputs with many choices each have no map together." : "";
   get("map-caption").textContent =
     (maps.listed ? "Each mark is a candidate. " : "Small marks are evaluated points, whatever their other inputs. ") +
-    "The star is the recommended point. " + (maps.listed ? "" : `Along one input, the band is the ${LEVEL} interval.`) + some + fewer;
+    "The star is the recommended point. " + (maps.listed ? "" : `Along one input, the band is the ${LEVEL} interval.`) +
+    (known.length && !maps.listed ? " The dashed line is the limit of an outcome." : "") + some + fewer;
 }
 
 const heat = (c, values, axis) => ({
@@ -308,11 +317,11 @@ function inputAxis(j) {
 }
 
 function listed(c, quantity, across, up) {
-  const values = maps.listed[quantity], places = maps.listed.places, digits = digitsOf(values);
+  const values = valuesOf(maps.listed, quantity), places = maps.listed.places, digits = digitsOf(values);
   const text = places.map((row, i) => [
     ...inputs.slice(0, 12).map((input, j) => plain(cut(`${input.name} = ${valueAt(input, row[j])}`, 60))),
-    `${QUANTITIES[quantity]} ${number(values[i], digits)}`].join("<br>"));
-  const own = points[quantity][points.recommended], x = inputAxis(across);
+    `${plain(QUANTITIES[quantity])} ${number(values[i], digits)}`].join("<br>"));
+  const own = ownOf(quantity), x = inputAxis(across);
   const axis = linear(QUANTITIES[quantity], [...values, own]);
   const shared = { mode: "markers", hoverinfo: "text", hovertext: text, x: places.map((row) => x.at(row[across])) };
   const mine = { mode: "markers", hoverinfo: "skip", marker: star(c), x: [x.recommended] };
@@ -326,11 +335,13 @@ function listed(c, quantity, across, up) {
 }
 
 function slice(c, quantity, across) {
-  const { at: places, field } = maps.slices.find((s) => s.input === across);
-  const [middle, low, high] = ["", "_lower", "_upper"].map((end) => field[quantity + end]);
-  const own = points[quantity][points.recommended], x = inputAxis(across);
+  const { at: places, field, outcomes } = maps.slices.find((s) => s.input === across);
+  const outcome = outcomeOf(quantity), found = outcome && outcomes[Number(quantity)];
+  const [middle, low, high] = found ? [found.middle, found.lower, found.upper]
+    : ["", "_lower", "_upper"].map((end) => field[quantity + end]);
+  const own = ownOf(quantity), x = inputAxis(across);
   const numbers = [...middle, ...low, ...high], digits = digitsOf(numbers);
-  const axis = linear(QUANTITIES[quantity], [...numbers, own]);
+  const axis = linear(QUANTITIES[quantity], [...numbers, own, ...(outcome ? [outcome.bound] : [])]);
   const text = places.map((place, i) => `${plain(cut(valueAt(inputs[across], place), 60))}<br>` +
     `${number(middle[i], digits)} [${number(low[i], digits)}, ${number(high[i], digits)}]`);
   const error = {
@@ -347,11 +358,16 @@ function slice(c, quantity, across) {
     ? [{ ...line, mode: "markers", error_y: error }, mine]
     : [{ ...band, y: low.map(axis.at) }, { ...band, y: high.map(axis.at), fill: "tonexty", fillcolor: `${c.blue}33` },
       { ...line, mode: "lines" }, mine];
+  if (outcome) {
+    const ends = inputs[across].choices.length ? [-0.5, inputs[across].choices.length - 0.5] : [places[0], places.at(-1)].map(x.at);
+    traces.push({ mode: "lines", x: ends, y: ends.map(() => axis.at(outcome.bound)), hoverinfo: "text",
+      hovertext: `limit ${number(outcome.bound, 6)}`, line: { color: c.ink, dash: "dash", width: 1.5 } });
+  }
   return [traces, [x.settings, axis.settings]];
 }
 
 function surface(c, quantity, across, up) {
-  const found = mapOf(across, up), flat = found[quantity], width = found.x.length;
+  const found = mapOf(across, up), flat = valuesOf(found, quantity), width = found.x.length;
   const rows = found.y.map((_, j) => flat.slice(j * width, (j + 1) * width));
   const swapped = found.across !== across;
   const values = swapped ? found.x.map((_, i) => rows.map((row) => row[i])) : rows;
@@ -359,7 +375,7 @@ function surface(c, quantity, across, up) {
   const x = inputAxis(across), y = inputAxis(up), digits = digitsOf(flat), axis = linear(QUANTITIES[quantity], flat);
   const text = upwards.map((b, j) => rightwards.map((a, i) =>
     [[across, a], [up, b]].map(([k, place]) => plain(cut(`${inputs[k].name} = ${valueAt(inputs[k], place)}`, 60)))
-      .concat(`${QUANTITIES[quantity]} ${number(values[j][i], digits)}`).join("<br>")));
+      .concat(`${plain(QUANTITIES[quantity])} ${number(values[j][i], digits)}`).join("<br>")));
   const numeric = [across, up].every((i) => !inputs[i].choices.length && !inputs[i].log);
   return [[
     { type: "heatmap", x: rightwards.map(x.at), y: upwards.map(y.at), z: values.map((row) => row.map(axis.at)), text,
