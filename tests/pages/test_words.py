@@ -51,6 +51,7 @@ def test_what_may_still_be_gained_is_said_with_what_to_do():
     assert listed.endswith("Measure this setting 2 more times before you rely on it.")
 
 
+@pytest.mark.slow
 def test_limits_are_said_with_their_certainty():
     found = constrained.told(30).recommend()
     (said,), (check,) = words.limits(found), found.constraints

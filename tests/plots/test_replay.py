@@ -103,6 +103,7 @@ def test_regret_is_that_of_the_points_reported(flat):
     assert (ax.get_yscale(), ax.get_xlabel()) == ("log", "evaluations")
 
 
+@pytest.mark.slow
 def test_before_any_point_kept_its_limits_the_marks_are_hollow(limited, impossible):
     record = progress(limited)
     assert record.kept[-1]

@@ -163,6 +163,7 @@ def test_a_fit_blocks_no_reader_and_follows_the_run(path, monkeypatch):
     opt.close()
 
 
+@pytest.mark.slow
 def test_limits_are_shown_with_the_newest_outcomes(path):
     opt = constrained.told(20, journal=path)
     opt.tell({"x": 0.1, "y": 0.1}, 0.2)
