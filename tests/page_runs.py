@@ -22,3 +22,13 @@ def data(n: int, repeats: int, space=SPACE, seed: int = 0) -> list:
 def run(n: int = 12, repeats: int = 3, space=SPACE, **settings) -> Optimizer:
     """A run that was told some values."""
     return Optimizer(space, seed=1, data=data(n, repeats, space), **settings)
+
+
+def blocked(names=("monday", "tuesday"), **settings) -> Optimizer:
+    """A run whose values belong to blocks, each half a unit above or below the others."""
+    rng = np.random.default_rng(3)
+    optimizer = Optimizer({"x": Float(0.0, 1.0)}, seed=0, **settings)
+    for x in np.linspace(0.0, 1.0, 8):
+        y = np.sin(4.0 * x) + np.array([0.5, -0.5]) + 0.05 * rng.standard_normal(2)
+        optimizer.tell({"x": float(x)}, y, block=list(names))
+    return optimizer

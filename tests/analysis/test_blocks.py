@@ -50,3 +50,11 @@ def test_many_blocks_are_cut_short():
     effects = {str(i): float(i) for i in range(20)}
     found = BlockEffects(1.0, Interval(0.5, 2.0), effects, effects, 0.9)
     assert str(found).endswith("and 8 more")
+
+
+def test_each_effect_has_an_interval():
+    found = told().blocks
+    for name, (lower, upper) in found.intervals.items():
+        assert lower < found.effects[name] < upper
+        # 1.645 deviations to each side hold 90 %.
+        assert upper - lower == pytest.approx(3.29 * found.effect_stds[name], rel=1e-3)

@@ -73,3 +73,8 @@ def test_what_violates_a_limit_is_not_a_rival():
     best = opt.recommend()
     # The best that keeps the limit is 1.198. Without it, 2 - 1.2 could be gained.
     assert best.risk + best.gain.bound < 1.5
+
+
+def test_it_says_how_sure_that_is():
+    (check,) = told(30).recommend().constraints
+    assert f"kept ({100 * check.chance:.3g} % sure)" in str(check)

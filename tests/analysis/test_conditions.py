@@ -196,3 +196,12 @@ def test_a_trial_is_current_if_its_conditions_are_those_of_now():
     assert is_current(trial, own, own.at(now))
     for other in ({"t": 20.1}, {"line": "b"}, {"h": 1.5}):
         assert not is_current(trial, own, own.at({**now, **other}))
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_a_recommendation_for_many_conditions_says_how_much_blocks_differ(direction):
+    opt = rahbo.Optimizer({"x": (0.0, 1.0), "t": rahbo.Context(0.0, 1.0)}, direction=direction)
+    for i in range(6):
+        opt.tell({"x": i / 5, "t": (i % 3) / 2}, [0.0, 1.0], block=["a", "b"])
+    assert opt.recommend().blocks == opt.recommend(context={"t": 0.5}).blocks == opt.blocks
+    assert opt.blocks.effects["a"] < 0.0 < opt.blocks.effects["b"]

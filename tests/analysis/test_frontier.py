@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import constrained
 import rahbo
 from rahbo.analysis import Choice, Frontier, Interval, Prediction, envelope
 from rahbo.errors import NotReadyError, SettingsError
@@ -133,3 +134,33 @@ def test_points_that_are_not_legal_are_left_out():
 def test_another_measure_has_no_alpha():
     opt = run(risk=rahbo.MeanStd(1.0))
     assert opt.frontier().alpha is None
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_only_settings_that_are_sure_to_keep_their_limits_may_be_chosen(direction):
+    opt = constrained.told(30, direction=direction)
+    found, best = opt.frontier(), opt.recommend()
+    assert len(found.evaluated) == len(found.reportable) == opt.observations.n
+    assert [p.feasible for p in found.evaluated] == list(found.reportable)
+    assert 0 < len(found.candidates) < len(found.evaluated)
+    assert all(choice.prediction.feasible for choice in found.choices)
+    assert found.at(1.0).prediction.params == best.params
+    assert found.warning == ""
+    left = len(found.evaluated) - len(found.candidates)
+    assert f"{left} of 30 are not" in str(found)
+    assert "cost at most 0.8 with probability 0.95" in str(found)
+
+
+def test_without_a_setting_that_keeps_the_limits_the_least_violating_one_is_shown():
+    opt = constrained.told(12, constraints={"cost": rahbo.AtMost(-1.0)})
+    found, best = opt.frontier(), opt.recommend()
+    assert [c.prediction.params for c in found.choices] == [best.params]
+    assert found.warning == best.warning
+    assert best.warning in str(found)
+
+
+def test_without_limits_every_point_may_be_chosen():
+    found = run().frontier()
+    assert found.reportable == ()
+    assert found.candidates == list(range(len(found.evaluated)))
+    assert "imits" not in str(found)

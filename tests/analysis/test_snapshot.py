@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import constrained
 import rahbo
 from rahbo.analysis import Snapshot, choose
 from rahbo.errors import NotReadyError, SettingsError
@@ -92,3 +93,13 @@ def test_before_the_first_value_nothing_was_known():
 def test_another_risk_must_be_a_risk_measure():
     with pytest.raises(SettingsError, match="risk must be a RiskMeasure"):
         run(4).snapshot(risk=1.0)
+
+
+def test_the_best_value_is_that_of_a_setting_that_keeps_its_limits():
+    known = constrained.told(30).snapshot()
+    kept = known.limits.kept(known.observations.X)
+    assert 0 < kept.sum() < len(kept)
+    assert known.best_pessimistic == pytest.approx(known.pessimistic[kept].max())
+    broken = constrained.told(12, constraints={"cost": rahbo.AtMost(-1.0)}).snapshot()
+    assert broken.legal.sum() == 1
+    assert broken.best_pessimistic is None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import constrained
 import rahbo
 from rahbo.analysis import Interval
 from rahbo.cli.documents import about, document, json_value
@@ -60,3 +61,16 @@ def test_values_become_plain():
         "i": {"lower": 0.0, "upper": None},
         "1": "{2}",
     }
+
+
+def test_limits_and_warnings_are_written_only_where_there_are_some():
+    free = json.loads(document(found=optimizer().recommend(), all=optimizer().frontier()))
+    assert not {"constraints", "warning", "blocks"} & free["found"].keys()
+    assert not {"reportable", "warning"} & free["all"].keys()
+    opt = constrained.told(12, constraints={"cost": rahbo.AtMost(-1.0)})
+    bound = json.loads(document(found=opt.recommend(), all=opt.frontier()))
+    assert bound["found"]["warning"] == bound["all"]["warning"] == opt.recommend().warning
+    (check,) = bound["found"]["constraints"]
+    assert check["constraint"]["described"] == "at most -1 with probability 0.95"
+    assert check["kept"] is False
+    assert sum(bound["all"]["reportable"]) == 1

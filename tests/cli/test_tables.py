@@ -5,6 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
+import constrained
 import rahbo
 from rahbo.cli.tables import console, one_line, print_report, visible
 
@@ -68,12 +69,22 @@ def test_a_console_takes_text_as_it_is(capsys):
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-@pytest.mark.parametrize("limit", [1.5, -1.0])
-def test_whether_limits_are_kept_is_shown(terminal, limit):
-    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, constraints={"loss": rahbo.AtMost(limit)}, seed=0)
-    for x in (0.1, 0.3, 0.5, 0.7, 0.9):
-        opt.tell({"x": x}, [x, x + 0.01], outcomes={"loss": [x, x + 0.01]}, block="a")
-    text = " ".join(shown(opt.recommend(), opt, terminal).split())
-    assert f"at most {limit:g} with" in text
-    assert ("No evaluated setting is sure to keep its limits (loss)" in text) == (limit < 0)
-    assert ("NOT SURE" in text) == (limit < 0)
+def test_limits_are_shown(terminal):
+    opt = constrained.told(30)
+    said = shown(opt.recommend(), opt, terminal)
+    for text in ("cost", "at most 0.8", "kept"):
+        assert text in " ".join(said.split())
+    assert "17 of 30 are not" in " ".join(shown(opt.frontier(), opt, terminal).split())
+    opt = constrained.told(12, constraints={"cost": rahbo.AtMost(-1.0)})
+    for report in (opt.recommend(), opt.frontier()):
+        said = shown(report, opt, terminal)
+        assert "No evaluated setting is sure to keep its limits (cost)" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_the_spread_between_blocks_is_shown(terminal):
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0)
+    for x in (0.1, 0.4, 0.5, 0.9):
+        opt.tell({"x": x}, [x, x + 1.0, x + 0.1, x + 1.2], block=["a", "b", "a", "b"])
+    found = opt.recommend()
+    assert f"{found.blocks.std:.5g}" in shown(found, opt, terminal)

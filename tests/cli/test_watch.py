@@ -16,6 +16,7 @@ from click.testing import CliRunner
 import rahbo
 from browser import needs_chromium, open_browser
 from degenerate_runs import RUNS
+from page_runs import blocked
 from rahbo.cli import main
 from rahbo.pages import Live, Server
 
@@ -245,5 +246,36 @@ def test_a_chart_without_marks_says_so(browser, tmp_path):
         page.wait_until("document.body.innerText.includes('There is no file')")
         texts = "[...document.querySelectorAll('.chart')].map((c) => c.textContent)"
         page.wait_until(f"{texts}.every((text) => text === 'Nothing to show yet.')")
+        assert_sound(page, url)
+        page.close()
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", WIDTHS)
+def test_limits_and_blocks_are_shown(browser, tmp_path, width):
+    limited, blocks = tmp_path / "limited.jsonl", tmp_path / "blocks.jsonl"
+    limits = {HOSTILE.replace("\u202e", ""): rahbo.AtMost(0.8)}
+    (name,) = limits
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, constraints=limits, journal=limited)
+    for i in range(8):
+        opt.tell({"x": i / 7}, i / 7, outcomes={name: i / 7})
+    opt.close()
+    blocked(journal=blocks).close()
+    with served(limited) as url:
+        page = browser.page(url, width=width, dark=width == 390)
+        page.wait_until("document.querySelector('#limits td')")
+        page.wait_until("document.querySelector('#noise .unsure').getAttribute('d').length > 0")
+        for text in (name, "at most 0.8 with probability 0.95", "Grey rings are points"):
+            assert text in page.text()
+        assert page.evaluate("document.getElementById('blocked').hidden")
+        assert_sound(page, url)
+        page.close()
+    with served(blocks) as url:
+        page = browser.page(url, width=width)
+        page.wait_until("document.querySelector('#blocks td')")
+        page.evaluate("document.getElementById('blocked').open = true")
+        for text in ("2 blocks differ", "monday", "less the effects of their blocks"):
+            assert text in page.text()
+        assert page.evaluate("document.getElementById('limited').hidden")
         assert_sound(page, url)
         page.close()

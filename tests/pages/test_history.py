@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
+import constrained
 from page_runs import run
+from rahbo import AtMost
 from rahbo.pages import history, history_of
 from rahbo.policy import GPUCB, TopTwo
 
@@ -28,3 +30,12 @@ def test_long_runs_are_thinned_with_both_ends_kept(monkeypatch):
     assert (found.number[0], found.number[-1], found.n) == (1, 36, 36)
     assert len(found.best) == 4
     assert np.isfinite(found.best).all()
+
+
+def test_only_settings_that_keep_their_limits_count():
+    optimizer = constrained.told(25)
+    found = history_of(optimizer)
+    assert found.best[-1] == pytest.approx(optimizer.recommend().pessimistic)
+    assert found.best[-1] < max(p.pessimistic for p in optimizer.frontier().evaluated)
+    broken = history_of(constrained.told(8, constraints={"cost": AtMost(-1.0)}))
+    assert (len(broken.value), broken.best_at, broken.best) == (8, [], [])

@@ -2,9 +2,10 @@ from dataclasses import replace
 
 import pytest
 
+import constrained
 from page_runs import run
-from rahbo import ExpectedShortfall, MeanStd, MeanVariance, Quantile
-from rahbo.analysis import Gain
+from rahbo import AtLeast, AtMost, ExpectedShortfall, MeanStd, MeanVariance, Quantile
+from rahbo.analysis import BlockEffects, Gain, Interval
 from rahbo.pages import words
 
 
@@ -48,3 +49,27 @@ def test_what_may_still_be_gained_is_said_with_what_to_do():
     assert listed.startswith(words.certainty(found))
     assert "The probability that it is the best of the list is 0.62." in listed
     assert listed.endswith("Measure this setting 2 more times before you rely on it.")
+
+
+@pytest.mark.slow
+def test_limits_are_said_with_their_certainty():
+    found = constrained.told(30).recommend()
+    (said,), (check,) = words.limits(found), found.constraints
+    assert said.startswith("The outcome cost must be at most 0.8 with probability 0.95. With this")
+    assert "The limit is kept: the probability of it is" in said
+    assert f"{check.chance:.3g}" in said
+    assert words.certainty(found).startswith(str(found.gain))
+    broken = constrained.told(12, constraints={"cost": AtLeast(9.0), "other": AtMost(1.0)})
+    found = broken.recommend()
+    first, second = words.limits(found)
+    assert "a single value is at least" in first
+    assert "It is not sure that the limit is kept" in first
+    assert "No value of it was told" in second
+    assert words.certainty(found).startswith("No evaluated setting is sure to keep its limits")
+    assert words.limits(run().recommend()) == []
+
+
+def test_blocks_are_said_with_their_spread():
+    found = BlockEffects(0.5, Interval(0.25, 1.0), {"a": 0.1, "b": -0.1}, {"a": 0, "b": 0}, 0.9)
+    said = words.blocks(found)
+    assert said.startswith("2 blocks differ with a standard deviation of 0.5 (90 % interval 0.25")

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import constrained
 import rahbo
+from page_runs import blocked as blocked_run
 from rahbo.experiments import Experiment, Store, run_cases
 from rahbo.experiments.spec import PROBLEMS
 from rahbo.problems import forest
@@ -95,3 +97,21 @@ def listed():
         return -(((t - 60.0) / 40.0) ** 2), 0.3 if solvent == "DMF" else 0.05
 
     return told(rahbo.Candidates(rows), f, design=5)
+
+
+@pytest.fixture(scope="session")
+def limited():
+    """A run in which some settings are sure to keep the limit of an outcome, and some are not."""
+    return constrained.told(25)
+
+
+@pytest.fixture(scope="session")
+def impossible():
+    """A run in which no setting keeps its limit."""
+    return constrained.told(8, constraints={"cost": rahbo.AtMost(-1.0)})
+
+
+@pytest.fixture(scope="session")
+def blocked():
+    """A run whose values belong to two blocks."""
+    return blocked_run()

@@ -88,3 +88,13 @@ def test_names_are_taken_as_they_are(tmp_path):
 def test_the_folder_offers_what_it_lists():
     assert sorted(plots.__all__) == plots.__all__
     assert all(callable(getattr(plots, name)) for name in plots.__all__)
+
+
+@pytest.mark.slow
+def test_limits_and_blocks_have_panels(limited, blocked, flat):
+    def labels(figure):
+        return [ax.get_ylabel() or ax.get_xlabel() for ax in figure.axes]
+
+    assert "cost" in labels(plots.overview(limited))
+    assert "effect" in labels(plots.overview(blocked))
+    assert not {"cost", "effect"} & set(labels(plots.overview(flat)))

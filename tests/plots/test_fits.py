@@ -222,3 +222,10 @@ def test_what_has_no_slices_is_refused(flat, listed):
         slices(listed)
     with pytest.raises(SettingsError, match="'z'"):
         fit_slice(flat, "z")
+
+
+def test_values_are_shown_less_the_effects_of_their_blocks(blocked):
+    fit = fit_1d(blocked)
+    # As told, the two values of each point differ by about one.
+    assert np.ptp(fit.repeat_y.reshape(-1, 2), axis=1).max() < 0.5
+    assert np.sqrt(fit.sample_var).max() < 0.4

@@ -142,3 +142,31 @@ def test_intervals_are_labelled_with_their_probability(run, request):
     for ax in drawn:
         labels = ax.get_legend_handles_labels()[1]
         assert any("90 % interval" in label for label in labels)
+
+
+def test_points_that_may_break_a_limit_are_hollow(limited, impossible):
+    record = trade_off(limited)
+    ax = draw_trade_off(record, Figure().subplots())
+    hollow = line(ax, "not sure to keep limits")
+    np.testing.assert_array_equal(hollow.get_ydata(), record.mean[~record.kept])
+    assert hollow.get_markerfacecolor() == "none"
+    (bars,) = ax.containers
+    np.testing.assert_array_equal(bars.lines[0].get_ydata(), record.mean[record.kept])
+    assert record.kept[record.frontier].all()
+    record = trade_off(impossible)
+    ax = draw_trade_off(record, Figure().subplots())
+    assert not record.kept.any()
+    assert ax.containers == []
+
+
+def test_only_points_that_may_be_reported_are_ranked(limited, impossible):
+    found = ranking(limited, most=100)
+    assert all(p.feasible for p in found.points)
+    assert len(found.points) == len(limited.frontier().candidates)
+    assert found.reported == 0
+    assert len(ranking(impossible).points) == 1
+
+
+def test_values_are_ranked_less_the_effects_of_their_blocks(blocked):
+    (first, *_) = ranking(blocked).repeats
+    assert np.ptp(first) < 0.5

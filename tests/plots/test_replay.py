@@ -101,3 +101,17 @@ def test_regret_is_that_of_the_points_reported(flat):
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), record.evaluations)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), curve.band.mean)
     assert (ax.get_yscale(), ax.get_xlabel()) == ("log", "evaluations")
+
+
+@pytest.mark.slow
+def test_before_any_point_kept_its_limits_the_marks_are_hollow(limited, impossible):
+    record = progress(limited)
+    assert record.kept[-1]
+    ax = draw_progress(record, Figure().subplots())
+    drawn = next(one for one in ax.lines if one.get_label() == "pessimistic value").get_ydata()
+    np.testing.assert_array_equal(np.isnan(drawn), ~record.kept)
+    record = progress(impossible)
+    assert not record.kept.any()
+    ax = draw_progress(record, Figure().subplots())
+    hollow = next(one for one in ax.lines if one.get_label() == "not sure to keep limits")
+    np.testing.assert_array_equal(hollow.get_ydata(), record.pessimistic)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import ndtri
 
 from rahbo.analysis.posterior import Interval
 from rahbo.model import Effects, MeanNoiseModel
@@ -27,7 +28,7 @@ class BlockEffects:
         std_interval: Its interval.
         effects: The effect of each block.
         effect_stds: The standard deviation of what is unknown about each effect.
-        level: Probability of the interval.
+        level: Probability of the intervals.
     """
 
     std: float
@@ -53,6 +54,17 @@ class BlockEffects:
             dict(zip(known.names, unknown, strict=True)),
             float(level),
         )
+
+    @property
+    def intervals(self) -> dict[str, Interval]:
+        """The interval of the effect of each block."""
+        width = float(ndtri(0.5 * (1.0 + self.level)))
+        return {
+            name: Interval(effect - width * std, effect + width * std)
+            for (name, effect), std in zip(
+                self.effects.items(), self.effect_stds.values(), strict=True
+            )
+        }
 
     def negated(self) -> BlockEffects:
         """Return the record of the negated objective."""

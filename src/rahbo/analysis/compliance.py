@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,14 +39,31 @@ class ConstraintCheck:
     kept: bool
     level: float
 
+    @property
+    def verdict(self) -> str:
+        """What must hold of the outcome, and whether it does."""
+        found = "kept" if self.kept else "NOT SURE TO BE KEPT"
+        demanded = self.constraint.described
+        return f"{self.name}: {demanded}, {found} ({100 * self.chance:.3g} % sure)"
+
     def __str__(self) -> str:
         ends = ", ".join(with_digits(end, self.interval) for end in self.interval)
-        found = "kept" if self.kept else "NOT SURE TO BE KEPT"
+        verdict = self.verdict.removeprefix(f"{self.name}: ")
         return (
             f"{self.name:<11}{with_digits(self.quantile, self.interval):>12}   "
             f"{100 * self.level:g} % interval [{ends}], pessimistic "
-            f"{with_digits(self.pessimistic, self.interval)}: {self.constraint.described}, {found}"
+            f"{with_digits(self.pessimistic, self.interval)}: {verdict}"
         )
+
+
+def warning(constraints: Sequence[ConstraintCheck]) -> str:
+    """Return what to know of a reported setting that may break a limit; empty if it keeps all."""
+    broken = ", ".join(check.name for check in constraints if not check.kept)
+    if not broken:
+        return ""
+    return (
+        f"No evaluated setting is sure to keep its limits ({broken}). This one violates them least."
+    )
 
 
 def checks(limits: Limits | None, X: Array, level: float) -> list[tuple[ConstraintCheck, ...]]:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from rahbo.analysis.blocks import BlockEffects
 from rahbo.analysis.compliance import checks
 from rahbo.analysis.gain import HOPE, Gain
 from rahbo.analysis.posterior import Interval, central_interval, centre, joint_draws
@@ -320,6 +321,7 @@ def _recommend_for_all(
         p_best=None,
         confirm=to_confirm(placed, i, noise_std) if known.settings.revisit else 0,
         constraints=checks(known.limits, average.tightest(told.X[[i]]), level)[0],
+        blocks=BlockEffects.of(known.model, level),
     )
 
 

@@ -13,11 +13,12 @@ an interval of alpha that is known exactly.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 
+from rahbo.analysis.compliance import warning
 from rahbo.analysis.posterior import LEVEL
 from rahbo.analysis.recommendation import Prediction, predict, short
 from rahbo.analysis.snapshot import Snapshot
@@ -54,12 +55,27 @@ class Frontier:
         worst: The pessimistic mean and noise std of each evaluated point, which decide the choices.
         alpha: The alpha that gives the recommended point: that of the run's risk measure, 0 for a
             strategy that reports by the mean alone, None for a measure without an alpha.
+        reportable: Whether each evaluated point may be reported, if outcomes have limits: those
+            that are sure to keep them or, if there are none, the one that violates them least.
+            Empty without limits.
     """
 
     choices: tuple[Choice, ...]
     evaluated: tuple[Prediction, ...]
     worst: tuple[tuple[float, float], ...]
     alpha: float | None
+    reportable: tuple[bool, ...] = field(default=(), metadata={"if_used": True})
+
+    @property
+    def candidates(self) -> list[int]:
+        """The rows of the evaluated points that may be reported."""
+        allowed = self.reportable or (True,) * len(self.evaluated)
+        return [i for i, may in enumerate(allowed) if may]
+
+    @property
+    def warning(self) -> str:
+        """What to know if no setting is sure to keep every limit; empty otherwise."""
+        return next((warning(c.prediction.constraints) for c in self.choices), "")
 
     def at(self, alpha: float) -> Choice:
         """Return the point that this alpha would report."""
@@ -90,11 +106,26 @@ class Frontier:
             lines.append(
                 f"{ends:>21}{p.mean:>12.5g}{p.noise_std:>12.4g}{choice.n_evaluations:>11}  {params}"
             )
-        return "\n".join([*lines, *filter(None, [self.own])])
+        return "\n".join([*lines, *filter(None, [self.own, *self.limited])])
+
+    @property
+    def limited(self) -> list[str]:
+        """Sentences on the limits that were considered; empty without limits."""
+        if not self.choices or not self.choices[0].prediction.constraints:
+            return []
+        left = len(self.evaluated) - len(self.candidates)
+        checks = self.choices[0].prediction.constraints
+        demanded = "; ".join(f"{check.name} {check.constraint.described}" for check in checks)
+        if self.warning:
+            return [f"Limits: {demanded}.", self.warning]
+        return [
+            f"Limits: {demanded}. Only settings that are sure to keep them are considered; {left} "
+            f"of {len(self.evaluated)} are not."
+        ]
 
 
 def frontier_of(known: Snapshot, level: float = LEVEL) -> Frontier:
-    """Return the trade-off among evaluated points that satisfy ``valid``.
+    """Return the trade-off among evaluated points that satisfy ``valid`` and keep their limits.
 
     It is in the sense of maximisation.
 
@@ -102,20 +133,25 @@ def frontier_of(known: Snapshot, level: float = LEVEL) -> Frontier:
         known: What the run knows.
         level: Probability of each interval.
     """
-    legal = known.legal
-    X, count = known.observations.X[legal], known.observations.count[legal]
+    valid = known.space.is_valid(known.observations.X)
+    X, count = known.observations.X[valid], known.observations.count[valid]
     if len(X) == 0:
         raise NotReadyError("frontier() needs a point that was told and satisfies valid=.")
     params = [known.space.decode(x) for x in X]
-    evaluated = predict(known.bound, known.risk, X, params, level)
-    lower, noise_var, _ = (end[legal] for end in known.worst)
+    evaluated = predict(known.bound, known.risk, X, params, level, known.limits)
+    lower, noise_var, _ = (end[valid] for end in known.worst)
+    rows = np.flatnonzero(known.legal[valid])
     choices = (
-        Choice(start, end, evaluated[i], int(count[i]))
-        for i, start, end in envelope(lower, noise_var)
+        Choice(start, end, evaluated[rows[i]], int(count[rows[i]]))
+        for i, start, end in envelope(lower[rows], noise_var[rows])
     )
     worst = zip(lower.tolist(), np.sqrt(noise_var).tolist(), strict=True)
     return Frontier(
-        tuple(choices), tuple(evaluated), tuple(worst), _own_alpha(known.bound, known.risk)
+        tuple(choices),
+        tuple(evaluated),
+        tuple(worst),
+        _own_alpha(known.bound, known.risk),
+        () if known.limits is None else tuple(known.legal[valid].tolist()),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from rahbo.analysis.blocks import BlockEffects
-from rahbo.analysis.compliance import ConstraintCheck, checks, with_digits
+from rahbo.analysis.compliance import ConstraintCheck, checks, warning, with_digits
 from rahbo.analysis.gain import Gain, Prospects, prospects
 from rahbo.analysis.posterior import LEVEL, Interval, centre, marginals
 from rahbo.analysis.rules import SCORES, Rule, best_scored, scores
@@ -171,17 +171,11 @@ class Recommendation(Prediction):
     @property
     def warning(self) -> str:
         """What to know if no setting is sure to keep every limit; empty otherwise."""
-        if self.feasible:
-            return ""
-        broken = ", ".join(check.name for check in self.constraints if not check.kept)
-        return (
-            f"No evaluated setting is sure to keep its limits ({broken}). This one violates them "
-            "least."
-        )
+        return warning(self.constraints)
 
     def __str__(self) -> str:
         times = "time" if self.n_evaluations == 1 else "times"
-        lines = [f"{super().__str__()}   decided the choice"]
+        lines = [f"{super().__str__()}{'   decided the choice' if self.feasible else ''}"]
         if self.rule != "pessimistic":
             named = f"{SCORES[self.rule]}, decided the choice"
             lines = [super().__str__(), f"score      {self.score:>12.5g}   {named}"]

@@ -122,10 +122,14 @@ class Snapshot:
     def best_pessimistic(self) -> float | None:
         """The largest value that the strategy reports by; None if no evaluated point is legal.
 
-        Of thousands of points, those count that the model has kept.
+        A point that is not sure to keep the limits of its outcomes does not count, even if there
+        is no other. Of thousands of points, those count that the model has kept.
         """
         X = self.bound.model.observations.X
-        value = pessimistic_values(self.bound, X)[2][self._reportable(X)]
+        legal = self.space.is_valid(X)
+        if self.limits is not None:
+            legal &= self.limits.kept(X)
+        value = pessimistic_values(self.bound, X)[2][legal]
         return float(value.max()) if len(value) else None
 
 

@@ -13,7 +13,9 @@ import numpy as np
 from rahbo.analysis import Interval
 from rahbo.optimizer import Optimizer
 
-VERDICTS = ("verdict", "inputs_verdict")
+VERDICTS = ("verdict", "inputs_verdict", "described")
+# What is said only if there is something to say.
+WARNINGS = ("warning",)
 
 
 def document(**parts: object) -> str:
@@ -50,7 +52,8 @@ def json_value(record: object) -> Any:
             if value or "if_used" not in field.metadata
         }
         said = {name: getattr(record, name) for name in VERDICTS if hasattr(record, name)}
-        return {**found, **said}
+        warned = {name: text for name in WARNINGS if (text := getattr(record, name, ""))}
+        return {**found, **said, **warned}
     return repr(record)
 
 

@@ -89,12 +89,11 @@ def _recommendation(report: Recommendation) -> list[Table | Text]:
     known.add_row(
         "measured", f"{report.n_evaluations} time{'s' * (report.n_evaluations > 1)}", "", ""
     )
-    said: list[Table | Text] = [point, known]
-    if report.constraints:
-        said.append(_limits(report))
-    summary = None if report.blocks is None else report.blocks.summary
-    lines = (summary, str(report.gain), report.advice, report.warning)
-    said += [Text(visible(line)) for line in lines if line]
+    if report.blocks is not None:
+        ends = (f"{end:.5g}" for end in report.blocks.std_interval)
+        known.add_row("std between blocks", f"{report.blocks.std:.5g}", *ends)
+    said: list[Table | Text] = [point, known, *_limits(report), Text(str(report.gain))]
+    said += [Text(visible(text)) for text in (report.advice, report.warning) if text]
     if report.runner_ups:
         heads = ("risk value", SCORES[report.rule], "expected gain", f"{level} bound of gain")
         others = _grid("Runners-up", "params", *heads)
@@ -105,18 +104,16 @@ def _recommendation(report: Recommendation) -> list[Table | Text]:
     return said
 
 
-def _limits(report: Recommendation) -> Table:
-    """Return a table of the outcomes with limits."""
+def _limits(report: Recommendation) -> list[Table | Text]:
+    """Return the outcomes that have limits, and whether they keep them; nothing without them."""
+    if not report.constraints:
+        return []
     level = f"{100 * report.level:g} %"
-    heads = ("quantile", f"{level} interval from", "to", "pessimistic", "limit", "kept")
-    table = _grid("Limits", "outcome", *heads)
+    table = _grid("Limits", "", "quantile", f"{level} interval from", "to", "pessimistic")
     for check in report.constraints:
         numbers = (check.quantile, *check.interval, check.pessimistic)
-        table.add_row(
-            visible(check.name), *(f"{number:.5g}" for number in numbers),
-            check.constraint.described, "yes" if check.kept else "NOT SURE",
-        )  # fmt: skip
-    return table
+        table.add_row(visible(check.name), *(f"{number:.5g}" for number in numbers))
+    return [table, *(Text(visible(check.verdict)) for check in report.constraints)]
 
 
 def _frontier(report: Frontier) -> list[Table | Text]:
@@ -130,7 +127,8 @@ def _frontier(report: Frontier) -> list[Table | Text]:
             f"{choice.alpha_from:.4g}", f"{choice.alpha_to:.4g}", f"{p.mean:.5g}",
             f"{p.noise_std:.4g}", str(choice.n_evaluations), one_line(p.params),
         )  # fmt: skip
-    return [table, Text(report.own)] if report.own else [table]
+    said = [report.own, *report.limited]
+    return [table, *(Text(visible(text)) for text in said if text)]
 
 
 def _diagnosis(report: Diagnosis) -> list[Text]:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from rahbo.analysis import SCORES, Interval, Recommendation, short
+from rahbo.analysis import (
+    SCORES,
+    BlockEffects,
+    ConstraintCheck,
+    Interval,
+    Prediction,
+    Recommendation,
+    short,
+)
 from rahbo.journal import describe
 from rahbo.optimizer import Optimizer
 from rahbo.pages.rounding import digits_of
@@ -63,13 +72,16 @@ def recommendation(found: Recommendation) -> list[str]:
         _digits(found.mean, found.mean_interval),
         _digits(found.risk, found.risk_interval),
     )
-    told = f"The value was {found.sample_mean:.{means}g}"
+    less = "" if found.blocks is None else ", less the effects of their blocks,"
+    told = f"The value{less.replace('their blocks', 'its block')} was {found.sample_mean:.{means}g}"
     if found.sample_std is not None:
         told = (
-            f"The mean of these values is {found.sample_mean:.{means}g}, their standard deviation "
-            f"{found.sample_std:.3g}"
+            f"The mean of these values{less} is {found.sample_mean:.{means}g}, their standard "
+            f"deviation {found.sample_std:.3g}"
         )
-    if found.rule == "pessimistic":
+    if not found.feasible:
+        decided = f"Its pessimistic value is {found.pessimistic:.{risks}g}."
+    elif found.rule == "pessimistic":
         decided = f"Its pessimistic value, {found.pessimistic:.{risks}g}, decided the choice."
     else:
         decided = f"Its {SCORES[found.rule]}, {found.score:.{risks}g}, decided the choice."
@@ -83,9 +95,43 @@ def recommendation(found: Recommendation) -> list[str]:
     ]
 
 
+def limits(found: Prediction) -> list[str]:
+    """Return whether each outcome keeps its limit, as sentences; none without limits."""
+    return [_limit(check) for check in found.constraints]
+
+
+def _limit(check: ConstraintCheck) -> str:
+    constraint = check.constraint
+    said = f"The outcome {check.name} must be {constraint.described}."
+    if math.isnan(check.quantile):
+        return f"{said} No value of it was told, so it is not known whether the limit is kept."
+    digits = _digits(check.quantile, check.interval)
+    within = "at most" if constraint.sign < 0 else "at least"
+    answer = "The limit is kept" if check.kept else "It is not sure that the limit is kept"
+    return (
+        f"{said} With this probability a single value is {within} {check.quantile:.{digits}g} "
+        f"({100 * check.level:g} % interval {_ends(check.interval, digits)}). {answer}: the "
+        f"probability of it is {check.chance:.3g}, and the pessimistic bound, which decides, is "
+        f"{check.pessimistic:.{digits}g}."
+    )
+
+
+def blocks(found: BlockEffects) -> str:
+    """Return how much blocks differ, as sentences."""
+    return (
+        f"{_times(len(found.effects), 'block')} differ with a standard deviation of "
+        f"{found.std:.3g} ({100 * found.level:g} % interval {_ends(found.std_interval, 3)}). What "
+        "the values of a block have in common is taken out: the noise is what is left within "
+        "blocks."
+    )
+
+
 def certainty(found: Recommendation) -> str:
-    """Return what another setting might still gain, and what to do before relying on this one."""
-    said = [str(found.gain)]
+    """Return what another setting might still gain, and what to do before relying on this one.
+
+    A warning comes first if no setting is sure to keep its limits.
+    """
+    said = [*filter(None, [found.warning]), str(found.gain)]
     if found.p_best is not None:
         said.append(f"The probability that it is the best of the list is {found.p_best:.2g}.")
     return " ".join([*said, *filter(None, [found.advice])])

@@ -2,7 +2,8 @@
 
 `overview` draws a whole run in one figure. For single pictures, `fit_1d`, `fit_slice` and `slices`,
 `surface`, `trade_off`, `ranking`, `effort`, `progress`, `sensitivity` and `left_out` compute
-records from an `Optimizer`, and ``draw_...`` and ``figure_of_...`` draw them. All of them need
+records from an `Optimizer`, and ``draw_...`` and ``figure_of_...`` draw them. `outcome_slice` is
+for an outcome with a limit, and `draw_blocks` draws `Optimizer.blocks`. All of them need
 matplotlib: ``pip install "rahbo[plot]"``.
 """
 
@@ -21,6 +22,7 @@ from rahbo.plots.fits import (
     slices,
 )
 from rahbo.plots.influence import draw_sensitivity, sensitivity
+from rahbo.plots.outcomes import OutcomeSlice, draw_blocks, draw_outcome, outcome_slice
 from rahbo.plots.points import (
     Effort,
     Ranking,
@@ -40,17 +42,20 @@ __all__ = [
     "Effort",
     "Fit1D",
     "LeftOut",
+    "OutcomeSlice",
     "Progress",
     "Ranking",
     "Sensitivity",
     "Surface",
     "TradeOff",
+    "draw_blocks",
     "draw_coverage",
     "draw_effort",
     "draw_fit_1d",
     "draw_left_out",
     "draw_noise_1d",
     "draw_noise_std_1d",
+    "draw_outcome",
     "draw_progress",
     "draw_ranking",
     "draw_regret",
@@ -64,6 +69,7 @@ __all__ = [
     "fit_1d",
     "fit_slice",
     "left_out",
+    "outcome_slice",
     "overview",
     "progress",
     "ranking",

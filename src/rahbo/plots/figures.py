@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import get_args
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -14,6 +15,7 @@ from rahbo.plots.calibration import draw_coverage, draw_left_out, left_out
 from rahbo.plots.fits import draw_fit_1d, draw_noise_std_1d, fit_slice
 from rahbo.plots.influence import draw_sensitivity, sensitivity
 from rahbo.plots.inputs import Params
+from rahbo.plots.outcomes import OutcomeSlice, draw_blocks, draw_outcome, outcome_slice
 from rahbo.plots.points import (
     draw_effort,
     draw_ranking,
@@ -38,7 +40,8 @@ def overview(optimizer: Optimizer) -> Figure:
     With one input, it shows the fits of mean and noise. With two, it shows maps. With more, it
     shows slices along the three inputs that matter most, and maps over the first two of them. For
     a list of candidates, it shows the best points. In all cases it also shows mean against noise,
-    progress, the evaluations of each point, and how well the model predicts.
+    progress, the evaluations of each point, and how well the model predicts. Outcomes with limits
+    and blocks have panels of their own.
 
     Args:
         optimizer: The run, with at least one value told.
@@ -50,7 +53,12 @@ def overview(optimizer: Optimizer) -> Figure:
         NotReadyError: Nothing has been told yet.
     """
     at = optimizer.tried_at(optimizer.recommend().params)
-    drawn = [*_of_space(optimizer, at), *_of_points(optimizer, at), *_of_model(optimizer)]
+    drawn = [
+        *_of_space(optimizer, at),
+        *_of_outcomes(optimizer, at),
+        *_of_points(optimizer, at),
+        *_of_model(optimizer),
+    ]
     with styled():
         figure, axes = panels(-(-len(drawn) // COLUMNS), COLUMNS)
         for ax, draw in zip(axes.flat, drawn, strict=False):
@@ -76,6 +84,29 @@ def _of_space(optimizer: Optimizer, at: Params) -> list[Draw]:
     over = surface(optimizer, (first, second), at=at)
     maps = [partial(draw_surface, over, quantity) for quantity in get_args(Quantity)]
     return [*along, *maps, partial(draw_sensitivity, shares)]
+
+
+def _of_outcomes(optimizer: Optimizer, at: Params) -> list[Draw]:
+    """Return the panels of outcomes with limits, and of blocks; none without them."""
+    drawn: list[Draw] = []
+    limits = optimizer.limits
+    listed = isinstance(optimizer.settings.space.spec, Candidates)
+    if limits is not None and not listed:
+        names = optimizer.settings.space.names
+        # Each along the input over which its quantile varies most.
+        for limit in [one for one in limits.each if one.model is not None][:COLUMNS]:
+            along = [outcome_slice(optimizer, name, limit.name, at=at, n=31) for name in names]
+            widest = max(
+                along,
+                key=lambda record: float(np.nanmax(record.quantile) - np.nanmin(record.quantile)),
+            )
+            drawn.append(partial(draw_outcome, widest))
+    effects = optimizer.blocks
+    return drawn if effects is None else [*drawn, partial(draw_blocks, effects)]
+
+
+def _range(record: OutcomeSlice) -> float:
+    return float(np.nanmax(record.quantile) - np.nanmin(record.quantile))
 
 
 def _slices(optimizer: Optimizer, at: Params, names: Sequence[str]) -> list[Draw]:

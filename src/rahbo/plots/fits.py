@@ -25,6 +25,7 @@ from rahbo.plots.inputs import (
     Input,
     Params,
     check_size,
+    data_of,
     input_named,
     inputs_of,
     nearness,
@@ -34,7 +35,9 @@ from rahbo.plots.inputs import (
 from rahbo.plots.style import (
     BELIEF,
     CHOSEN,
+    CLEAR,
     DATA,
+    FAINT,
     REPORT,
     TRUTH,
     interval_label,
@@ -47,8 +50,6 @@ from rahbo.space import Candidates, Categorical
 Truth = Callable[[Array], Array]
 
 WRAP = 4
-# Opacity of data far from a slice, which are faint but not hidden, and of data on it.
-FAINT, CLEAR = 0.07, 0.55
 # A band of the noise may be far wider than the data, so it is cut off at this multiple of them.
 CUT = 2.5
 
@@ -71,7 +72,7 @@ class Fit1D:
         sample_var: Sample variance at each point, ``(n,)``; NaN for a point with one value.
         nearness: How much each point tells about the noise on the line, from 0 to 1, ``(n,)``.
         repeat_x: The point of every single evaluation, ``(N,)``.
-        repeat_y: The value of every single evaluation, ``(N,)``.
+        repeat_y: The value of every single evaluation, ``(N,)``, less the effect of its block.
         repeat_nearness: How much each evaluation tells about the mean on the line, from 0 to 1,
             ``(N,)``.
         chosen: The points that the strategy chose, in order, ``(T,)``.
@@ -149,7 +150,7 @@ def fit_slice(optimizer: Optimizer, name: str, *, at: Params | None = None, n: i
     x = axis.grid(n)
     beliefs, legal = predictions(optimizer, [{**at, name: axis.value(v)} for v in x.tolist()])
     there = optimizer.predict(at)
-    observations, space = optimizer.observations, optimizer.settings.space
+    observations, space = data_of(optimizer), optimizer.settings.space
     points = axis.places([space.decode(p) for p in observations.X])
     model = optimizer.model
     mean_kernel, noise_gp = model.mean.kernel, model.noise.gp

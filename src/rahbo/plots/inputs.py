@@ -11,11 +11,12 @@ from matplotlib.axis import Axis, XAxis
 
 from rahbo.analysis import Prediction, newest_times
 from rahbo.errors import SettingsError, SpaceError
-from rahbo.model import Kernel
+from rahbo.model import Kernel, as_told
 from rahbo.numerics import Array, Mask, is_whole
 from rahbo.optimizer import Optimizer
 from rahbo.plots.style import fitting
 from rahbo.space import Candidates, Categorical, Float, Int
+from rahbo.trials import Observations
 
 Params = Mapping[str, Any]
 
@@ -119,6 +120,12 @@ def predictions(optimizer: Optimizer, params: Sequence[Params]) -> tuple[list[Pr
             "does. Use a larger n, or another point with at=."
         )
     return optimizer.predict(params), legal
+
+
+def data_of(optimizer: Optimizer) -> Observations:
+    """Return the data, in the sense of maximisation, less the effects of blocks."""
+    model = optimizer.model
+    return optimizer.observations if model.blocks is None else as_told(model.observations)
 
 
 def nearness(optimizer: Optimizer, kernel: Kernel, at: Params, names: Sequence[str]) -> Array:

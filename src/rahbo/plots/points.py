@@ -17,8 +17,17 @@ from rahbo.analysis import Prediction, short
 from rahbo.errors import SettingsError
 from rahbo.numerics import Array, Index, Mask
 from rahbo.optimizer import Optimizer
-from rahbo.plots.inputs import Params, shown_point
-from rahbo.plots.style import BELIEF, CHOSEN, DATA, INK, REPORT, fitting, interval_label
+from rahbo.plots.inputs import Params, data_of, shown_point
+from rahbo.plots.style import (
+    BELIEF,
+    CHOSEN,
+    DATA,
+    INK,
+    REPORT,
+    draw_unsure,
+    fitting,
+    interval_label,
+)
 from rahbo.trials import tallies_of
 
 # A mean is drawn in place up to this multiple of the distance from the best within which nine
@@ -54,6 +63,11 @@ class TradeOff:
         """Noise stds, ``(n,)``."""
         return np.array([p.noise_std for p in self.points])
 
+    @property
+    def kept(self) -> Mask:
+        """Whether each point is sure to keep the limits of its outcomes, ``(n,)``."""
+        return np.array([p.feasible for p in self.points])
+
 
 def trade_off(optimizer: Optimizer, *, at: Params | None = None) -> TradeOff:
     """Compute the record of all evaluated points that satisfy ``valid``.
@@ -84,15 +98,20 @@ def _row(at: Params, points: tuple[Prediction, ...]) -> int:
 
 
 def draw_trade_off(record: TradeOff, ax: Axes) -> Axes:
-    """Draw the points with their intervals, the frontier, and the recommended point."""
-    mean, noise_std = record.mean, record.noise_std
+    """Draw the points with their intervals, the frontier, and the recommended point.
+
+    Points that are not sure to keep the limits of their outcomes are hollow, without intervals.
+    """
+    mean, noise_std, kept = record.mean, record.noise_std, record.kept
     ends = np.array([(p.mean_interval, p.noise_std_interval) for p in record.points])
     bars = np.abs(ends - np.stack([mean, noise_std], axis=1)[:, :, None]).transpose(1, 2, 0)
-    ax.errorbar(
-        noise_std, mean, *bars, color=DATA, ecolor=(*(0.4,) * 3, 0.3), marker="o", markersize=3.5,
-        linewidth=0.8, linestyle="none", markeredgewidth=0, zorder=1,
-        label=f"evaluated points, {interval_label(record.points[0].level)}s",
-    )  # fmt: skip
+    if kept.any():
+        ax.errorbar(
+            noise_std[kept], mean[kept], *bars[:, :, kept], color=DATA, ecolor=(*(0.4,) * 3, 0.3),
+            marker="o", markersize=3.5, linewidth=0.8, linestyle="none", markeredgewidth=0,
+            zorder=1, label=f"evaluated points, {interval_label(record.points[0].level)}s",
+        )  # fmt: skip
+    draw_unsure(ax, noise_std[~kept], mean[~kept])
     ax.plot(
         noise_std[record.frontier], mean[record.frontier], "o-", color=BELIEF, markersize=5,
         linewidth=1.4, zorder=2, label="best for some α",
@@ -140,9 +159,11 @@ def _mark(ax: Axes, x: float, y: float) -> None:
 class Ranking:
     """The best evaluated points by their pessimistic value, best first.
 
+    If outcomes have limits, only points that may be reported are listed.
+
     Attributes:
         points: The prediction at each point.
-        repeats: All values told at each point.
+        repeats: All values told at each point, less the effects of their blocks.
         reported: The row of the recommended point; None if it is not listed.
     """
 
@@ -165,10 +186,12 @@ def ranking(optimizer: Optimizer, *, at: Params | None = None, most: int = 10) -
     if most < 1:
         raise SettingsError(f"ranking(most) needs a whole number >= 1, got {most!r}.")
     sign, space = optimizer.settings.sign, optimizer.settings.space
-    points = optimizer.frontier().evaluated
+    found = optimizer.frontier()
+    points = found.evaluated
     worst = sign * np.array([p.pessimistic for p in points])
-    best = np.argsort(-worst, kind="stable")[:most].tolist()
-    told = optimizer.observations
+    may = np.isin(np.arange(len(points)), found.candidates)
+    best = np.lexsort((-worst, ~may))[: min(most, may.sum())].tolist()
+    told = data_of(optimizer)
     place = {x.tobytes(): i for i, x in enumerate(told.X)}
     repeats = [told.repeats(place[space.encode(points[i].params).tobytes()]) for i in best]
     marked = _row(shown_point(optimizer, at), points)

@@ -16,11 +16,11 @@ from matplotlib.axes import Axes
 from rahbo.analysis import LEVEL, Prediction, choose, predict
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.experiments import Band
-from rahbo.numerics import Array, is_whole, one_blas_thread
+from rahbo.numerics import Array, Mask, is_whole, one_blas_thread
 from rahbo.optimizer import Optimizer
 from rahbo.plots.inputs import Params
 from rahbo.plots.regret import Curve, draw_log_curves
-from rahbo.plots.style import BELIEF, COLORS, DASHES, GREY, interval_label
+from rahbo.plots.style import BELIEF, COLORS, DASHES, GREY, draw_unsure, interval_label
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,11 @@ class Progress:
     def pessimistic(self) -> Array:
         """The pessimistic value of the point reported then, ``(m,)``."""
         return np.array([p.pessimistic for p in self.reported])
+
+    @property
+    def kept(self) -> Mask:
+        """Whether the point reported then was sure to keep the limits of its outcomes, ``(m,)``."""
+        return np.array([p.feasible for p in self.reported])
 
     @property
     def ends(self) -> Array:
@@ -81,7 +86,8 @@ def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
     with one_blas_thread():
         for known in optimizer.snapshots_after(ends):
             x = known.observations.X[choose("pessimistic", known)]
-            (there,) = predict(known.bound, known.risk, x[None], [space.decode(x)], LEVEL)
+            at = [space.decode(x)]
+            (there,) = predict(known.bound, known.risk, x[None], at, LEVEL, known.limits)
             found.append(optimizer.in_user_sign(there))
     spent = np.cumsum([len(t.values) + len(t.failures) for t in trials])
     first = next((i for i, t in enumerate(trials) if t.source == "strategy"), None)
@@ -94,14 +100,21 @@ def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
 
 
 def draw_progress(record: Progress, ax: Axes) -> Axes:
-    """Draw the pessimistic value of the reported point, and the interval of its risk value."""
+    """Draw the pessimistic value of the reported point, and the interval of its risk value.
+
+    Where no point was sure to keep the limits of its outcomes, a hollow mark stands for the one
+    that violated them least.
+    """
+    kept = record.kept
+    value, (lower, upper) = (
+        np.where(kept, numbers, np.nan) for numbers in (record.pessimistic, record.ends.T)
+    )
     ax.fill_between(
-        record.evaluations, *record.ends.T, color=BELIEF, alpha=0.25, linewidth=0,
+        record.evaluations, lower, upper, color=BELIEF, alpha=0.25, linewidth=0,
         label=interval_label(record.reported[0].level),
     )  # fmt: skip
-    ax.plot(
-        record.evaluations, record.pessimistic, color=BELIEF, marker=".", label="pessimistic value"
-    )
+    ax.plot(record.evaluations, value, color=BELIEF, marker=".", label="pessimistic value")
+    draw_unsure(ax, record.evaluations[~kept], record.pessimistic[~kept])
     if record.design_end:
         ax.axvline(
             record.design_end, color=GREY, linewidth=1.0, linestyle=":", zorder=0,

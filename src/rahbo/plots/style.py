@@ -13,6 +13,8 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from rahbo.numerics import Array
+
 # Fonts are large for a panel, because a figure of three must be legible at half a page width.
 STYLE: Mapping[str, Any] = {
     "axes.labelsize": 11,
@@ -41,6 +43,8 @@ INK, GREY = "#000000", "#666666"
 # same palette.
 TRUTH, BELIEF, DATA, CHOSEN, REPORT = INK, "#0072B2", GREY, "#E69F00", "#D55E00"
 FIELD = "cividis"
+# Opacity of data far from a slice, which are faint but not hidden, and of data on it.
+FAINT, CLEAR = 0.07, 0.55
 
 
 @contextmanager
@@ -70,6 +74,15 @@ def interval_label(level: float) -> str:
     '90 % interval'
     """
     return f"{100 * level:g} % interval"
+
+
+def draw_unsure(ax: Axes, x: Array, y: Array) -> None:
+    """Draw points that are not sure to keep the limits of their outcomes, as hollow marks."""
+    if len(x):
+        ax.plot(
+            x, y, "o", color=GREY, markersize=4.5, markerfacecolor="none", markeredgewidth=0.8,
+            alpha=0.8, zorder=3, label="not sure to keep limits",
+        )  # fmt: skip
 
 
 def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import constrained
 from browser import Browser, Page, needs_chromium, open_browser
 from degenerate_runs import RUNS, choices, made, normal
-from page_runs import run
-from rahbo import Candidates, Categorical, Float, Optimizer
+from page_runs import blocked, run
+from rahbo import AtLeast, AtMost, Candidates, Categorical, Float, Optimizer
 from rahbo.pages import record_of, report_page
 from rahbo.pages.report import maps
 from rahbo.pages.report import page as report
@@ -60,6 +61,16 @@ def opened(browser: Browser, file: Path, width: int = 1280, dark: bool = False) 
     page = browser.page(file.as_uri(), width=width, dark=dark)
     page.wait_until(DRAWN)
     return page
+
+
+def show_outcome(page: Page, up: str | None = None) -> None:
+    """Show the first outcome in the map, over two inputs or along one."""
+    chosen = {"quantity": "0"} | ({} if up is None else {"up": up})
+    for part, value in chosen.items():
+        page.evaluate(
+            f"((e) => {{ e.value = '{value}'; e.dispatchEvent(new Event('change')); }})"
+            f"(document.getElementById('{part}'))"
+        )
 
 
 # -- the file ----------------------------------------------------------------------------------
@@ -337,4 +348,85 @@ def test_plots_fit_on_paper(browser, tmp_path):
     page.call("Emulation.setEmulatedMedia", media="screen")
     page.wait_until(f"{widths}.some((width) => width > 680)")
     assert page.errors == []
+    page.close()
+
+
+def test_limits_and_blocks_are_shown_only_where_there_are_some():
+    plain, limited = page_of(run(8, 2)), page_of(constrained.told(20))
+    assert not re.search('id="(limits|blocks)"', plain)
+    assert 'id="limits"' in limited
+    assert "at most 0.8 with probability 0.95" in limited
+    broken = page_of(constrained.told(8, constraints={"cost": AtMost(-1.0)}))
+    assert "<strong>No evaluated setting is sure to keep its limits (cost)." in broken
+    assert "violates its limits more" in broken
+    blocks = page_of(blocked())
+    assert "2 blocks differ with a standard deviation of" in blocks
+    assert re.search('<th scope="row">monday</th><td class="number">0.4', blocks)
+
+
+def test_of_very_many_blocks_the_extreme_ones_are_listed(monkeypatch):
+    monkeypatch.setattr(report, "MOST_BLOCKS", 2)
+    record = record_of(blocked(), source="run", made="now")
+    known = record.recommendation.blocks
+    effects = {f"block {i}": float(i) for i in range(5)}
+    many = replace(known, effects=effects, effect_stds=effects)
+    page = report_page(replace(record, recommendation=replace(record.recommendation, blocks=many)))
+    rows = re.findall('<th scope="row">block ([0-9])</th>', page)
+    assert rows == ["4", "0"]
+    assert "The 2 largest are shown." in page
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [1280, 390])
+def test_points_that_may_break_a_limit_are_hollow_and_grey(browser, tmp_path, width):
+    optimizer = constrained.told(30)
+    file = tmp_path / "report.html"
+    file.write_text(page_of(optimizer), "utf-8")
+    page = opened(browser, file, width, dark=width == 390)
+    assert (page.errors, page.too_wide() <= 0) == ([], True)
+    kept = optimizer.limits.kept(optimizer.observations.X).sum()
+    traces = page.evaluate("document.getElementById('frontier-plot').data.map((t) => t.x.length)")
+    assert (traces[0], traces[4]) == (kept, 30 - kept)
+    last = "document.getElementById('frontier-plot').data[4]"
+    assert page.evaluate(f"{last}.marker.symbol") == "circle-open"
+    assert page.evaluate(f"{last}.hovertext[0]").count("limits kept: not sure") == 1
+    assert "not sure to keep its limits" in page.text()
+    rows = "[...document.querySelectorAll('#points-table tbody tr')]"
+    assert page.evaluate(f"{rows}.filter((r) => r.className === 'unsure').length") == 30 - kept
+    # Those that keep their limits come first, and the recommended one is the best of them.
+    assert page.evaluate(f"{rows}[0].className") == "chosen"
+    heads = page.evaluate(
+        "[...document.querySelectorAll('#points-table th')].map((h) => h.textContent)"
+    )
+    assert heads[:6] == ["x", "y", "limits kept", "cost", "mean", "noise std"]
+    assert "Only points that were sure to keep their limits count." in page.text()
+    show_outcome(page)
+    assert page.evaluate("document.querySelectorAll('#map-plot .heatmaplayer image').length") == 1
+    show_outcome(page, up="")
+    limit = "document.getElementById('map-plot').data.at(-1)"
+    assert page.evaluate(f"{limit}.y") == [0.8, 0.8]
+    titles = page.evaluate("document.querySelector('#map-plot .infolayer').textContent")
+    assert "cost, 95 % quantile" in titles
+    assert page.errors == []
+    page.close()
+
+
+@needs_chromium
+def test_hostile_outcomes_and_blocks_are_text(browser, tmp_path):
+    names = [attack.replace("\u2028", "") for attack in ATTACKS]
+    limits = {names[0]: AtMost(0.8), names[1]: AtLeast(-9.0), "__proto__": AtMost(9.0)}
+    optimizer = Optimizer({"x": Float(0.0, 1.0)}, seed=0, constraints=limits)
+    for i in range(6):
+        told = dict(zip(limits, (i / 5.0, 0.1 * i, 0.0), strict=True))
+        optimizer.tell({"x": i / 5.0}, 0.1 * i, outcomes=told, block=names[2 + i % 2])
+    file = tmp_path / "report.html"
+    file.write_text(page_of(optimizer), "utf-8")
+    page = opened(browser, file, 390)
+    page.evaluate("document.getElementById('points-table').querySelector('button').click()")
+    show_outcome(page)
+    shown = page.evaluate("document.body.textContent")
+    assert all(name in shown for name in names)
+    assert page.evaluate("window.ran === undefined")
+    assert page.evaluate("document.querySelectorAll('main img, main svg a, main b').length") == 0
+    assert (page.errors, page.dialogs, page.too_wide() <= 0) == ([], [], True)
     page.close()

@@ -3,6 +3,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+import constrained
 from page_runs import run
 from rahbo import ExpectedShortfall, MeanStd, MeanVariance, Optimizer, Quantile
 from rahbo.errors import NotReadyError
@@ -122,3 +123,28 @@ def test_settings_and_versions_are_there():
 def test_nothing_told_is_an_error():
     with pytest.raises(NotReadyError):
         report(Optimizer({"x": (0.0, 1.0)}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_the_slider_reaches_only_points_that_keep_their_limits(monkeypatch, direction):
+    optimizer = constrained.told(30, direction=direction)
+    best = optimizer.recommend().params
+    for cells in (record.CELLS, 10):
+        monkeypatch.setattr(record, "CELLS", cells)
+        found = report(optimizer)
+        points, trade = found.pictures.points, found.pictures.trade
+        kept = points.compliance.kept
+        assert all(kept[c.point] for c in trade.choices)
+        assert found.frontier.evaluated[points.recommended].params == best
+        assert [p.feasible for p in found.frontier.evaluated] == kept
+        assert trade.own is not None
+        chosen = next(c.point for c in trade.choices if trade.own <= c.end)
+        assert chosen == points.recommended
+    # Of many points those that may be reported are listed first.
+    assert all(kept)
+    assert len(kept) < points.n == 30
+
+
+def test_without_limits_there_is_no_compliance():
+    assert report(run()).pictures.points.compliance is None

@@ -4,7 +4,9 @@ import time
 
 import pytest
 
+import constrained
 import rahbo
+from page_runs import blocked
 from rahbo.pages import Live
 from rahbo.pages.escape import embedded
 from rahbo.pages.watch import live as module
@@ -158,4 +160,69 @@ def test_a_fit_blocks_no_reader_and_follows_the_run(path, monkeypatch):
         live.run()
         time.sleep(0.02)
     assert "recommendation" in live.model()
+    opt.close()
+
+
+@pytest.mark.slow
+def test_limits_are_shown_with_the_newest_outcomes(path):
+    opt = constrained.told(20, journal=path)
+    opt.tell({"x": 0.1, "y": 0.1}, 0.2)
+    live = Live(path)
+    run = live.run()
+    assert run["outcomes"] == ["cost"]
+    assert [row["outcomes"] for row in run["newest"][:2]] == [
+        [None],
+        [opt.trials[-2].beside[0].outcomes["cost"]],
+    ]
+    assert ("constraints", str(constrained.LIMITS)) in run["settings"]
+    live.fit()
+    model, found = live.model(), opt.recommend()
+    (check,) = found.constraints
+    assert model["recommendation"]["limits"] == [
+        ("cost", check.constraint.described, check.quantile, *check.interval, check.pessimistic,
+         check.chance, True)
+    ]  # fmt: skip
+    kept = opt.limits.kept(opt.observations.X)
+    assert [point[8] for point in model["points"]] == kept.tolist()
+    assert not all(kept)
+    assert model["best"][-1][1] == pytest.approx(found.pessimistic)
+    json.loads(embedded(model))
+    opt.close()
+
+
+def test_no_setting_that_keeps_its_limits_is_said(path):
+    opt = constrained.told(8, journal=path, constraints={"cost": rahbo.AtMost(-1.0)})
+    live = Live(path)
+    live.run()
+    live.fit()
+    model = live.model()
+    assert model["recommendation"]["certainty"].startswith("No evaluated setting is sure to keep")
+    assert model["best"] == []
+    assert model["recommendation"]["limits"][0][-1] is False
+    opt.close()
+
+
+def test_blocks_are_shown_with_their_effects(path):
+    opt = blocked(journal=path)
+    live = Live(path)
+    run = live.run()
+    assert [row["block"] for row in run["newest"][:2]] == ["tuesday", "monday"]
+    live.fit()
+    shown, found = live.model()["recommendation"], opt.recommend().blocks
+    assert shown["blocks"]["said"].startswith("2 blocks differ")
+    assert {row[0]: row[1] for row in shown["blocks"]["effects"]} == found.effects
+    assert shown["limits"] == []
+    opt.close()
+
+
+def test_without_limits_and_blocks_nothing_more_is_shown(path):
+    opt = begun(path)
+    live = Live(path)
+    run = live.run()
+    live.fit()
+    model = live.model()
+    assert run["outcomes"] == []
+    assert {name for name, _ in run["settings"]} == set(module.SHOWN_SETTINGS)
+    assert (model["recommendation"]["limits"], model["recommendation"]["blocks"]) == ([], None)
+    assert {len(point) for point in model["points"]} == {8}
     opt.close()

@@ -41,9 +41,8 @@ def publish(
 def noise_figure(optimizer: Optimizer, found: Recommendation) -> go.Figure:
     """Return a figure of mean against noise of the evaluated points, with credible intervals."""
     frontier = optimizer.frontier()
-    best_first = sorted(
-        frontier.evaluated, key=lambda p: optimizer.settings.sign * p.risk, reverse=True
-    )
+    may = [frontier.evaluated[i] for i in frontier.candidates]
+    best_first = sorted(may, key=lambda p: optimizer.settings.sign * p.risk, reverse=True)
     chosen = next(p for p in best_first if p.params == found.params)
     level = f"{100 * found.level:g} %"
     traces = [

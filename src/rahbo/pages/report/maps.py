@@ -51,6 +51,21 @@ class Field:
 
 
 @dataclass(frozen=True)
+class Quantiles:
+    """The quantiles of an outcome at some points; all None where a point is not allowed.
+
+    Attributes:
+        middle: The quantiles that are compared with its limit.
+        lower: Lower ends of their credible intervals.
+        upper: Upper ends of their credible intervals.
+    """
+
+    middle: list[float | None]
+    lower: list[float | None]
+    upper: list[float | None]
+
+
+@dataclass(frozen=True)
 class Slice:
     """Estimates along one input.
 
@@ -58,11 +73,13 @@ class Slice:
         input: The index of the input.
         at: Places on its axis.
         field: The estimates at these places.
+        outcomes: The quantile of each outcome with a limit, and the ends of its interval.
     """
 
     input: int
     at: tuple[float, ...]
     field: Field
+    outcomes: tuple[Quantiles, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,6 +93,7 @@ class Map:
         y: Places on the axis of ``up``.
         mean: Posterior means, row by row.
         noise: Noise standard deviations, row by row.
+        outcomes: The quantiles of each outcome with a limit, row by row.
     """
 
     across: int
@@ -84,6 +102,7 @@ class Map:
     y: tuple[float, ...]
     mean: list[float | None]
     noise: list[float | None]
+    outcomes: tuple[list[float | None], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,11 +113,13 @@ class ListedMap:
         places: The place of each point on each axis.
         mean: Posterior means.
         noise: Noise standard deviations.
+        outcomes: The quantiles of each outcome with a limit.
     """
 
     places: list[list[float]]
     mean: list[float | None]
     noise: list[float | None]
+    outcomes: tuple[list[float | None], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,7 +170,7 @@ def _slice(optimizer: Optimizer, at: Mapping[str, Any], i: int, axis: ReportInpu
     space = optimizer.settings.space
     name = space.names[i]
     points = [{**at, name: value_at(space, name, place)} for place in axis.grid]
-    return Slice(i, few_of(axis.grid), _field(optimizer, points))
+    return Slice(i, few_of(axis.grid), *_field(optimizer, points))
 
 
 def _map(
@@ -164,19 +185,30 @@ def _map(
     points = [
         {**at, across: value_at(space, across, a), up: value_at(space, up, b)} for b in y for a in x
     ]
-    return Map(*pair, few_of(x), few_of(y), *_centres(optimizer, points))
+    mean, noise, outcomes = _centres(optimizer, points)
+    return Map(*pair, few_of(x), few_of(y), mean, noise, outcomes)
 
 
-def _field(optimizer: Optimizer, points: Sequence[Mapping[str, Any]]) -> Field:
+def _field(
+    optimizer: Optimizer, points: Sequence[Mapping[str, Any]]
+) -> tuple[Field, tuple[Quantiles, ...]]:
     """Return the predictions at points, with None where a point is not allowed."""
     space = optimizer.settings.space
     there = optimizer.predict(points)
     found = np.array([[*_row(p.mean, p.mean_interval), *_row(p.noise_std, p.noise_std_interval)]
                       for p in there])  # fmt: skip
-    found[~space.is_valid(space.encode_all(points))] = np.nan
+    forbidden = ~space.is_valid(space.encode_all(points))
+    found[forbidden] = np.nan
     of_mean, of_noise = digits_of(*found.T[:3], few=4), digits_of(*found.T[3:], few=4)
     digits = [of_mean] * 3 + [of_noise] * 3
-    return Field(*(_shown(column, n) for column, n in zip(found.T, digits, strict=True)))
+    field = Field(*(_shown(column, n) for column, n in zip(found.T, digits, strict=True)))
+    of_outcomes = []
+    for checks in zip(*(p.constraints for p in there), strict=True):
+        rows = np.array([_row(check.quantile, check.interval) for check in checks])
+        rows[forbidden] = np.nan
+        few = digits_of(*rows.T, few=4)
+        of_outcomes.append(Quantiles(*(_shown(column, few) for column in rows.T)))
+    return field, tuple(of_outcomes)
 
 
 def _row(middle: float, interval: Interval) -> tuple[float, float, float]:
@@ -185,8 +217,8 @@ def _row(middle: float, interval: Interval) -> tuple[float, float, float]:
 
 def _centres(
     optimizer: Optimizer, points: Sequence[Mapping[str, Any]]
-) -> tuple[list[float | None], list[float | None]]:
-    """Return means and noise stds without their intervals, at a fraction of the cost."""
+) -> tuple[list[float | None], list[float | None], tuple[list[float | None], ...]]:
+    """Return means, noise stds and quantiles of outcomes, without their costly intervals."""
     settings = optimizer.settings
     X = settings.space.encode_all(points)
     with one_blas_thread():
@@ -195,7 +227,12 @@ def _centres(
     mean, noise = (
         np.where(legal, a, np.nan) for a in (optimizer.model.units.signed(f), np.sqrt(v))
     )
-    return _shown(mean, digits_of(mean, few=4)), _shown(noise, digits_of(noise, few=4))
+    limits = optimizer.limits
+    with one_blas_thread():
+        outcomes = [] if limits is None else [limit.quantile(X) for limit in limits.each]
+    columns = (mean, noise, *(np.where(legal, quantile, np.nan) for quantile in outcomes))
+    first, second, *rest = (_shown(column, digits_of(column, few=4)) for column in columns)
+    return first, second, tuple(rest)
 
 
 def _shown(values: Array, digits: int) -> list[float | None]:

@@ -10,13 +10,16 @@ from string import Template
 
 from rahbo.analysis import SCORES, Recommendation, short
 from rahbo.pages.escape import embedded, shown
+from rahbo.pages.report.inputs import cut
 from rahbo.pages.report.record import ReportRecord
 from rahbo.pages.rounding import digits_of
-from rahbo.pages.words import listed
+from rahbo.pages.words import blocks, limits, listed
 
 # The part of plotly.js 4.1.1 that draws in two dimensions, `plotly.js-cartesian-dist-min` on npm.
 # The whole library would be three times as large and take twice as long to open.
 PLOTLY = "plotly-cartesian.min.js"
+# Of more blocks, those with the largest and the smallest effects are listed.
+MOST_BLOCKS = 100
 
 
 def report_page(record: ReportRecord) -> str:
@@ -30,10 +33,13 @@ def report_page(record: ReportRecord) -> str:
         "made": shown(record.made),
         "basis": shown(record.basis),
         "params": shown(listed(record.recommendation.params)),
-        "certainty": shown(record.certainty),
+        "certainty": _certainty(record),
         "sentences": " ".join(shown(sentence) for sentence in record.sentences),
+        "kept": "".join(f"\n<p>{shown(said)}</p>" for said in limits(record.recommendation)),
         "known": _known(record.recommendation),
         "runner_ups": _runner_ups(record.recommendation),
+        "limits": _limits(record.recommendation),
+        "blocks": _blocks(record.recommendation),
         "symbol": record.pictures.trade.symbol,
         "penalty": record.pictures.trade.penalty,
         "sense": "plus" if record.pictures.minimised else "minus",
@@ -86,6 +92,13 @@ def _hash(text: str) -> str:
 # -- parts -------------------------------------------------------------------------------------
 
 
+def _certainty(record: ReportRecord) -> str:
+    """Return what another setting might still gain, after a warning in bold if there is one."""
+    warning = record.recommendation.warning
+    bold = f"<strong>{shown(warning)}</strong>" if warning else ""
+    return f"{bold}{shown(record.certainty.removeprefix(warning))}"
+
+
 def _known(found: Recommendation) -> str:
     rows = [
         ("mean", found.mean, found.mean_interval),
@@ -105,6 +118,11 @@ def _known(found: Recommendation) -> str:
 
 def _runner_ups(found: Recommendation) -> str:
     level = f"{100 * found.level:g} %"
+    if not found.feasible:
+        return "<p>Every other evaluated setting violates its limits more.</p>"
+    if not found.runner_ups and found.constraints:
+        which = "Every other evaluated setting that is sure to keep its limits"
+        return f"<p>{which} is worse with at least {level} probability.</p>"
     if not found.runner_ups:
         return f"<p>Every other evaluated setting is worse with at least {level} probability.</p>"
     digits = digits_of(*((other.risk, other.score) for other in found.runner_ups), few=5)
@@ -117,6 +135,56 @@ def _runner_ups(found: Recommendation) -> str:
     heads = _heads("risk value", SCORES[found.rule], "expected gain", f"{level} bound of gain")
     head = f'<tr><th scope="col">runner-up</th>{heads}</tr>'
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def _limits(found: Recommendation) -> str:
+    """Return the table of the outcomes that have limits; nothing without them."""
+    if not found.constraints:
+        return ""
+    body = "".join(
+        f'<tr><th scope="row">{shown(cut(check.name))}</th>'
+        f"<td>{shown(check.constraint.described)}</td>"
+        f"{_numbers(check.quantile, *check.interval, check.pessimistic)}"
+        f"{_number(check.chance, 3)}<td>{'yes' if check.kept else 'not sure'}</td></tr>"
+        for check in found.constraints
+    )
+    heads = _heads(
+        "quantile",
+        f"{100 * found.level:g} % interval from",
+        "to",
+        "pessimistic",
+        "probability that it is kept",
+    )
+    head = (
+        f'<tr><th scope="col">outcome</th><th scope="col">limit</th>{heads}'
+        '<th scope="col">kept</th></tr>'
+    )
+    table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+    return f'\n<h3 id="limits">Limits</h3>\n<div class="wide">{table}</div>'
+
+
+def _blocks(found: Recommendation) -> str:
+    """Return the table of the effects of blocks; nothing without them."""
+    known = found.blocks
+    if known is None:
+        return ""
+    ends = known.intervals
+    rows = sorted(known.effects.items(), key=lambda row: -row[1])
+    if len(rows) > MOST_BLOCKS:
+        rows = rows[: MOST_BLOCKS // 2] + rows[-MOST_BLOCKS // 2 :]
+    body = "".join(
+        f'<tr><th scope="row">{shown(cut(name))}</th>{_numbers(effect, *ends[name])}</tr>'
+        for name, effect in rows
+    )
+    heads = _heads("effect", f"{100 * known.level:g} % interval from", "to")
+    head = f'<tr><th scope="col">block</th>{heads}</tr>'
+    some = "" if len(rows) == len(known.effects) else f" The {len(rows)} largest are shown."
+    table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+    return (
+        f'\n<h3 id="blocks">Blocks</h3>\n<p>{shown(blocks(known))} The effect of a block is how '
+        f"much its values lie above those of the same settings in an average block.{some}</p>\n"
+        f'<div class="wide">{table}</div>'
+    )
 
 
 def _frontier(record: ReportRecord) -> str:

@@ -18,6 +18,7 @@ from rahbo.journal import PARAMETERS, encode_settings, show
 from rahbo.optimizer import Optimizer
 from rahbo.pages import words
 from rahbo.pages.history import History, history_of
+from rahbo.pages.outcomes import Compliance, compliance_of
 from rahbo.pages.report.inputs import Place, ReportInput, cut, few_places, places, report_inputs
 from rahbo.pages.report.maps import Maps, maps_through
 from rahbo.pages.rounding import digits_of, rounded
@@ -85,6 +86,7 @@ class ReportPoints:
         pessimistic: Pessimistic values, which decide what the strategy reports.
         recommended: The index of the recommended point.
         n: The number of all evaluated points. A large run lists only some of them.
+        compliance: Whether they keep the limits of outcomes; None without limits.
     """
 
     places: list[list[Place]]
@@ -101,6 +103,7 @@ class ReportPoints:
     pessimistic: list[float]
     recommended: int
     n: int
+    compliance: Compliance | None = None
 
 
 @dataclass(frozen=True)
@@ -187,6 +190,7 @@ def record_of(
         whole,
         evaluated=tuple(whole.evaluated[i] for i in kept),
         worst=tuple(whole.worst[i] for i in kept),
+        reportable=tuple(whole.reportable[i] for i in kept if whole.reportable),
     )
     diagnosis = optimizer.diagnose()
     shares = [one.share for one in diagnosis.inputs]
@@ -209,15 +213,16 @@ def record_of(
 
 def trade_of(risk: RiskMeasure, frontier: Frontier, minimised: bool) -> Trade:
     """Return the trade-off of a risk measure; a custom measure gets that of mean-variance."""
-    mean, noise_std = np.array(frontier.worst).T
+    rows = frontier.candidates
+    mean, noise_std = np.array([frontier.worst[i] for i in rows]).T
     worst = -mean if minimised else mean
     # A strategy that ignores the noise reports the same point as a coefficient of zero.
     neutral = 0.0 if frontier.alpha == 0.0 else None
     if isinstance(risk, MeanStd | Quantile | ExpectedShortfall):
-        choices = tuple(Chosen(*row) for row in envelope(worst, noise_std))
+        choices = tuple(Chosen(rows[i], *ends) for i, *ends in envelope(worst, noise_std))
         own = risk.weight if neutral is None else neutral
         return Trade("κ", "noise standard deviation", own, choices)
-    choices = tuple(Chosen(*row) for row in envelope(worst, noise_std**2))
+    choices = tuple(Chosen(rows[i], *ends) for i, *ends in envelope(worst, noise_std**2))
     return Trade("α", "noise variance", frontier.alpha, choices)
 
 
@@ -238,7 +243,9 @@ def _kept(frontier: Frontier, at: Mapping[str, Any], settings: Settings) -> list
     if len(points) <= most:
         return list(range(len(points)))
     worst = [settings.sign * p.pessimistic for p in points]
-    best = np.argsort(-np.array(worst), kind="stable")[:most].tolist()
+    # Those that may be reported first.
+    may = np.isin(np.arange(len(points)), frontier.candidates)
+    best = np.lexsort((-np.array(worst), ~may))[:most].tolist()
     chosen = [c.point for c in trade_of(settings.risk, frontier, minimised).choices]
     return sorted({*best, *chosen, _index(at, [p.params for p in points])})
 
@@ -276,6 +283,7 @@ def _points(
         pessimistic=_column([p.pessimistic for p in believed]),
         recommended=_index(at, [p.params for p in believed]),
         n=len(allowed),
+        compliance=compliance_of(optimizer, data.X[legal], believed),
     )
 
 

@@ -2,6 +2,7 @@
 (() => {
 const data = JSON.parse(document.getElementById("data").textContent);
 const { points, inputs, trade, maps, history } = data;
+const { compliance } = points;
 const get = (id) => document.getElementById(id);
 const FIRST_ROWS = 200;
 const LEVEL = `${Number((100 * data.level).toPrecision(4))} %`;
@@ -41,8 +42,20 @@ function hover(i) {
     `mean ${withInterval("mean", i)}`,
     `noise std ${withInterval("noise", i)}`,
     `evaluated ${times(points.count[i])}`,
+    ...(compliance ? compliance.outcomes.map((one, j) => plain(cut(`${one.name}: ${outcomeText[j](i)} on average`, 60))) : []),
+    ...(compliance ? [`limits kept: ${keptText(i)}`] : []),
   ].join("<br>");
 }
+
+// -- limits of outcomes ------------------------------------------------------------------------
+
+const isKept = (i) => !compliance || compliance.kept[i];
+const keptText = (i) => `${isKept(i) ? "yes" : "not sure"} (${number(100 * compliance.chance[i], 3)} %)`;
+const outcomeText = compliance ? compliance.outcomes.map((one) => {
+  const digits = digitsOf(one.mean, 5);
+  return (i) => number(one.mean[i], digits);
+}) : [];
+const anyUnsure = Boolean(compliance && compliance.kept.includes(false));
 
 // -- plots -----------------------------------------------------------------------------------
 
@@ -166,14 +179,19 @@ function drawFrontier() {
   const c = colours();
   const all = points.mean.map((_, i) => i);
   const now = choiceAt(weight).point;
+  const unsure = {
+    ...at(all.filter((i) => !isKept(i))), mode: "markers", name: "not sure to keep its limits",
+    marker: { symbol: "circle-open", color: c.faint, opacity: 0.8, size: 7 },
+  };
   return Plotly.react("frontier-plot", [
-    { ...at(all), mode: "markers", name: "evaluated", marker: { color: c.faint, opacity: 0.55, size: 6 } },
+    { ...at(all.filter(isKept)), mode: "markers", name: "evaluated", marker: { color: c.faint, opacity: 0.55, size: 6 } },
     { ...at(edge), mode: "lines+markers", name: `chosen by some ${trade.symbol}`,
       line: { color: c.blue, width: 1.5, dash: "dot" }, marker: { color: c.blue, size: 8 },
       error_x: bars(edge, "noise", across, c.blue), error_y: bars(edge, "mean", upwards, c.blue) },
     { ...at([points.recommended]), mode: "markers", name: "recommended",
       marker: { symbol: "circle-open", size: 20, color: c.green, line: { width: 2.5 } } },
     { ...at([now]), mode: "markers", name: `chosen by the slider`, marker: star(c) },
+    ...(anyUnsure ? [unsure] : []),
   ], layout(c, { ...across.settings, rangemode: "tozero" }, upwards.settings), config());
 }
 
@@ -219,12 +237,20 @@ function startFrontier() {
   showChoice();
   get("frontier-caption").textContent =
     `Grey: evaluated points. Blue: points that some value of the slider would report, with ${LEVEL} ` +
-    "intervals. Circle: the recommended point. Star: the point that the slider chooses.";
+    "intervals. Circle: the recommended point. Star: the point that the slider chooses." +
+    (anyUnsure ? " Hollow: points that are not sure to keep their limits. The slider does not choose them." : "");
 }
 
 // -- maps --------------------------------------------------------------------------------------
 
+// The quantities of a map: their names, and their values at the recommended point. Outcomes with
+// limits are numbered.
 const QUANTITIES = { noise: "noise standard deviation", mean: "mean" };
+const known = (compliance ? compliance.outcomes : []).map((one, j) => ({ one, j })).filter(({ one }) => one.quantile[0] !== null);
+for (const { one, j } of known) QUANTITIES[j] = `${cut(one.name, 40)}, ${number(100 * one.level)} % quantile`;
+const outcomeOf = (quantity) => (quantity in points ? null : compliance.outcomes[Number(quantity)]);
+const ownOf = (quantity) => (outcomeOf(quantity)?.quantile ?? points[quantity])[points.recommended];
+const valuesOf = (record, quantity) => record[quantity] ?? record.outcomes[Number(quantity)];
 
 function option(select, value, text) {
   const made = document.createElement("option");
@@ -250,6 +276,7 @@ function startMaps() {
     get("map-caption").textContent = "There is no map: every input has too many choices.";
     return;
   }
+  for (const { j } of known) option(get("quantity"), j, QUANTITIES[j]);
   maps.inputs.forEach((i) => option(get("across"), i, inputs[i].name));
   fillUp();
   get("up-label").hidden = maps.inputs.length < 2;
@@ -261,7 +288,8 @@ function startMaps() {
   const fewer = !maps.listed && maps.maps.length < pairs ? " Two inputs with many choices each have no map together." : "";
   get("map-caption").textContent =
     (maps.listed ? "Each mark is a candidate. " : "Small marks are evaluated points, whatever their other inputs. ") +
-    "The star is the recommended point. " + (maps.listed ? "" : `Along one input, the band is the ${LEVEL} interval.`) + some + fewer;
+    "The star is the recommended point. " + (maps.listed ? "" : `Along one input, the band is the ${LEVEL} interval.`) +
+    (known.length && !maps.listed ? " The dashed line is the limit of an outcome." : "") + some + fewer;
 }
 
 const heat = (c, values, axis) => ({
@@ -289,11 +317,11 @@ function inputAxis(j) {
 }
 
 function listed(c, quantity, across, up) {
-  const values = maps.listed[quantity], places = maps.listed.places, digits = digitsOf(values);
+  const values = valuesOf(maps.listed, quantity), places = maps.listed.places, digits = digitsOf(values);
   const text = places.map((row, i) => [
     ...inputs.slice(0, 12).map((input, j) => plain(cut(`${input.name} = ${valueAt(input, row[j])}`, 60))),
-    `${QUANTITIES[quantity]} ${number(values[i], digits)}`].join("<br>"));
-  const own = points[quantity][points.recommended], x = inputAxis(across);
+    `${plain(QUANTITIES[quantity])} ${number(values[i], digits)}`].join("<br>"));
+  const own = ownOf(quantity), x = inputAxis(across);
   const axis = linear(QUANTITIES[quantity], [...values, own]);
   const shared = { mode: "markers", hoverinfo: "text", hovertext: text, x: places.map((row) => x.at(row[across])) };
   const mine = { mode: "markers", hoverinfo: "skip", marker: star(c), x: [x.recommended] };
@@ -307,11 +335,13 @@ function listed(c, quantity, across, up) {
 }
 
 function slice(c, quantity, across) {
-  const { at: places, field } = maps.slices.find((s) => s.input === across);
-  const [middle, low, high] = ["", "_lower", "_upper"].map((end) => field[quantity + end]);
-  const own = points[quantity][points.recommended], x = inputAxis(across);
+  const { at: places, field, outcomes } = maps.slices.find((s) => s.input === across);
+  const outcome = outcomeOf(quantity), found = outcome && outcomes[Number(quantity)];
+  const [middle, low, high] = found ? [found.middle, found.lower, found.upper]
+    : ["", "_lower", "_upper"].map((end) => field[quantity + end]);
+  const own = ownOf(quantity), x = inputAxis(across);
   const numbers = [...middle, ...low, ...high], digits = digitsOf(numbers);
-  const axis = linear(QUANTITIES[quantity], [...numbers, own]);
+  const axis = linear(QUANTITIES[quantity], [...numbers, own, ...(outcome ? [outcome.bound] : [])]);
   const text = places.map((place, i) => `${plain(cut(valueAt(inputs[across], place), 60))}<br>` +
     `${number(middle[i], digits)} [${number(low[i], digits)}, ${number(high[i], digits)}]`);
   const error = {
@@ -328,11 +358,16 @@ function slice(c, quantity, across) {
     ? [{ ...line, mode: "markers", error_y: error }, mine]
     : [{ ...band, y: low.map(axis.at) }, { ...band, y: high.map(axis.at), fill: "tonexty", fillcolor: `${c.blue}33` },
       { ...line, mode: "lines" }, mine];
+  if (outcome) {
+    const ends = inputs[across].choices.length ? [-0.5, inputs[across].choices.length - 0.5] : [places[0], places.at(-1)].map(x.at);
+    traces.push({ mode: "lines", x: ends, y: ends.map(() => axis.at(outcome.bound)), hoverinfo: "text",
+      hovertext: `limit ${number(outcome.bound, 6)}`, line: { color: c.ink, dash: "dash", width: 1.5 } });
+  }
   return [traces, [x.settings, axis.settings]];
 }
 
 function surface(c, quantity, across, up) {
-  const found = mapOf(across, up), flat = found[quantity], width = found.x.length;
+  const found = mapOf(across, up), flat = valuesOf(found, quantity), width = found.x.length;
   const rows = found.y.map((_, j) => flat.slice(j * width, (j + 1) * width));
   const swapped = found.across !== across;
   const values = swapped ? found.x.map((_, i) => rows.map((row) => row[i])) : rows;
@@ -340,7 +375,7 @@ function surface(c, quantity, across, up) {
   const x = inputAxis(across), y = inputAxis(up), digits = digitsOf(flat), axis = linear(QUANTITIES[quantity], flat);
   const text = upwards.map((b, j) => rightwards.map((a, i) =>
     [[across, a], [up, b]].map(([k, place]) => plain(cut(`${inputs[k].name} = ${valueAt(inputs[k], place)}`, 60)))
-      .concat(`${QUANTITIES[quantity]} ${number(values[j][i], digits)}`).join("<br>")));
+      .concat(`${plain(QUANTITIES[quantity])} ${number(values[j][i], digits)}`).join("<br>")));
   const numeric = [across, up].every((i) => !inputs[i].choices.length && !inputs[i].log);
   return [[
     { type: "heatmap", x: rightwards.map(x.at), y: upwards.map(y.at), z: values.map((row) => row.map(axis.at)), text,
@@ -374,7 +409,8 @@ function startHistory() {
     ? ` Of ${history.n} evaluations, ${history.number.length + history.failed.length} are shown.` : "";
   get("history-caption").textContent =
     "Grey: every value, in the order of the run. Blue: the best pessimistic value of the points evaluated " +
-    "until then, computed from the data until then." + some;
+    "until then, computed from the data until then." +
+    (compliance ? " Only points that were sure to keep their limits count." : "") + some;
 }
 
 // -- the table ---------------------------------------------------------------------------------
@@ -386,6 +422,7 @@ function plainNumber(name) {
   return (i) => number(points[name][i], digits);
 }
 
+const PESSIMISTIC = inputs.length + 2 + (compliance ? 1 + compliance.outcomes.length : 0);
 const columns = [
   ...inputs.map((input, j) => ({
     name: input.name, key: (i) => points.places[i][j], text: (i) => cut(valueAt(input, points.places[i][j]), 60),
@@ -398,8 +435,16 @@ const columns = [
     key: (i) => points[name][i], text: plainNumber(name), number: true,
   })),
 ];
+if (compliance) {
+  const ofOutcomes = compliance.outcomes.map((one, j) => ({
+    name: one.name, key: (i) => one.mean[i], text: outcomeText[j], number: true,
+  }));
+  const kept = { name: "limits kept", key: (i) => compliance.chance[i], text: keptText, number: true };
+  columns.splice(inputs.length, 0, kept, ...ofOutcomes);
+}
 
-let order = { column: inputs.length + 2, falling: !data.minimised };
+// Until the reader sorts, points that are sure to keep their limits come first.
+let order = { column: PESSIMISTIC, falling: !data.minimised, keptFirst: true };
 let rows = FIRST_ROWS;
 
 function sorted() {
@@ -407,6 +452,7 @@ function sorted() {
   // Missing values, such as the standard deviation of a single value, come last.
   return points.mean.map((_, i) => i).sort((a, b) => {
     const [x, y] = [key(a), key(b)];
+    if (order.keptFirst && isKept(a) !== isKept(b)) return isKept(a) ? -1 : 1;
     if (x === null || y === null) return (x === null) - (y === null);
     return way * (x - y) || a - b;
   });
@@ -444,7 +490,8 @@ function fillTable() {
   for (const i of sorted().slice(0, rows)) {
     const row = document.createElement("tr");
     row.append(...columns.map((column) => cell("td", column.text(i), column.number)));
-    if (i === points.recommended) row.className = "chosen";
+    if (!isKept(i)) row.className = "unsure";
+    if (i === points.recommended) row.classList.add("chosen");
     body.append(row);
   }
   get("points-table").replaceChildren(head, body);
@@ -454,6 +501,8 @@ function fillTable() {
 function captionTable() {
   const n = points.mean.length, caption = get("points-caption");
   caption.textContent = `Brackets show ${LEVEL} intervals. The recommended point is bold. Click a heading to sort. ` +
+    (compliance ? "For each outcome with a limit, the mean of its values is shown, and whether the limits are kept with the " +
+      `probability of it. ${anyUnsure ? "Points that are not sure to keep them are grey. " : ""}` : "") +
     (points.n > n ? `The table holds ${n} of ${points.n} points: the best ones and all that the slider can choose. ` : n === 1 ? "There is one point. " : `There are ${n} points. `);
   if (rows >= n) return;
   const more = document.createElement("button");

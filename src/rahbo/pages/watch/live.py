@@ -13,22 +13,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rahbo.analysis import Prediction, Recommendation, short
+from rahbo.analysis import BlockEffects, Prediction, Recommendation, short
 from rahbo.errors import NotReadyError, RahboError, SettingsError
 from rahbo.journal import Code, FileName
 from rahbo.optimizer import Optimizer
 from rahbo.pages.history import history_of
 from rahbo.pages.rounding import digits_of, rounded
 from rahbo.pages.watch.follow import Arrival, Follower
-from rahbo.pages.words import certainty
+from rahbo.pages.words import blocks, certainty
 from rahbo.risk import RiskMeasure
-from rahbo.trials import Trial
+from rahbo.trials import NOTHING, Trial
 
 # The least number of seconds between two fits.
 PAUSE = 3.0
 # The most values in one answer, rows of a table and characters of a text.
 MOST_VALUES, MOST_ROWS, MOST_CHARACTERS = 5000, 12, 300
 SHOWN_SETTINGS = ("direction", "risk", "repeats", "strategy", "n_initial", "seed")
+# Settings that are shown only if they are used.
+IF_USED = ("constraints", "safe", "blocks")
 
 Json = dict[str, Any]
 
@@ -144,9 +146,11 @@ def _run(follower: Follower) -> Json:
         "written": follower.written,
         "settings": [
             (name, _text(_setting(follower.keywords[name])))
-            for name in SHOWN_SETTINGS
-            if name in follower.keywords
+            for name in (*SHOWN_SETTINGS, *IF_USED)
+            if name in follower.keywords and (name not in IF_USED or follower.keywords[name])
         ],
+        "outcomes": [_text(name) for name in follower.keywords.get("constraints") or ()],
+
         "n_evaluations": follower.n_values + follower.n_failures,
         "n_failures": follower.n_failures,
         "n_open": len(unsettled),
@@ -164,7 +168,15 @@ def _row(follower: Follower, arrival: Arrival) -> Json:
     """Return one evaluation as the row of a table."""
     trial = follower.trial(arrival.trial)
     why = trial.failures.get(arrival.repeat, "") if arrival.value is None else ""
-    return {**arrival._asdict(), "params": _params(trial.params), "reason": _text(why)}
+    told = trial.beside.get(arrival.repeat, NOTHING)
+    names = follower.keywords.get("constraints") or ()
+    return {
+        **arrival._asdict(),
+        "params": _params(trial.params),
+        "reason": _text(why),
+        "outcomes": [told.outcomes.get(name) for name in names],
+        "block": _text(told.block or ""),
+    }
 
 
 def _setting(value: object) -> str:
@@ -228,6 +240,12 @@ def _recommended(found: Recommendation) -> Json:
         "n_evaluations": found.n_evaluations,
         "sample_mean": found.sample_mean,
         "sample_std": found.sample_std,
+        "limits": [
+            (_text(check.name), check.constraint.described, check.quantile, *check.interval,
+             check.pessimistic, check.chance, check.kept)
+            for check in found.constraints
+        ],
+        "blocks": None if found.blocks is None else _blocks(found.blocks),
         "runner_ups": [
             {"params": _params(other.params), "risk": other.risk, "score": other.score,
              "expected": other.gain.expected, "bound": other.gain.bound}
@@ -236,8 +254,21 @@ def _recommended(found: Recommendation) -> Json:
     }  # fmt: skip
 
 
+def _blocks(found: BlockEffects) -> Json:
+    """Return how much blocks differ in words, and some effects, the largest first."""
+    rows = sorted(found.effects.items(), key=lambda row: -abs(row[1]))[:MOST_ROWS]
+    return {
+        "said": blocks(found),
+        "n": len(found.effects),
+        "effects": [(_text(name), effect, *found.intervals[name]) for name, effect in rows],
+    }
+
+
 def _points(points: Sequence[Prediction], counts: Sequence[int]) -> list[list[Any]]:
-    """Return mean and interval, noise and interval, the number of values, and parameters."""
+    """Return mean and interval, noise and interval, the number of values, and parameters.
+
+    If outcomes have limits, whether they are kept comes last.
+    """
     means = [(p.mean, *p.mean_interval) for p in points]
     stds = [(p.noise_std, *p.noise_std_interval) for p in points]
     of_means, of_stds = digits_of(*means), digits_of(*stds)
@@ -247,6 +278,7 @@ def _points(points: Sequence[Prediction], counts: Sequence[int]) -> list[list[An
             *(rounded(number, of_stds) for number in std),
             int(n),
             _params(p.params),
+            *([p.feasible] if p.constraints else []),
         ]
         for p, mean, std, n in zip(points, means, stds, counts, strict=True)
     ]

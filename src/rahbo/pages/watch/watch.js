@@ -85,6 +85,13 @@ function empty(id) {
 // All marks are one path, so that thousands of them are cheap to draw.
 const dots = (points) => points.map(([px, py]) => `M${px.toFixed(1)} ${py.toFixed(1)}h0`).join("");
 
+// Set what a chart's caption says while no mark is described.
+function caption(id, text) {
+  if (at(id).dataset.usual === text) return;
+  at(id).dataset.usual = text;
+  at(id).textContent = text;
+}
+
 // Describe the mark next to the pointer below the chart.
 function readable(id, root, spots) {
   const ring = svg("circle", { class: "found", r: 6, visibility: "hidden" });
@@ -157,7 +164,12 @@ function drawNoise() {
   const py = (value, edge) => (value === null ? edge : y(up.at(value)));
   const middle = (p) => [px(p[3], left), py(p[0], bottom)];
   const bars = (p) => `M${middle(p)[0]} ${py(p[1], bottom)}V${py(p[2], top)}M${px(p[4], left)} ${middle(p)[1]}H${px(p[5], right)}`;
-  const others = points.filter((_, i) => i !== chosen);
+  // A point that is not sure to keep its limits is a ring.
+  const others = points.filter((p, i) => i !== chosen && p[8] !== false);
+  const unsure = points.filter((p, i) => i !== chosen && p[8] === false);
+  root.append(svg("path", { class: "unsure-bars", d: unsure.map(bars).join("") }));
+  root.append(svg("path", { class: "unsure", d: unsure.map(middle).map(
+    ([cx, cy]) => `M${(cx - 3).toFixed(1)} ${cy.toFixed(1)}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0`).join("") }));
   root.append(svg("path", { class: "bars", d: others.map(bars).join("") }));
   root.append(svg("path", { class: "marks", d: dots(others.map(middle)) }));
   if (chosen in points) {
@@ -168,7 +180,7 @@ function drawNoise() {
   readable("noise", root, points.map((p, i) => ({
     x: middle(p)[0],
     y: middle(p)[1],
-    say: () => `${i === chosen ? "Recommended: " : ""}${p[7]}: mean ${number(p[0], digits)}, noise std ${number(p[3], 5)}, ${count(p[6], "value", "values")}`,
+    say: () => `${i === chosen ? "Recommended: " : ""}${p[7]}: mean ${number(p[0], digits)}, noise std ${number(p[3], 5)}, ${count(p[6], "value", "values")}${p[8] === false ? ", not sure to keep its limits" : ""}`,
   })));
 }
 
@@ -188,8 +200,12 @@ function showRun(run, age) {
   const more = run.n_open - run.open.length;
   say("evaluated", more > 0 ? `Being evaluated, and ${more} more` : "Being evaluated");
   const digits = digitsOf(run.newest.map((v) => v.value), 6);
-  table("newest", [["value"], ["suggestion"], "parameters"], run.newest.map(
-    (v) => [[v.value === null ? "failed" : number(v.value, digits)], [`${v.trial}, repeat ${v.repeat}`], v.params]));
+  const blocked = run.newest.some((v) => v.block) ? [0] : [];
+  const ofOutcome = run.outcomes.map((_, j) => digitsOf(run.newest.map((v) => v.outcomes[j]), 6));
+  table("newest", [["value"], ...run.outcomes.map((name) => [name]), ["suggestion"], ...blocked.map(() => "block"), "parameters"],
+    run.newest.map((v) => [
+      [v.value === null ? "failed" : number(v.value, digits)], ...v.outcomes.map((told, j) => [number(told, ofOutcome[j])]),
+      [`${v.trial}, repeat ${v.repeat}`], ...blocked.map(() => v.block), v.params]));
   at("no-failures").hidden = run.failures.length > 0;
   table("failures", [["suggestion"], "reason", "parameters"], run.failures.map(
     (v) => [[`${v.trial}, repeat ${v.repeat}`], v.reason, v.params]));
@@ -199,9 +215,30 @@ function showRun(run, age) {
 // The digits of a number with an interval.
 const enough = (numbers) => Math.max(4, digitsOf(numbers, 3));
 
+function showLimits(found, level) {
+  const limited = found.limits.length > 0;
+  table("limits", ["outcome", "limit", ...["quantile", `${level} interval from`, "to", "pessimistic", "probability that it is kept"]
+    .map((head) => [head]), "kept"], found.limits.map(([name, limit, ...known]) => [
+    name, limit, ...known.slice(0, 4).map((value) => [number(value, enough(known.slice(0, 4)))]), [number(known[4], 3)],
+    known[5] ? "yes" : "not sure"]));
+  caption("intervals", `Each evaluated point with its ${level} intervals. The recommended point is the large one.` +
+    (limited ? " Grey rings are points that are not sure to keep their limits." : ""));
+  caption("best-caption", "The best pessimistic value of the points evaluated until then, computed from the data until then." +
+    (limited ? " Only points that were sure to keep their limits count." : ""));
+}
+
+function showBlocks(blocks, level) {
+  const more = blocks.n > blocks.effects.length ? ` The ${blocks.effects.length} largest effects are shown.` : "";
+  say("between", blocks.said + more);
+  table("blocks", ["block", ["effect"], [`${level} interval from`], ["to"]], blocks.effects.map(
+    ([name, ...numbers]) => [name, ...numbers.map((value) => [number(value, enough(numbers))])]));
+}
+
 function showModel(model) {
   const found = model.recommendation;
   at("others").hidden = !(found && found.runner_ups.length);
+  at("limited").hidden = !(found && found.limits.length);
+  at("blocked").hidden = !(found && found.blocks);
   if (!found) {
     if (model.problem) say("sure", model.problem);
     table("params", [], []);
@@ -215,9 +252,11 @@ function showModel(model) {
   table("known", ["", [""], [`${level} interval from`], ["to"]], found.known.map(
     ([label, ...numbers]) => [label, ...numbers.map((value) => [number(value, enough(numbers))])])
     .concat([["pessimistic value", [number(found.pessimistic, enough(found.known.at(-1).slice(1)))], [""], [""]]]));
-  say("intervals", `Each evaluated point with its ${level} intervals. The recommended point is the large one.`);
+  showLimits(found, level);
+  if (found.blocks) showBlocks(found.blocks, level);
   const spread = found.sample_std === null ? "" : `, standard deviation ${number(found.sample_std, 4)}`;
-  say("measured", `Values at this point: ${found.n_evaluations}, mean ${number(found.sample_mean, enough(found.known[0].slice(1)))}${spread}.`);
+  const less = found.blocks ? ", less the effects of their blocks" : "";
+  say("measured", `Values at this point${less}: ${found.n_evaluations}, mean ${number(found.sample_mean, enough(found.known[0].slice(1)))}${spread}.`);
   const digits = digitsOf(found.runner_ups.flatMap((r) => [r.risk, r.score]), 5);
   const heads = ["risk value", "pessimistic value", "expected gain", `${level} bound of gain`];
   table("runner-ups", ["parameters", ...heads.map((head) => [head])], found.runner_ups.map(
