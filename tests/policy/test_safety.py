@@ -32,6 +32,25 @@ def test_every_proposal_is_certified_or_a_told_setting():
     assert all(t.source != "design" for t in opt.trials)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("start", [[0.1], [0.1, 0.2]])
+def test_settings_that_are_alike_do_not_make_it_sure_of_others(start):
+    def loss(x, *seed):
+        return 2.0 * x + 0.05 * np.random.default_rng(seed).standard_normal()
+
+    for seed in range(4):
+        past = [({"x": x}, [{"v": x, "loss": loss(x, seed, i)} for i in range(3)]) for x in start]
+        limits = {"loss": rahbo.AtMost(1.0, 0.9)}
+        opt = rahbo.Optimizer(
+            {"x": (0.0, 1.0)}, constraints=limits, safe=True, data=past, seed=seed
+        )
+        for _ in range(8):
+            s = opt.ask()
+            assert s.params["x"] < 0.5
+            opt.tell(s, [{"v": s.params["x"], "loss": loss(s.params["x"], seed, s.id, i)}
+                         for i in s.indices])  # fmt: skip
+
+
 def test_without_a_safe_setting_it_says_what_to_tell():
     opt = rahbo.Optimizer(SPACE, seed=1, constraints=LIMITS, safe=True)
     with pytest.raises(NotReadyError, match="at least one setting that keeps the constraints"):

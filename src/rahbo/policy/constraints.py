@@ -31,6 +31,8 @@ DOF = 4
 KEPT = 1.5
 # A point may turn out to keep the limits if they are this many posterior deviations away.
 MAY_KEEP = 1.0
+# In a safe run, limits are taken to be at most this many prior deviations from the prior mean.
+REACH = 1.5
 # The step in the latent noise for the derivatives of its standard deviation.
 STEP = 1e-3
 
@@ -43,11 +45,14 @@ class Limit:
         name: The name of the outcome.
         constraint: What must hold.
         model: What is believed of the outcome; None if nothing was told of it.
+        wary: Whether the outcome is taken to vary enough to reach its limit, whatever the settings
+            that were told show. A few settings close together say nothing of the others.
     """
 
     name: str
     constraint: Constraint
     model: MeanNoiseModel | None
+    wary: bool = False
 
     def room(self, X: Array) -> Array:
         """Return u, the posterior deviations between quantile and limit, ``(m,)`` at ``X (m, d)``.
@@ -96,7 +101,7 @@ class Limit:
         assert model is not None
         (mu, sigma), (g, s) = model.mean.predict(X), model.noise.latent(X)
         rho, slope, _ = self._noise_std(g)
-        spread = _spread(sigma, self._weight * slope * s)
+        spread = _spread(self._caution * sigma, self._weight * slope * s)
         return np.array([mu + self._weight * rho, spread, np.full(len(X), self._limit)])
 
     def _noise_std(self, g: Array) -> tuple[Array, Array, Array]:
@@ -108,6 +113,18 @@ class Limit:
             for step in (-STEP, 0.0, STEP)
         )
         return here, (above - below) / (2.0 * STEP), (above - 2.0 * here + below) / STEP**2
+
+    @property
+    def _caution(self) -> float:
+        """The factor by which the deviation of the mean is widened; 1 unless wary.
+
+        max(1, |L - m| / (1.5 sqrt(kappa(x, x) / lam)))
+        """
+        if not self.wary or self.model is None:
+            return 1.0
+        mean = self.model.mean
+        prior_std = np.sqrt(mean.kernel.variance / mean.lam)
+        return max(1.0, abs(self._limit - mean.prior_mean) / (REACH * float(prior_std)))
 
     @property
     def _weight(self) -> float:
@@ -142,6 +159,10 @@ class Limits(Chance):
     def hoping(self, hope: float) -> Limits:
         """Return the same limits with another hope."""
         return replace(self, hope=hope)
+
+    def warily(self) -> Limits:
+        """Return the same limits, believed to be within reach of their outcomes."""
+        return replace(self, each=[replace(limit, wary=True) for limit in self.each])
 
     def room(self, X: Array) -> Array:
         """Return the smallest u of all limits, ``(m,)`` at ``X (m, d)``."""

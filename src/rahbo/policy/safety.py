@@ -1,9 +1,10 @@
 """Proposals that surely keep the limits of outcomes, starting from settings that were told.
 
-A point is certified if every limit is `SURE` posterior deviations away. Half of the proposals are
-the certified point with the largest optimistic value. The others are the certified point whose
-quantile is least known, which lies at the edge of what is certified and so lets it grow. If nothing
-is certified yet, the setting that keeps the limits best is measured again.
+A point is certified if every limit is `SURE` posterior deviations away. The first settings may be
+alike and hardly vary themselves, so an outcome is always taken to vary enough to reach its limit.
+Half of the proposals are the certified point with the largest optimistic value. The others are the
+certified point whose quantile is least known, which lies at the edge of what is certified and so
+lets it grow. If nothing is certified yet, the setting that keeps the limits best is measured again.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def propose_safely(
     limits = domain.limits
     if limits is None or any(limit.model is None for limit in limits.each):
         raise NotReadyError(UNSAFE)
-    x = _chosen(model, settings, domain, limits, rng)
+    x = _chosen(model, settings, domain, limits.warily(), rng)
     bound = settings.strategy.report_bound(model, settings.risk)
     own_bound = model.units.to_outcome(float(bound.value(x[None])[0]))
     wanted = settings.repeats.wanted(model, x)
