@@ -31,8 +31,9 @@ DOF = 4
 KEPT = 1.5
 # A point may turn out to keep the limits if they are this many posterior deviations away.
 MAY_KEEP = 1.0
-# In a safe run, limits are taken to be at most this many prior deviations from the prior mean.
-REACH = 1.5
+# In a safe run, limits are taken to be at most this many prior deviations from the prior mean. With
+# more settings than ENOUGH, they show themselves how far an outcome varies, and this fades.
+REACH, ENOUGH = 1.5, 10
 # The step in the latent noise for the derivatives of its standard deviation.
 STEP = 1e-3
 
@@ -118,13 +119,14 @@ class Limit:
     def _caution(self) -> float:
         """The factor by which the deviation of the mean is widened; 1 unless wary.
 
-        max(1, |L - m| / (1.5 sqrt(kappa(x, x) / lam)))
+        max(1, min(1, 10 / n) |L - m| / (1.5 sqrt(kappa(x, x) / lam)))
         """
         if not self.wary or self.model is None:
             return 1.0
         mean = self.model.mean
-        prior_std = np.sqrt(mean.kernel.variance / mean.lam)
-        return max(1.0, abs(self._limit - mean.prior_mean) / (REACH * float(prior_std)))
+        prior_std = float(np.sqrt(mean.kernel.variance / mean.lam))
+        share = min(1.0, ENOUGH / self.model.observations.n)
+        return max(1.0, share * abs(self._limit - mean.prior_mean) / (REACH * prior_std))
 
     @property
     def _weight(self) -> float:
