@@ -39,7 +39,7 @@ def truly_kept(params):
     ("constraints", "says"),
     [
         ({"x": rahbo.AtMost(1.0)}, "'x' is a parameter"),
-        ({"cost": 1.0}, "must be a Constraint such as AtMost"),
+        ({"cost": 1.0}, "must be AtMost"),
         ({"": rahbo.AtMost(1.0)}, "printable characters"),
         ([rahbo.AtMost(1.0)], "must map names"),
     ],
@@ -233,3 +233,65 @@ def test_numpy_numbers_in_records_are_numbers():
 
     result = rahbo.maximize(objective, SPACE, evaluations=8, seed=0, constraints=LIMITS)
     assert all(len(t.beside) == len(t.values) for t in result.trials)
+
+
+def test_of_limits_that_nobody_keeps_the_least_violating_setting_is_reported():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, constraints={"loss": rahbo.AtMost(-5.0)}, seed=0)
+    for i in range(20):
+        x, noise = i / 19, np.random.default_rng(i).standard_normal(2)
+        values = [{"v": x + 0.05 * e, "loss": x + 0.05 * e} for e in noise]
+        opt.tell({"x": x}, values[: 1 + (i < 15)])
+    found = opt.recommend()
+    assert found.params["x"] < 0.2
+    assert "violates them least" in str(found)
+    assert "is better" not in str(found)
+
+
+def test_before_an_outcome_is_told_the_objective_decides_and_that_is_said():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, constraints={"loss": rahbo.AtMost(1.0)}, seed=0)
+    for x in (0.1, 0.5, 0.9):
+        opt.tell({"x": x}, [x, x + 0.01])
+    found = opt.recommend()
+    assert found.params == {"x": 0.9}
+    assert not found.feasible
+    assert "NOT KNOWN, as no value of it was told" in str(found)
+    assert "not known (loss)" in found.warning
+    assert "NOT KNOWN" in str(opt.predict({"x": 0.2}))
+
+
+@pytest.mark.slow
+def test_a_run_does_not_stop_before_a_setting_keeps_its_limits():
+    def objective(x, y, seed):
+        noise = 0.02 * np.random.default_rng(seed).standard_normal(2)
+        return {"v": x + y + noise[0], "loss": x + y + noise[1]}
+
+    space, limits = {"x": (0.0, 1.0), "y": (0.0, 1.0)}, {"loss": rahbo.AtMost(-1.0)}
+    found = rahbo.maximize(
+        objective, space, evaluations=30, stop=rahbo.Gap(5.0), constraints=limits, seed=0
+    )
+    assert found.stopped_by == "budget"
+    assert found.n_evaluations == 30
+
+
+def test_an_infinite_outcome_is_a_failure():
+    def objective(x):
+        return {"v": x, "loss": np.inf if x > 0.6 else x}
+
+    found = rahbo.maximize(
+        objective,
+        {"x": (0.0, 1.0)},
+        evaluations=20,
+        constraints={"loss": rahbo.AtMost(0.5)},
+        seed=0,
+    )
+    failures = [why for t in found.trials for why in t.failures.values()]
+    assert failures
+    assert all("loss" in why for why in failures)
+
+
+def test_a_limit_of_another_kind_is_refused():
+    class Mine(rahbo.AtMost):
+        """A limit that a journal could not hold."""
+
+    with pytest.raises(SettingsError, match="must be AtMost"):
+        rahbo.Optimizer({"x": (0.0, 1.0)}, constraints={"loss": Mine(1.0)})

@@ -18,6 +18,8 @@ import numpy as np
 
 from rahbo.errors import DataError, SettingsError
 from rahbo.model import (
+    AtLeast,
+    AtMost,
     Confidence,
     ConstantBeta,
     Constraint,
@@ -317,7 +319,10 @@ def _checked_constraints(given: object, space: Space) -> dict[str, Constraint]:
                 f"A constraint is on an outcome, but {name!r} is a parameter. Give the outcome "
                 "another name, or pass valid= for a constraint on the parameters."
             )
-        _require_instance(f"constraints[{name!r}]", limit, Constraint, "AtMost(5.0)")
+        if type(limit) not in (AtMost, AtLeast):
+            raise SettingsError(
+                f"constraints[{name!r}] must be AtMost(...) or AtLeast(...), got {limit!r}."
+            )
     return dict(sorted(given.items()))
 
 

@@ -69,7 +69,7 @@ def test_only_points_far_enough_inside_are_reported(limits):
     hopeless = POINTS[limits.room(POINTS) < KEPT]
     only = limits.reportable(hopeless, np.ones(len(hopeless), dtype=bool))
     assert only.sum() == 1
-    assert limits.room(hopeless)[only][0] == limits.room(hopeless).max()
+    assert limits.margin(hopeless)[only][0] == limits.margin(hopeless).max()
     assert not limits.reportable(POINTS, ~valid).any()
 
 
@@ -79,7 +79,7 @@ def test_ranks_put_points_that_keep_the_limits_first(limits):
     kept = limits.kept(POINTS)
     assert ranked[kept].min() > ranked[~kept].max()
     order = np.argsort(-ranked[~kept])
-    assert np.all(np.diff(limits.room(POINTS)[~kept][order]) <= 0)
+    assert np.all(np.diff(limits.margin(POINTS)[~kept][order]) <= 0)
 
 
 def test_a_confirmed_leader_makes_way_for_a_better_point_that_may_keep_the_limits(limits):

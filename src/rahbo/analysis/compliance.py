@@ -44,9 +44,13 @@ class ConstraintCheck:
         """What must hold of the outcome, and whether it does."""
         found = "kept" if self.kept else "NOT SURE TO BE KEPT"
         demanded = self.constraint.described
+        if math.isnan(self.quantile):
+            return f"{self.name}: {demanded}, NOT KNOWN, as no value of it was told"
         return f"{self.name}: {demanded}, {found} ({100 * self.chance:.3g} % sure)"
 
     def __str__(self) -> str:
+        if math.isnan(self.quantile):
+            return self.verdict
         ends = ", ".join(with_digits(end, self.interval) for end in self.interval)
         verdict = self.verdict.removeprefix(f"{self.name}: ")
         return (
@@ -61,6 +65,8 @@ def warning(constraints: Sequence[ConstraintCheck]) -> str:
     broken = ", ".join(check.name for check in constraints if not check.kept)
     if not broken:
         return ""
+    if all(math.isnan(check.quantile) for check in constraints if not check.kept):
+        return f"Whether any setting keeps its limits is not known ({broken})."
     return (
         f"No evaluated setting is sure to keep its limits ({broken}). This one violates them least."
     )

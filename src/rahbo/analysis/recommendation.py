@@ -182,9 +182,10 @@ class Recommendation(Prediction):
         lines.append(f"measured   {self.n_evaluations:>12d}   {times}")
         if self.blocks is not None:
             lines.append(self.blocks.summary)
-        if self.p_best is not None:
+        if self.p_best is not None and self.feasible:
             lines.append(f"P(best)    {self.p_best:>12.2g}   among the listed settings")
-        lines += [str(self.gain), *filter(None, [self.advice, self.warning])]
+        gain = str(self.gain) if self.feasible else ""
+        lines += filter(None, [gain, self.advice, self.warning])
         return "\n".join([*lines, *(f"runner-up  {other}" for other in self.runner_ups)])
 
 

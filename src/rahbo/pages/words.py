@@ -131,8 +131,8 @@ def certainty(found: Recommendation) -> str:
 
     A warning comes first if no setting is sure to keep its limits.
     """
-    said = [*filter(None, [found.warning]), str(found.gain)]
-    if found.p_best is not None:
+    said = [str(found.gain) if found.feasible else found.warning]
+    if found.p_best is not None and found.feasible:
         said.append(f"The probability that it is the best of the list is {found.p_best:.2g}.")
     return " ".join([*said, *filter(None, [found.advice])])
 

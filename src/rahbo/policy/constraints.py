@@ -65,6 +65,13 @@ class Limit:
         quantile, spread, limit = in_chunks(self._at, X)
         return np.asarray((quantile - limit) / spread)
 
+    def margin(self, X: Array) -> Array:
+        """Return how far the pessimistic quantile is beyond the limit, ``(m,)``, in model units."""
+        if self.model is None:
+            return np.zeros(len(X))
+        quantile, spread, limit = in_chunks(self._at, X)
+        return np.asarray(quantile - KEPT * spread - limit)
+
     def doubt(self, X: Array) -> Array:
         """Return the posterior deviation of the quantile, ``(m,)``, in the model's units."""
         return np.zeros(len(X)) if self.model is None else np.asarray(in_chunks(self._at, X)[1])
@@ -177,6 +184,13 @@ class Limits(Chance):
         """
         return np.asarray(np.max([limit.doubt(X) for limit in self.each], axis=0))
 
+    def margin(self, X: Array) -> Array:
+        """Return how far the pessimistic quantiles are beyond the limits, ``(m,)``; the smallest.
+
+        It is negative where a limit is not surely kept, and in units of the spread of an outcome.
+        """
+        return np.asarray(np.min([limit.margin(X) for limit in self.each], axis=0))
+
     def kept(self, X: Array) -> Mask:
         """Return which of ``X (m, d)`` keep every limit with enough certainty to be reported."""
         return np.asarray(self.room(X) >= KEPT)
@@ -184,12 +198,14 @@ class Limits(Chance):
     def reportable(self, X: Array, legal: Mask) -> Mask:
         """Return which of ``X (m, d)`` to report one of: those that are legal and keep the limits.
 
-        If there are none, it is the legal one that violates them least.
+        If there are none, it is the legal one that violates them least. As long as nothing is known
+        of the outcomes, it is any legal one.
         """
-        room = np.where(legal, self.room(X), -np.inf)
-        if room.max(initial=-np.inf) >= KEPT or not legal.any():
-            return np.asarray(room >= KEPT)
-        return np.asarray(np.arange(len(X)) == np.argmax(room))
+        kept = legal & self.kept(X)
+        if kept.any() or not legal.any():
+            return np.asarray(kept)
+        margin = np.where(legal, self.margin(X), -np.inf)
+        return np.asarray(margin == margin.max())
 
     def ranked(self, reported: Array, X: Array, tried: Index) -> Array:
         """Return values ``(m,)`` that put points which keep the limits first, in their order.
@@ -202,8 +218,9 @@ class Limits(Chance):
             X: The points, ``(m, d)``.
             tried: The number of values and failures at each point, ``(m,)``.
         """
-        room = self.room(X)
-        order = np.where(room >= KEPT, reported, reported.min(initial=0.0) - 1.0 + (room - KEPT))
+        room, margin = self.room(X), self.margin(X)
+        behind = reported.min(initial=0.0) - 1.0 + margin - margin.max(initial=-np.inf)
+        order = np.where(room >= KEPT, reported, behind)
         first = int(np.argmax(order))
         may = (room >= MAY_KEEP) & (room < KEPT) & (reported > reported[first])
         if tried[first] >= CONFIRMED and may.any():

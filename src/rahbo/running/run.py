@@ -119,6 +119,9 @@ def with_outcomes(outcome: CallResult, names: Mapping[str, object]) -> CallResul
     record = outcome.record
     if record is None or not names.keys() <= record.keys():
         return outcome
+    lost = {name: record[name] for name in names if _is_too_large(record[name])}
+    if lost:
+        return CallResult(failure=f"returned {described(lost)}", seconds=outcome.seconds)
     try:
         value, told = split_record(record, dict.fromkeys(names))
     except DataError as error:
@@ -126,6 +129,10 @@ def with_outcomes(outcome: CallResult, names: Mapping[str, object]) -> CallResul
     if value is None:
         return CallResult(failure="returned None", seconds=outcome.seconds)
     return replace(measured(value), outcomes=told, seconds=outcome.seconds)
+
+
+def _is_too_large(value: object) -> bool:
+    return isinstance(value, float | np.floating) and abs(float(value)) > LARGEST_VALUE
 
 
 def described(thing: object) -> str:

@@ -99,13 +99,13 @@ def shortfalls(optimizer: Optimizer) -> Iterator[tuple[Array, float]]:
 
     The first draws compare it with the evaluated settings, the second with the whole space, after
     a search. Each comes with its sampling error. Nothing is yielded before a point that satisfies
-    ``valid`` is told.
+    ``valid`` and surely keeps its limits is told.
     """
     known = optimizer.snapshot()
     X, seed = known.observations.X, known.settings.seed
     with one_blas_thread():
         score = np.where(known.legal, known.pessimistic, np.nan)
-    if not known.legal.any():
+    if known.best_pessimistic is None:
         return
     first = X[best_scored(score)]
     with one_blas_thread():
