@@ -141,6 +141,22 @@ def test_a_failed_block_is_tried_again():
     assert opt.confirm(3) == []
 
 
+def test_a_block_that_always_fails_does_not_stop_a_run():
+    rows = rahbo.Candidates([{"x": 0.1}, {"x": 0.4}])
+    opt = rahbo.Optimizer(rows, seed=0, blocks=list("abc"), n_initial=2)
+    with pytest.raises(ExhaustedError):
+        for _ in range(20):
+            s = opt.ask()
+            assert s.blocks
+            for i, b in zip(s.indices, s.blocks, strict=True):
+                if b == "b":
+                    opt.tell_failure(s, "no beam", repeat=i)
+                else:
+                    opt.tell(s, measured(s.params["x"], b), repeat=i)
+    assert sorted(pairs(opt)) == [(x, b) for x in (0.1, 0.4) for b in "ac"]
+    assert sum(len(trial.failures) for trial in opt.trials) == 4
+
+
 def test_confirming_completes_the_leader():
     opt = spend(rahbo.Optimizer(SPACE, seed=0, blocks=list("abc"), n_initial=4), 6)
     leader = opt.recommend()

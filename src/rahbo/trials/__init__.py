@@ -2,10 +2,12 @@
 
 from rahbo.trials.beside import LONGEST_NAME, NOTHING, Beside, checked_name
 from rahbo.trials.blocks import (
+    MOST_FAILURES,
     block_name,
     blocks_by_point,
     checked_blocks,
     checked_told,
+    failures_by_point,
     past_trials,
 )
 from rahbo.trials.ledger import Counts, Ledger
@@ -36,6 +38,7 @@ from rahbo.trials.trial import (
 __all__ = [
     "LARGEST_VALUE",
     "LONGEST_NAME",
+    "MOST_FAILURES",
     "MOST_REPEATS",
     "NOTHING",
     "Beside",
@@ -55,6 +58,7 @@ __all__ = [
     "checked_told",
     "checked_trials",
     "checked_values",
+    "failures_by_point",
     "observations_of",
     "own_bounds",
     "params_by_point",

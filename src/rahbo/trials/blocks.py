@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,9 @@ from rahbo.numerics import Array, is_number, is_whole
 from rahbo.trials.beside import NOTHING, Beside, checked_name
 from rahbo.trials.outcomes import Told, checked_outcomes
 from rahbo.trials.trial import Trial
+
+# How often a point may fail in a block before it is given up there.
+MOST_FAILURES = 2
 
 
 def block_name(block: object) -> str:
@@ -121,4 +125,14 @@ def blocks_by_point(trials: Iterable[Trial]) -> dict[bytes, list[str]]:
     for trial in trials:
         named = (block_of(trial, i) for i in (*trial.values, *trial.missing))
         found.setdefault(trial.x.tobytes(), []).extend(n for n in named if n is not None)
+    return found
+
+
+def failures_by_point(trials: Iterable[Trial]) -> dict[bytes, Counter[str]]:
+    """Return how often each point has failed in each block, by the bytes of the point."""
+    found: dict[bytes, Counter[str]] = {}
+    for trial in trials:
+        if trial.failures:
+            named = (block_of(trial, i) for i in trial.failures)
+            found.setdefault(trial.x.tobytes(), Counter()).update(n for n in named if n is not None)
     return found
