@@ -172,11 +172,31 @@ def test_confirming_completes_the_leader():
 
 @pytest.mark.parametrize(
     "blocks",
-    [1, 0, -3, True, 1.5, "abc", ["a"], ["a", "a"], ["a", ""], {"a": 1}, [1.5, 2.5], 10**6],
+    [
+        1,
+        0,
+        -3,
+        True,
+        1.5,
+        "abc",
+        ["a"],
+        ["a", "a"],
+        ["a", ""],
+        {"a": 1},
+        [1.5, 2.5],
+        10**6,
+        {"a", "b"},
+    ],
 )
 def test_a_hostile_set_of_blocks_is_refused(blocks):
     with pytest.raises(SettingsError, match="blocks"):
         rahbo.Optimizer(SPACE, blocks=blocks)
+
+
+def test_a_set_of_names_has_no_order():
+    with pytest.raises(SettingsError, match="Pass a list"):
+        rahbo.Optimizer(SPACE, blocks={"a", "b"})
+    assert rahbo.Optimizer(SPACE, blocks=np.array(3)).settings.blocks == ("0", "1", "2")
 
 
 def test_minimising_mirrors_maximising():

@@ -9,6 +9,7 @@ from rahbo.trials.blocks import (
     checked_told,
     failures_by_point,
     past_trials,
+    unwrapped,
 )
 from rahbo.trials.ledger import Counts, Ledger
 from rahbo.trials.observations import Observations, Removed, point_statistics
@@ -72,5 +73,6 @@ __all__ = [
     "trial_at",
     "trial_named",
     "tried_once",
+    "unwrapped",
     "valued",
 ]
