@@ -37,6 +37,10 @@ def test_other_names_are_refused(name):
 def test_a_day_or_a_time_is_a_name():
     assert block_name(date(2026, 3, 1)) == "2026-03-01"
     assert block_name(datetime(2026, 3, 1, 8, 30)) == "2026-03-01T08:30:00"
+    assert block_name(np.datetime64("2026-03-01")) == "2026-03-01"
+    assert block_name(np.array("2026-03-01", dtype="datetime64[D]")) == "2026-03-01"
+    with pytest.raises(DataError):
+        block_name(np.datetime64("NaT"))
     assert checked_blocks(date(2026, 3, 1), 2) == [Beside(block="2026-03-01")] * 2
 
 

@@ -31,8 +31,9 @@ def block_name(block: object) -> str:
         if not is_number(given):
             raise DataError("A block must be a name or a number, got a whole number out of range.")
         return str(int(given))
-    if isinstance(given, date) and given == given:  # a missing time of pandas differs from itself
-        return given.isoformat()
+    # A missing time differs from itself.
+    if isinstance(given, date | np.datetime64) and given == given:
+        return given.isoformat() if isinstance(given, date) else str(given)
     if isinstance(given, str):
         return str(checked_name("A block", given))
     raise DataError(
@@ -43,7 +44,7 @@ def block_name(block: object) -> str:
 
 def unwrapped(given: object) -> object:
     """Return what an array without dimensions holds, and anything else as it is."""
-    return given.item() if isinstance(given, np.ndarray) and given.ndim == 0 else given
+    return given[()] if isinstance(given, np.ndarray) and given.ndim == 0 else given
 
 
 def checked_blocks(block: object, n: int, known: Sequence[str] = ()) -> list[Beside]:
