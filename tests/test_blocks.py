@@ -141,6 +141,23 @@ def test_a_failed_block_is_tried_again():
     assert opt.confirm(3) == []
 
 
+def test_a_block_that_always_fails_does_not_stop_a_run():
+    rows = rahbo.Candidates([{"x": 0.1}, {"x": 0.4}])
+    opt = rahbo.Optimizer(rows, seed=0, blocks=list("abc"), n_initial=2)
+    while len(pairs(opt)) + sum(len(trial.failures) for trial in opt.trials) < 8:
+        s = opt.ask()
+        assert s.blocks
+        for i, b in zip(s.indices, s.blocks, strict=True):
+            if b == "b":
+                opt.tell_failure(s, "no beam", repeat=i)
+            else:
+                opt.tell(s, measured(s.params["x"], b), repeat=i)
+    with pytest.raises(ExhaustedError):
+        opt.ask()
+    assert sorted(pairs(opt)) == [(x, b) for x in (0.1, 0.4) for b in "ac"]
+    assert sum(len(trial.failures) for trial in opt.trials) == 4
+
+
 def test_confirming_completes_the_leader():
     opt = spend(rahbo.Optimizer(SPACE, seed=0, blocks=list("abc"), n_initial=4), 6)
     leader = opt.recommend()
@@ -155,11 +172,31 @@ def test_confirming_completes_the_leader():
 
 @pytest.mark.parametrize(
     "blocks",
-    [1, 0, -3, True, 1.5, "abc", ["a"], ["a", "a"], ["a", ""], {"a": 1}, [1.5, 2.5], 10**6],
+    [
+        1,
+        0,
+        -3,
+        True,
+        1.5,
+        "abc",
+        ["a"],
+        ["a", "a"],
+        ["a", ""],
+        {"a": 1},
+        [1.5, 2.5],
+        10**6,
+        {"a", "b"},
+    ],
 )
 def test_a_hostile_set_of_blocks_is_refused(blocks):
     with pytest.raises(SettingsError, match="blocks"):
         rahbo.Optimizer(SPACE, blocks=blocks)
+
+
+def test_a_set_of_names_has_no_order():
+    with pytest.raises(SettingsError, match="Pass a list"):
+        rahbo.Optimizer(SPACE, blocks={"a", "b"})
+    assert rahbo.Optimizer(SPACE, blocks=np.array(3)).settings.blocks == ("0", "1", "2")
 
 
 def test_minimising_mirrors_maximising():

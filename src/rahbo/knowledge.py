@@ -210,7 +210,7 @@ class Knowledge:
 
     @property
     def blocks(self) -> BlockEffects | None:
-        """How much blocks differ, and the effect of each; None if no value belongs to one."""
+        """How much blocks differ, and the effect of each; None if fewer than two have values."""
         with one_blas_thread():
             found = BlockEffects.of(self.model, LEVEL)
         return found if found is None or self.settings.sign > 0 else found.negated()

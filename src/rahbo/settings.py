@@ -50,7 +50,7 @@ from rahbo.policy import (
 )
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.space import Space
-from rahbo.trials import block_name, checked_name
+from rahbo.trials import block_name, checked_name, unwrapped
 
 Direction = Literal["maximize", "minimize"]
 # The most blocks of a given set.
@@ -336,6 +336,7 @@ def _checked_seed(seed: object) -> int:
 
 def given_blocks(blocks: object) -> tuple[str, ...] | None:
     """Return the names of a given set of blocks; a number n stands for "0" to "n - 1"."""
+    blocks = unwrapped(blocks)
     if blocks is None:
         return None
     if isinstance(blocks, int | np.integer) and is_whole(blocks):
@@ -343,6 +344,8 @@ def given_blocks(blocks: object) -> tuple[str, ...] | None:
         return tuple(map(str, range(int(blocks))))
     if isinstance(blocks, str | bytes | Mapping) or not isinstance(blocks, Iterable):
         raise SettingsError(f"blocks must be a list of names or their number, got {blocks!r}.")
+    if isinstance(blocks, set | frozenset):
+        raise SettingsError("blocks must be in some order, and a set has none. Pass a list.")
     try:
         names = tuple(block_name(block) for block in blocks)
     except DataError as error:

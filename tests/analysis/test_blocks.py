@@ -46,6 +46,15 @@ def test_without_blocks_nothing_is_said():
     assert "block" not in str(opt.recommend())
 
 
+def test_one_block_says_nothing_of_how_much_blocks_differ():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, data=[({"x": 0.5}, [1.0, 2.0], "monday")])
+    assert opt.blocks is None
+    assert opt.recommend().blocks is None
+    assert "block" not in str(opt.recommend())
+    opt.tell({"x": 0.5}, 1.5, block="tuesday")
+    assert set(opt.blocks.effects) == {"monday", "tuesday"}
+
+
 def test_many_blocks_are_cut_short():
     effects = {str(i): float(i) for i in range(20)}
     found = BlockEffects(1.0, Interval(0.5, 2.0), effects, effects, 0.9)

@@ -29,6 +29,8 @@ class Known(ClassifierMixin, BaseEstimator):
         self.fails_in = fails_in
 
     def fit(self, X, y=None):
+        if self.fails_in is not None and self.fails_in not in np.asarray(X):
+            raise ValueError("the fold is broken")
         if self.a >= self.fails_from:
             raise ValueError("a is too large")
         self.classes_ = np.array([0, 1])
@@ -144,6 +146,31 @@ def test_groups_several_metrics_and_training_scores():
     assert np.isfinite(table["split0_test_roc_auc"]).any()
     assert np.isfinite(table["mean_train_accuracy"][found.best_index_])
     assert found.predict(data).shape == (60,)
+
+
+def test_one_iteration_is_enough_for_a_candidate():
+    found = search(n_iter=1).fit(X, Y)
+    scores = scores_of(found)
+    assert np.isfinite(scores[found.best_index_]).all()
+    assert np.isfinite(scores).sum() in range(5, 10)
+
+
+@pytest.mark.slow
+def test_if_no_candidate_has_all_folds_the_recommendation_is_chosen_with_a_warning():
+    estimator = Known(fails_in=-1.0)
+    broken = RiskAverseSearchCV(
+        estimator, {"a": (0.0, 1.0)}, n_iter=8, cv=KFold(5), random_state=0, fold_by_fold=True
+    )
+    with pytest.warns(FitFailedWarning), pytest.warns(UserWarning, match="in all folds"):
+        found = broken.fit(X, Y)
+    assert found.best_params_ == found.recommendation_.params
+    assert np.isnan(found.best_score_)
+
+
+@pytest.mark.slow
+def test_the_best_row_is_complete_with_many_folds():
+    found = search(cv=KFold(15), n_iter=4, settings={"n_initial": 4}).fit(X, Y)
+    assert np.isfinite(scores_of(found)[found.best_index_]).all()
 
 
 def test_one_fold_is_not_enough():

@@ -3,6 +3,7 @@
 import numpy as np
 
 from rahbo.policy import next_blocks
+from rahbo.policy.blocks import complete_points
 from rahbo.trials import Trial
 
 BLOCKS = ("a", "b", "c", "d")
@@ -25,6 +26,25 @@ def test_a_point_gets_each_block_once():
 def test_a_block_that_failed_is_lacking_again():
     trial = asked(0, 0.5, BLOCKS).with_failures([2], "no beam")
     assert next_blocks(BLOCKS, [trial], np.array([0.5]), 4) == ("c",)
+
+
+def test_a_block_that_failed_twice_at_a_point_is_given_up_there():
+    trials = [asked(i, 0.5, BLOCKS[i:]).with_failures([2 - i], "no beam") for i in range(2)]
+    assert next_blocks(BLOCKS, trials[:1], np.array([0.5]), 4) == ("c",)
+    assert next_blocks(BLOCKS, trials, np.array([0.5]), 4) == ()
+    assert complete_points(trials, 4) == {np.array([0.5]).tobytes()}
+    assert complete_points(trials[:1], 4) == set()
+    assert "c" in next_blocks(BLOCKS, trials, np.array([0.1]), 4)
+
+
+def test_a_block_that_always_fails_gets_no_more_than_its_share():
+    trials = []
+    for i in range(20):
+        blocks = next_blocks(BLOCKS, trials, np.array([i / 20]), 1 + i % 2)
+        lost = [k for k, name in enumerate(blocks) if name == "c"]
+        trials.append(asked(i, i / 20, blocks).with_failures(lost, "no beam"))
+    counts = [sum(name in t.blocks for t in trials) for name in BLOCKS]
+    assert max(counts) - min(counts) <= 2
 
 
 def test_blocks_with_few_values_come_first():

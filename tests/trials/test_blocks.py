@@ -1,5 +1,7 @@
 """Blocks of values: names, past results, and the blocks of each point."""
 
+from datetime import date, datetime
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,39 @@ def test_a_number_is_a_name():
 def test_other_names_are_refused(name):
     with pytest.raises(DataError):
         block_name(name)
+
+
+def test_a_day_or_a_time_is_a_name():
+    assert block_name(date(2026, 3, 1)) == "2026-03-01"
+    assert block_name(datetime(2026, 3, 1, 8, 30)) == "2026-03-01T08:30:00"
+    assert block_name(np.datetime64("2026-03-01")) == "2026-03-01"
+    assert block_name(np.array("2026-03-01", dtype="datetime64[D]")) == "2026-03-01"
+    with pytest.raises(DataError):
+        block_name(np.datetime64("NaT"))
+    assert checked_blocks(date(2026, 3, 1), 2) == [Beside(block="2026-03-01")] * 2
+
+
+def test_a_time_of_pandas_is_a_name_unless_it_is_missing():
+    pandas = pytest.importorskip("pandas")
+    assert block_name(pandas.Timestamp("2026-03-01")) == "2026-03-01T00:00:00"
+    with pytest.raises(DataError):
+        block_name(pandas.NaT)
+
+
+def test_an_array_without_dimensions_is_one_name():
+    assert checked_blocks(np.array("a"), 2) == [Beside(block="a")] * 2
+    assert checked_blocks(np.array(3), 2) == [Beside(block="3")] * 2
+
+
+@pytest.mark.parametrize("block", [{"a", "b"}, frozenset("ab")])
+def test_a_set_has_no_order(block):
+    with pytest.raises(DataError, match="Pass a list"):
+        checked_blocks(block, 2)
+
+
+def test_an_error_says_how_to_name_a_block():
+    with pytest.raises(DataError, match="Name it by a text"):
+        block_name(1.5)
 
 
 def test_one_block_for_all_values_or_one_for_each():

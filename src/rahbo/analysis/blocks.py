@@ -39,9 +39,12 @@ class BlockEffects:
 
     @classmethod
     def of(cls, model: MeanNoiseModel, level: float) -> BlockEffects | None:
-        """Return what a model knows of blocks; None if no value belongs to one."""
+        """Return what a model knows of blocks; None if values belong to fewer than two.
+
+        One block alone shows nothing of how much blocks differ.
+        """
         known, units = model.blocks, model.units
-        if known is None:
+        if known is None or len(known.names) < 2:
             return None
         tails = np.array([0.5 * (1.0 - level), 0.5, 0.5 * (1.0 + level)])
         low, middle, high = units.std_to_user(known.std_quantiles(tails)).tolist()

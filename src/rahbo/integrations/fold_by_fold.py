@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from rahbo.errors import ExhaustedError
 from rahbo.integrations.fold_tables import FoldTable, SingleFold, score_of
+from rahbo.numerics import Array
 from rahbo.optimizer import Optimizer
-from rahbo.policy import share_of
+from rahbo.policy import Contest, share_of
+from rahbo.space import Space
 from rahbo.trials import LARGEST_VALUE, Suggestion
 
 
@@ -22,6 +27,33 @@ class PairedFolds(Optimizer):
         """Return the points that have all folds, and those that failed."""
         failed = {trial.x.tobytes() for trial in self.trials if trial.failures}
         return super().excluded() | failed
+
+    def _contest(self, at: Space) -> tuple[Array, Contest]:
+        """Return the candidates in the contest. Each wants all folds, however many there are."""
+        X, contest = super()._contest(at)
+        return X, replace(contest, wanted=contest.most or contest.wanted)
+
+
+def best_complete_row(results: Mapping[str, Any], metric: str) -> int | None:
+    """Return the row with the best pessimistic bound among those that have all folds.
+
+    Only such a row has a mean, which scikit-learn reports. If there is none, a warning is given and
+    None is returned.
+
+    Args:
+        results: A table in scikit-learn's form.
+        metric: The metric to search by.
+    """
+    whole = np.isfinite(results[f"mean_test_{metric}"])
+    if not whole.any():
+        warnings.warn(
+            "No candidate has a score in all folds, so the best one is the model's recommendation, "
+            "and its mean score is NaN. See why fits fail, or raise n_iter.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return None
+    return int(np.argmax(np.where(whole, results[f"pessimistic_test_{metric}"], -np.inf)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +81,8 @@ class FoldSearch:
         too: up to one fit less than there are folds.
         """
         optimizer = self.optimizer
-        kept = max(self.folds.n_splits, share_of(budget))
+        # The first candidates need as many fits as there are folds, even if nothing else is left.
+        kept = min(max(self.folds.n_splits, share_of(budget)), budget - self.folds.n_splits)
         left, size = budget - kept, optimizer.settings.n_initial
         with suppress(ExhaustedError):
             while left > 0:

@@ -24,7 +24,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from rahbo.errors import ExhaustedError, SettingsError
-from rahbo.integrations.fold_by_fold import FoldSearch, PairedFolds
+from rahbo.integrations.fold_by_fold import FoldSearch, PairedFolds, best_complete_row
 from rahbo.integrations.fold_tables import CandidateTable, FoldTable, SingleFold, SplitOnce
 from rahbo.integrations.split_scores import (
     metric_of,
@@ -95,7 +95,7 @@ class RiskAverseSearchCV(BaseSearchCV):
             best mean or the best ``risk_test_score``, which the luckiest row has.
         best_score_: The mean test score of the best row.
         recommendation_: The model's recommendation, which is the best row; None if every candidate
-            failed. With ``fold_by_fold`` it may lack folds; the best row never does.
+            failed. With ``fold_by_fold`` it may lack folds; the best row does not if any has all.
         optimizer_: The optimizer of the run, for `Optimizer.frontier`, `Optimizer.predict` and
             more.
 
@@ -259,10 +259,9 @@ class RiskAverseSearchCV(BaseSearchCV):
             chosen: int = super()._select_best_index(refit, refit_metric, results)
             return chosen
         if self.fold_by_fold:
-            # Only a row that has all folds has a mean, which scikit-learn reports.
-            whole = np.isfinite(results[f"mean_test_{refit_metric}"])
-            bound = results[f"pessimistic_test_{refit_metric}"]
-            return int(np.argmax(np.where(whole, bound, -np.inf)))
+            best = best_complete_row(results, refit_metric)
+            if best is not None:
+                return best
         encode = self.optimizer_.settings.space.encode
         rows = [encode(params).tobytes() for params in results["params"]]
         return rows.index(encode(self.recommendation_.params).tobytes())

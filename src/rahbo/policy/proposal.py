@@ -11,7 +11,7 @@ from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model import MeanNoiseModel, as_told
 from rahbo.numerics import Array, Stream, generator
 from rahbo.policy.acquisition import at_observations, pessimistic_values
-from rahbo.policy.blocks import leader_to_complete
+from rahbo.policy.blocks import complete_points, leader_to_complete
 from rahbo.policy.conditions import placed, placed_best_first, seen_in
 from rahbo.policy.confirmation import Contest
 from rahbo.policy.constraints import Limits, jointly
@@ -97,6 +97,8 @@ class PolicySettings:
 
         Without revisits these are the points that have, or will get, all their repeats.
         """
+        if self.blocks:
+            return complete_points(list(trials), len(self.blocks))
         return set() if self.revisit else provided_points(trials, self.most)
 
 

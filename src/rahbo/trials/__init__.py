@@ -2,11 +2,14 @@
 
 from rahbo.trials.beside import LONGEST_NAME, NOTHING, Beside, checked_name
 from rahbo.trials.blocks import (
+    MOST_FAILURES,
     block_name,
     blocks_by_point,
     checked_blocks,
     checked_told,
+    failures_by_point,
     past_trials,
+    unwrapped,
 )
 from rahbo.trials.ledger import Counts, Ledger
 from rahbo.trials.observations import Observations, Removed, point_statistics
@@ -36,6 +39,7 @@ from rahbo.trials.trial import (
 __all__ = [
     "LARGEST_VALUE",
     "LONGEST_NAME",
+    "MOST_FAILURES",
     "MOST_REPEATS",
     "NOTHING",
     "Beside",
@@ -55,6 +59,7 @@ __all__ = [
     "checked_told",
     "checked_trials",
     "checked_values",
+    "failures_by_point",
     "observations_of",
     "own_bounds",
     "params_by_point",
@@ -68,5 +73,6 @@ __all__ = [
     "trial_at",
     "trial_named",
     "tried_once",
+    "unwrapped",
     "valued",
 ]

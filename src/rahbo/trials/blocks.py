@@ -2,24 +2,49 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Any
+
+import numpy as np
 
 from rahbo.errors import DataError
 from rahbo.numerics import Array, is_number, is_whole
 from rahbo.trials.beside import NOTHING, Beside, checked_name
 from rahbo.trials.outcomes import Told, checked_outcomes
-from rahbo.trials.trial import Trial
+from rahbo.trials.trial import Trial, shortened
+
+# How often a point may fail in a block before it is given up there.
+MOST_FAILURES = 2
 
 
 def block_name(block: object) -> str:
-    """Return the name of a block. A whole number, such as the number of a fold, becomes text."""
-    if is_whole(block):
-        if not is_number(block):
+    """Return the name of a block.
+
+    A whole number, such as the number of a fold, becomes text. So does a day or a time, in the form
+    of ISO 8601.
+    """
+    given = unwrapped(block)
+    if is_whole(given):
+        if not is_number(given):
             raise DataError("A block must be a name or a number, got a whole number out of range.")
-        block = str(int(block))
-    return str(checked_name("A block", block))
+        return str(int(given))
+    # A missing time differs from itself.
+    if isinstance(given, date | np.datetime64) and given == given:
+        return given.isoformat() if isinstance(given, date) else str(given)
+    if isinstance(given, str):
+        return str(checked_name("A block", given))
+    raise DataError(
+        f"A block must be a text, a whole number or a date, got {shortened(repr(block))}. "
+        "Name it by a text, such as 'plate 7'."
+    )
+
+
+def unwrapped(given: object) -> object:
+    """Return what an array without dimensions holds, and anything else as it is."""
+    return given[()] if isinstance(given, np.ndarray) and given.ndim == 0 else given
 
 
 def checked_blocks(block: object, n: int, known: Sequence[str] = ()) -> list[Beside]:
@@ -30,8 +55,14 @@ def checked_blocks(block: object, n: int, known: Sequence[str] = ()) -> list[Bes
         n: The number of values.
         known: The names that a block may have; empty if it may have any.
     """
+    block = unwrapped(block)
     if block is None:
         return []
+    if isinstance(block, set | frozenset):
+        raise DataError(
+            "tell(block=) needs the blocks in the order of the values, and a set has no order. "
+            "Pass a list."
+        )
     if isinstance(block, str | bytes | Mapping) or not isinstance(block, Iterable):
         listed = [block] * n
     else:
@@ -121,4 +152,14 @@ def blocks_by_point(trials: Iterable[Trial]) -> dict[bytes, list[str]]:
     for trial in trials:
         named = (block_of(trial, i) for i in (*trial.values, *trial.missing))
         found.setdefault(trial.x.tobytes(), []).extend(n for n in named if n is not None)
+    return found
+
+
+def failures_by_point(trials: Iterable[Trial]) -> dict[bytes, Counter[str]]:
+    """Return how often each point has failed in each block, by the bytes of the point."""
+    found: dict[bytes, Counter[str]] = {}
+    for trial in trials:
+        if trial.failures:
+            named = (block_of(trial, i) for i in trial.failures)
+            found.setdefault(trial.x.tobytes(), Counter()).update(n for n in named if n is not None)
     return found
