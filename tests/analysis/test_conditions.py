@@ -258,3 +258,14 @@ def test_of_too_many_conditions_a_sample_keeps_the_weights(opt):
         share = sum(w for w, line in zip(few.weights, lines, strict=True) if line == "a")
         assert 0.6 < share < 0.9
         assert abs(few.weights.max() - 0.5) <= 1.0 / most
+
+
+def test_a_time_that_was_only_asked_for_is_not_now():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0), "h": rahbo.Time(8.0, "hours")}, seed=0)
+    first = opt.ask(context={"h": 2.0})
+    assert newest_times(opt.settings.space, opt.trials) == {"h": 2.0}
+    opt.tell(first, [1.0] * first.repeats)
+    wrong = opt.ask(context={"h": 600.0})
+    assert opt.recommend().params["h"] == 2.0
+    opt.cancel(wrong)
+    assert newest_times(opt.settings.space, opt.trials) == {"h": 2.0}

@@ -93,9 +93,13 @@ def is_current(trial: Trial, space: Space, now: Space) -> bool:
 
 
 def newest_times(space: Space, trials: Iterable[Trial]) -> dict[str, float]:
-    """Return the newest value of each time among the trials, by its name."""
+    """Return the newest value of each time among the trials that gave values, by its name.
+
+    If none did, all trials count. A time that was only asked for may be wrong or long gone.
+    """
     times = [name for name, part in space.conditions.items() if isinstance(part, Time)]
     listed = list(trials) if times else []
+    listed = valued(listed) or listed
     return {name: max(float(t.params[name]) for t in listed) for name in times}
 
 
