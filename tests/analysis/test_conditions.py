@@ -269,3 +269,10 @@ def test_a_time_that_was_only_asked_for_is_not_now():
     assert opt.recommend().params["h"] == 2.0
     opt.cancel(wrong)
     assert newest_times(opt.settings.space, opt.trials) == {"h": 2.0}
+
+
+def test_a_list_of_one_condition_is_that_condition(opt):
+    context = {"t": 22.5, "line": "b"}
+    under = opt.recommend(context=context)
+    assert opt.recommend(conditions=[context]) == under
+    assert opt.recommend(conditions=[context] * 3, risk_over_conditions=True) == under

@@ -179,6 +179,8 @@ def recommend_under(
     told = [{**c, **newest} for c in told_conditions(space, known.trials)]
     wanted = [_at(space, c, newest) for c in (told if conditions is None else _listed(conditions))]
     slices, weights = _distinct(wanted)
+    if conditions is not None and len(slices) == 1:
+        return recommend(placed_under(known, slices[0]), rule, level)
     average = _Average(known, slices, weights, total).thinned(MOST)
     return _recommend_for_all(average, level)
 
