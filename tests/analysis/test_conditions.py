@@ -7,7 +7,7 @@ import pytest
 
 import rahbo
 from rahbo.analysis import is_current, newest_times, space_for
-from rahbo.analysis.conditions import _Average, _distinct, told_conditions
+from rahbo.analysis.conditions import Average, distinct, told_conditions
 from rahbo.errors import NotReadyError, SettingsError, SpaceError
 
 SPACE = {"x": (0.0, 1.0), "t": rahbo.Context(10.0, 35.0), "line": rahbo.Context(["a", "b"])}
@@ -248,8 +248,8 @@ def test_of_too_many_conditions_a_sample_keeps_the_weights(opt):
     space = opt.settings.space
     listed = [{"t": 10.0 + i / 10, "line": "ab"[i % 2]} for i in range(128)]
     listed += [{"t": 30.0, "line": "a"}] * 127
-    slices, weights = _distinct([space.at(c) for c in listed])
-    average = _Average(opt.snapshot(), slices, weights, total=False)
+    slices, weights = distinct([space.at(c) for c in listed])
+    average = Average(opt.snapshot(), slices, weights, total=False)
     for most in (64, 16):
         few = average.thinned(most)
         assert len(few.slices) <= most
@@ -276,3 +276,24 @@ def test_a_list_of_one_condition_is_that_condition(opt):
     under = opt.recommend(context=context)
     assert opt.recommend(conditions=[context]) == under
     assert opt.recommend(conditions=[context] * 3, risk_over_conditions=True) == under
+
+
+def test_values_told_under_other_conditions_confirm_nothing(opt):
+    # Ten values were told at each choice, two of them under each of five conditions.
+    here, other = (opt.recommend(context={"t": t, "line": "a"}) for t in (22.0, 23.0))
+    assert (here.n_evaluations, here.n_elsewhere, here.confirm) == (10, 8, 3)
+    assert (other.n_evaluations, other.n_elsewhere, other.confirm) == (10, 10, 5)
+    assert "10   times, 8 of them under other conditions" in str(here)
+    assert "10   times, under other conditions" in str(other)
+    assert "Measure this setting 5 more times" in str(other)
+    assert opt.recommend().n_elsewhere == 0
+
+
+def test_values_told_a_moment_ago_confirm_but_old_ones_do_not():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0), "h": rahbo.Time(8.0, "hours")}, seed=0)
+    rng = np.random.default_rng(0)
+    for hour in (0.0, 6.4, 7.0):
+        for x in (0.1, 0.5, 0.9):
+            opt.tell({"x": x, "h": hour}, list(rng.normal(-x, 0.5, 2)))
+    found = opt.recommend()
+    assert (found.n_evaluations, found.n_elsewhere, found.confirm) == (6, 2, 1)

@@ -46,6 +46,8 @@ MOST, DRAWN = 64, 16
 LEADING, RIVALS = 64, 20
 # Random choices, and choices around the best, that may still be better.
 SAMPLES, AROUND = 128, 32
+# How long ago a value may have been told to be about now, in spans of a time.
+RECENT = 0.1
 # Posterior standard deviations above its centre by which rivals are ranked.
 REACH = 2.0
 
@@ -129,6 +131,20 @@ class Placed(Snapshot):
         values = [[t.values[i] for i in sorted(t.values)] for t in told]
         return Observations.from_rounds(list(X), values, self.settings.sign)
 
+    @cached_property
+    def count_here(self) -> Index:
+        """How many values were told at each choice under these conditions, or a little earlier."""
+        at, observations = self.settings.space, self.observations
+        told = sorted(valued(self.trials), key=lambda trial: trial.id)
+        X = np.array([t.x for t in told])
+        # The column of a time counts spans.
+        times = [name for name, part in at.conditions.items() if isinstance(part.declared, Time)]
+        slack = np.where(np.isin(at.columns, times), RECENT, 0.0)
+        here = (abs(X - at.snap(X)) <= slack)[:, at.given].all(axis=1)
+        count = np.zeros(observations.n, dtype=np.intp)
+        np.add.at(count, observations.rounds, np.where(here, [len(t.values) for t in told], 0))
+        return count
+
 
 def placed_under(known: Snapshot, at: Space) -> Placed:
     """Return what a run knows under the conditions that a space is at."""
@@ -178,11 +194,10 @@ def recommend_under(
     # What was told at other times counts for now.
     told = [{**c, **newest} for c in told_conditions(space, known.trials)]
     wanted = [_at(space, c, newest) for c in (told if conditions is None else _listed(conditions))]
-    slices, weights = _distinct(wanted)
+    slices, weights = distinct(wanted)
     if conditions is not None and len(slices) == 1:
         return recommend(placed_under(known, slices[0]), rule, level)
-    average = _Average(known, slices, weights, total).thinned(MOST)
-    return _recommend_for_all(average, level)
+    return _recommend_for_all(Average(known, slices, weights, total).thinned(MOST), level)
 
 
 def _at(space: Space, context: object, newest: Mapping[str, float]) -> Space:
@@ -200,7 +215,7 @@ def _listed(conditions: object) -> list[Any]:
     return listed
 
 
-def _distinct(slices: Sequence[Space]) -> tuple[list[Space], Array]:
+def distinct(slices: Sequence[Space]) -> tuple[list[Space], Array]:
     """Return the spaces at distinct conditions ``(k)``, and the share ``(k,)`` of each."""
     origin, found, count = np.zeros((1, slices[0].d)), dict[bytes, Space](), Counter[bytes]()
     for at in slices:
@@ -211,7 +226,7 @@ def _distinct(slices: Sequence[Space]) -> tuple[list[Space], Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Average:
+class Average:
     """The average over conditions.
 
     Attributes:
@@ -247,17 +262,16 @@ class _Average:
         room = limits.room(Z.reshape(-1, Z.shape[2])).reshape(Z.shape[:2])
         return np.asarray(Z[np.arange(len(Z)), np.argmin(room, axis=1)])
 
-    def thinned(self, most: int) -> _Average:
+    def thinned(self, most: int) -> Average:
         """Return the average over at most so many conditions, drawn by their weights.
 
         The order is random, so no period in the list of conditions matters. The drawn weight of
         each differs from its own by less than one part in ``most``.
         """
-        k = len(self.slices)
-        if k <= most:
+        if len(self.slices) <= most:
             return self
         rng = generator(self.known.settings.seed, Stream.CONDITIONS, most)
-        order = rng.permutation(k)
+        order = rng.permutation(len(self.slices))
         ends = np.cumsum(self.weights[order])
         at = np.searchsorted(ends[:-1], (rng.random() + np.arange(most)) / most, side="right")
         few, count = np.unique(order[at], return_counts=True)
@@ -308,10 +322,9 @@ class _Average:
         return a.reshape(m, k), b.reshape(m, k)
 
 
-def _recommend_for_all(average: _Average, level: float) -> Recommendation:
+def _recommend_for_all(average: Average, level: float) -> Recommendation:
     """Return the choice that is best on average over conditions."""
-    known = average.known
-    placed = placed_under(known, average.slices[0])
+    known, placed = average.known, placed_under(average.known, average.slices[0])
     told = placed.observations
     legal = average.reportable(told.X)
     if not legal.any():
@@ -348,14 +361,14 @@ def _recommend_for_all(average: _Average, level: float) -> Recommendation:
         gain=Gain.of(shortfall, level),
         runner_ups=runner_ups,
         p_best=None,
-        confirm=to_confirm(placed, i, noise_std) if known.settings.revisit else 0,
+        confirm=to_confirm(placed, int(told.count[i]), noise_std) if known.settings.revisit else 0,
         constraints=checks(known.limits, average.tightest(told.X[[i]]), level)[0],
         blocks=BlockEffects.of(known.model, level),
     )
 
 
 def _rivals(
-    average: _Average, placed: Placed, leading: Index, score: Array, level: float
+    average: Average, placed: Placed, leading: Index, score: Array, level: float
 ) -> tuple[Array, tuple[RunnerUp, ...]]:
     """Return how far the first choice is below the best, ``(n,)``, and others that were tried."""
     X, few = placed.observations.X, average.thinned(DRAWN)
@@ -379,7 +392,7 @@ def _rivals(
     return np.asarray(over.max(axis=1)), tuple(found)
 
 
-def _is_hopeful(average: _Average, X: Array) -> Mask:
+def _is_hopeful(average: Average, X: Array) -> Mask:
     """Return which choices are likely to give a value, averaged over the conditions."""
     success = average.known.domain.success
     if success is None:

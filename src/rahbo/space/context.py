@@ -46,6 +46,11 @@ class Condition(Part):
         """The parameter that the condition looks like."""
 
     @property
+    def declared(self) -> Condition:
+        """The condition as the user declared it, also if it is given now."""
+        return self
+
+    @property
     @abstractmethod
     def limits(self) -> tuple[float, float]:
         """The range of the unit columns."""
@@ -255,6 +260,11 @@ class Given(Condition):
 
     condition: Condition
     at: Any
+
+    @property
+    def declared(self) -> Condition:
+        """The condition as the user declared it."""
+        return self.condition
 
     @property
     def kind(self) -> Parameter:
