@@ -7,7 +7,7 @@ import pytest
 
 import rahbo
 from rahbo.analysis import is_current, newest_times, space_for
-from rahbo.analysis.conditions import told_conditions
+from rahbo.analysis.conditions import Average, distinct, told_conditions
 from rahbo.errors import NotReadyError, SettingsError, SpaceError
 
 SPACE = {"x": (0.0, 1.0), "t": rahbo.Context(10.0, 35.0), "line": rahbo.Context(["a", "b"])}
@@ -205,3 +205,95 @@ def test_a_recommendation_for_many_conditions_says_how_much_blocks_differ(direct
         opt.tell({"x": i / 5, "t": (i % 3) / 2}, [0.0, 1.0], block=["a", "b"])
     assert opt.recommend().blocks == opt.recommend(context={"t": 0.5}).blocks == opt.blocks
     assert opt.blocks.effects["a"] < 0.0 < opt.blocks.effects["b"]
+
+
+def alternating(n):
+    """Tell ``n`` results on two lines in turn, whose best choices are 0.2 and 0.8."""
+    rng = np.random.default_rng(0)
+    opt = rahbo.Optimizer({"x": (0.0, 1.0), "line": rahbo.Context(["a", "b"])}, seed=0)
+    for i in range(n):
+        x = float(rng.choice(np.linspace(0.0, 1.0, 6)))
+        best = 0.8 if i % 2 else 0.2
+        opt.tell({"x": x, "line": "ab"[i % 2]}, 0.1 - (x - best) ** 2)
+    return opt
+
+
+def test_conditions_that_alternate_are_all_averaged_over():
+    # Every second of 127 is what an evenly spaced choice of 64 would keep.
+    opt = alternating(127)
+    both = [{"line": line} for line in "ab"]
+    found, equal = opt.recommend(), opt.recommend(conditions=both)
+    each = [opt.predict({**found.params, **c}).mean for c in both]
+    assert math.isclose(found.mean, (64 * each[0] + 63 * each[1]) / 127, rel_tol=1e-9)
+    assert math.isclose(found.gain.expected, equal.gain.expected, abs_tol=0.02)
+
+
+def test_equal_conditions_are_weights(opt):
+    a, b = {"t": 14.0, "line": "a"}, {"t": 30.0, "line": "b"}
+    for total in (False, True):
+        thrice, many = (
+            opt.recommend(conditions=[a] * n + [b] * 3 * n, risk_over_conditions=total)
+            for n in (1, 100)
+        )
+        assert thrice == many
+        first, second = (opt.predict({**thrice.params, **c}) for c in (a, b))
+        mean = (first.mean + 3.0 * second.mean) / 4.0
+        between = ((first.mean - mean) ** 2 + 3.0 * (second.mean - mean) ** 2) / 4.0
+        noise = (first.noise_std**2 + 3.0 * second.noise_std**2) / 4.0
+        assert math.isclose(thrice.mean, mean, rel_tol=1e-9)
+        assert math.isclose(thrice.noise_std**2, noise + total * between, rel_tol=1e-9)
+
+
+def test_of_too_many_conditions_a_sample_keeps_the_weights(opt):
+    space = opt.settings.space
+    listed = [{"t": 10.0 + i / 10, "line": "ab"[i % 2]} for i in range(128)]
+    listed += [{"t": 30.0, "line": "a"}] * 127
+    slices, weights = distinct([space.at(c) for c in listed])
+    average = Average(opt.snapshot(), slices, weights, total=False)
+    for most in (64, 16):
+        few = average.thinned(most)
+        assert len(few.slices) <= most
+        assert math.isclose(few.weights.sum(), 1.0)
+        lines = [at.decode(np.zeros(at.d))["line"] for at in few.slices]
+        share = sum(w for w, line in zip(few.weights, lines, strict=True) if line == "a")
+        assert 0.6 < share < 0.9
+        assert abs(few.weights.max() - 0.5) <= 1.0 / most
+
+
+def test_a_time_that_was_only_asked_for_is_not_now():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0), "h": rahbo.Time(8.0, "hours")}, seed=0)
+    first = opt.ask(context={"h": 2.0})
+    assert newest_times(opt.settings.space, opt.trials) == {"h": 2.0}
+    opt.tell(first, [1.0] * first.repeats)
+    wrong = opt.ask(context={"h": 600.0})
+    assert opt.recommend().params["h"] == 2.0
+    opt.cancel(wrong)
+    assert newest_times(opt.settings.space, opt.trials) == {"h": 2.0}
+
+
+def test_a_list_of_one_condition_is_that_condition(opt):
+    context = {"t": 22.5, "line": "b"}
+    under = opt.recommend(context=context)
+    assert opt.recommend(conditions=[context]) == under
+    assert opt.recommend(conditions=[context] * 3, risk_over_conditions=True) == under
+
+
+def test_values_told_under_other_conditions_confirm_nothing(opt):
+    # Ten values were told at each choice, two of them under each of five conditions.
+    here, other = (opt.recommend(context={"t": t, "line": "a"}) for t in (22.0, 23.0))
+    assert (here.n_evaluations, here.n_elsewhere, here.confirm) == (10, 8, 3)
+    assert (other.n_evaluations, other.n_elsewhere, other.confirm) == (10, 10, 5)
+    assert "10   times, 8 of them under other conditions" in str(here)
+    assert "10   times, under other conditions" in str(other)
+    assert "Measure this setting 5 more times" in str(other)
+    assert opt.recommend().n_elsewhere == 0
+
+
+def test_values_told_a_moment_ago_confirm_but_old_ones_do_not():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0), "h": rahbo.Time(8.0, "hours")}, seed=0)
+    rng = np.random.default_rng(0)
+    for hour in (0.0, 6.4, 7.0):
+        for x in (0.1, 0.5, 0.9):
+            opt.tell({"x": x, "h": hour}, list(rng.normal(-x, 0.5, 2)))
+    found = opt.recommend()
+    assert (found.n_evaluations, found.n_elsewhere, found.confirm) == (6, 2, 1)

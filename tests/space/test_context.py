@@ -189,3 +189,17 @@ def test_a_told_context_decodes_as_it_was_told():
     told = space.with_told({x.tobytes(): params})
     assert told.decode(x) == params
     assert told.at({"t": 0.25}).decode(x)["t"] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("context", "value", "named"),
+    [
+        (Context(["a", "b"]), "c", r"not a choice of Context\(\['a', 'b'\]\)"),
+        (Context(10.0, 35.0), "warm", r"a number for Context\(10.0, 35.0\)"),
+        (Context(10.0, 35.0), float("nan"), r"a number for Context\(10.0, 35.0\)"),
+        (Context(Int(1, 5)), 2.5, r"whole number for Context\(Int\(1, 5\)\)\. Round"),
+    ],
+)
+def test_an_error_about_a_value_names_the_context(context, value, named):
+    with pytest.raises(SpaceError, match=named):
+        context.code("t", value)

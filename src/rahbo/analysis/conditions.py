@@ -1,17 +1,18 @@
 """What to recommend under given conditions: under one, or one setting for many of them.
 
-Notation: x a choice, c one of ``k`` equally likely conditions, f the mean, v the noise variance.
-For many conditions the quantities are averages over them:
+Notation: x a choice, c one of ``k`` distinct conditions, w their weights ``(k,)`` with sum 1, f the
+mean, v the noise variance. For many conditions the quantities are weighted averages over them:
     f(x) = mean_c f(x, c)
     v(x) = mean_c v(x, c)  [+ Var_c f(x, c), if the variation between conditions is a risk]
 By the law of total variance the second form is the variance of a single evaluation under a random
-condition. The average of f is a linear functional of the GP, so its posterior variance is the mean
-of the joint covariance over all pairs of conditions.
+condition. The average of f is a linear functional of the GP, so its posterior variance is w^T C w
+for the joint covariance C ``(k, k)`` of the conditions.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -39,12 +40,14 @@ from rahbo.risk import RiskMeasure
 from rahbo.space import Space, Time
 from rahbo.trials import Observations, Trial, valued
 
-# The most conditions that are averaged over, and the most for which the gain is drawn.
+# The most distinct conditions that are averaged over, and the most for which the gain is drawn.
 MOST, DRAWN = 64, 16
 # The most choices whose average is computed with its joint variance, and the most that are drawn.
 LEADING, RIVALS = 64, 20
 # Random choices, and choices around the best, that may still be better.
 SAMPLES, AROUND = 128, 32
+# How long ago a value may have been told to be about now, in spans of a time.
+RECENT = 0.1
 # Posterior standard deviations above its centre by which rivals are ranked.
 REACH = 2.0
 
@@ -92,17 +95,19 @@ def is_current(trial: Trial, space: Space, now: Space) -> bool:
 
 
 def newest_times(space: Space, trials: Iterable[Trial]) -> dict[str, float]:
-    """Return the newest value of each time among the trials, by its name."""
+    """Return the newest value of each time among the trials that gave values, by its name.
+
+    If none did, all trials count. A time that was only asked for may be wrong or long gone.
+    """
     times = [name for name, part in space.conditions.items() if isinstance(part, Time)]
     listed = list(trials) if times else []
+    listed = valued(listed) or listed
     return {name: max(float(t.params[name]) for t in listed) for name in times}
 
 
 def told_conditions(space: Space, trials: Iterable[Trial]) -> list[dict[str, Any]]:
-    """Return the conditions of the trials that gave values, thinned evenly to at most `MOST`."""
-    told = valued(trials)
-    few = np.unique(np.linspace(0, len(told) - 1, min(MOST, len(told))).astype(int))
-    return [{name: told[i].params[name] for name in space.conditions} for i in few]
+    """Return the condition of each trial that gave values."""
+    return [{name: trial.params[name] for name in space.conditions} for trial in valued(trials)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +131,20 @@ class Placed(Snapshot):
         values = [[t.values[i] for i in sorted(t.values)] for t in told]
         return Observations.from_rounds(list(X), values, self.settings.sign)
 
+    @cached_property
+    def count_here(self) -> Index:
+        """How many values were told at each choice under these conditions, or a little earlier."""
+        at, observations = self.settings.space, self.observations
+        told = sorted(valued(self.trials), key=lambda trial: trial.id)
+        X = np.array([t.x for t in told])
+        # The column of a time counts spans.
+        times = [name for name, part in at.conditions.items() if isinstance(part.declared, Time)]
+        slack = np.where(np.isin(at.columns, times), RECENT, 0.0)
+        here = (abs(X - at.snap(X)) <= slack)[:, at.given].all(axis=1)
+        count = np.zeros(observations.n, dtype=np.intp)
+        np.add.at(count, observations.rounds, np.where(here, [len(t.values) for t in told], 0))
+        return count
+
 
 def placed_under(known: Snapshot, at: Space) -> Placed:
     """Return what a run knows under the conditions that a space is at."""
@@ -145,7 +164,8 @@ def recommend_under(
     Args:
         known: What the run knows, in a space with conditions.
         context: The conditions to decide for, or None.
-        conditions: Equally likely conditions to decide for; None means those told so far.
+        conditions: Conditions to decide for, each as likely as it is often in the list; None means
+            those told so far.
         total: Whether the variance between conditions counts as risk.
         rule: Must be ``"pessimistic"``.
         level: Probability of each interval and of the bound on the gain.
@@ -171,11 +191,13 @@ def recommend_under(
         context = newest
     if context is not None:
         return recommend(placed_under(known, _at(space, context, newest)), rule, level)
-    if conditions is None:
-        # What was told at other times counts for now.
-        conditions = [{**c, **newest} for c in told_conditions(space, known.trials)]
-    slices = [_at(space, c, newest) for c in _checked(conditions)]
-    return _recommend_for_all(known, slices, total, level)
+    # What was told at other times counts for now.
+    told = [{**c, **newest} for c in told_conditions(space, known.trials)]
+    wanted = [_at(space, c, newest) for c in (told if conditions is None else _listed(conditions))]
+    slices, weights = distinct(wanted)
+    if conditions is not None and len(slices) == 1:
+        return recommend(placed_under(known, slices[0]), rule, level)
+    return _recommend_for_all(Average(known, slices, weights, total).thinned(MOST), level)
 
 
 def _at(space: Space, context: object, newest: Mapping[str, float]) -> Space:
@@ -184,28 +206,39 @@ def _at(space: Space, context: object, newest: Mapping[str, float]) -> Space:
     return space.at({**newest, **context})
 
 
-def _checked(conditions: object) -> list[Mapping[str, Any]]:
+def _listed(conditions: object) -> list[Any]:
     if isinstance(conditions, str | bytes | Mapping) or not isinstance(conditions, Iterable):
         raise SettingsError(f"conditions must be a list of dicts, got {conditions!r}.")
     listed = list(conditions)
     if not listed:
         raise SettingsError("conditions must be a list of at least one dict, got an empty one.")
-    few = np.unique(np.linspace(0, len(listed) - 1, min(MOST, len(listed))).astype(int))
-    return [listed[i] for i in few]
+    return listed
+
+
+def distinct(slices: Sequence[Space]) -> tuple[list[Space], Array]:
+    """Return the spaces at distinct conditions ``(k)``, and the share ``(k,)`` of each."""
+    origin, found, count = np.zeros((1, slices[0].d)), dict[bytes, Space](), Counter[bytes]()
+    for at in slices:
+        key = at.snap(origin).tobytes()
+        found.setdefault(key, at)
+        count[key] += 1
+    return list(found.values()), np.array([count[key] for key in found]) / len(slices)
 
 
 @dataclass(frozen=True, eq=False)
-class _Average:
+class Average:
     """The average over conditions.
 
     Attributes:
         known: What the run knows.
         slices: The space at each condition.
+        weights: The probability of each condition, ``(k,)``.
         total: Whether the variance between conditions counts as risk.
     """
 
     known: Snapshot
     slices: Sequence[Space]
+    weights: Array
     total: bool
 
     def points(self, X: Array) -> Array:
@@ -229,39 +262,46 @@ class _Average:
         room = limits.room(Z.reshape(-1, Z.shape[2])).reshape(Z.shape[:2])
         return np.asarray(Z[np.arange(len(Z)), np.argmin(room, axis=1)])
 
-    def few(self) -> _Average:
-        """Return the average over fewer conditions, for draws."""
-        if len(self.slices) <= DRAWN:
+    def thinned(self, most: int) -> Average:
+        """Return the average over at most so many conditions, drawn by their weights.
+
+        The order is random, so no period in the list of conditions matters. The drawn weight of
+        each differs from its own by less than one part in ``most``.
+        """
+        if len(self.slices) <= most:
             return self
-        few = np.unique(np.linspace(0, len(self.slices) - 1, DRAWN).astype(int))
-        return replace(self, slices=[self.slices[i] for i in few])
+        rng = generator(self.known.settings.seed, Stream.CONDITIONS, most)
+        order = rng.permutation(len(self.slices))
+        ends = np.cumsum(self.weights[order])
+        at = np.searchsorted(ends[:-1], (rng.random() + np.arange(most)) / most, side="right")
+        few, count = np.unique(order[at], return_counts=True)
+        return replace(self, slices=[self.slices[i] for i in few], weights=count / most)
 
     def central(self, X: Array) -> tuple[Array, Array]:
         """Return the mean and noise variance at the centre of the posterior, each ``(m,)``."""
         f, v = self._each(X, lambda Z: centre(self.known.model, Z))
-        return f.mean(axis=1), v.mean(axis=1) + (f.var(axis=1) if self.total else 0.0)
+        return f @ self.weights, v @ self.weights + (self._between(f) if self.total else 0.0)
 
     def pessimistic(self, X: Array) -> Array:
         """Return the value that the strategy reports by, ``(m,)``, in user units."""
-        bound, model = self.known.bound, self.known.model
+        bound, model, w = self.known.bound, self.known.model, self.weights
         mu, sigma = self._each(X, model.mean.predict)
         g, s = self._each(X, model.noise.latent)
-        v = np.maximum(model.noise.link(g + bound.z_noise * s), model.min_noise_var).mean(axis=1)
-        joint = [float(model.mean.covariance(Z).mean()) for Z in self.points(X)]
+        v = np.maximum(model.noise.link(g + bound.z_noise * s), model.min_noise_var) @ w
+        joint = [float(w @ model.mean.covariance(Z) @ w) for Z in self.points(X)]
         average_var = np.maximum(joint, 0.0)
         if self.total:
-            own = np.mean(sigma**2, axis=1) - average_var
-            v = v + mu.var(axis=1) + np.maximum(own, 0.0)
-        f = mu.mean(axis=1) + bound.z_f * np.sqrt(average_var)
+            v = v + self._between(mu) + np.maximum(sigma**2 @ w - average_var, 0.0)
+        f = mu @ w + bound.z_f * np.sqrt(average_var)
         return model.units.to_outcome(bound.risk.value(f, v))
 
     def optimistic(self, X: Array) -> Array:
         """Return a value that is hardly exceeded, ``(m,)``, in the model's units; for ranking."""
-        bound, model = self.known.bound, self.known.model
+        bound, model, w = self.known.bound, self.known.model, self.weights
         mu, sigma = self._each(X, model.mean.predict)
         g, s = self._each(X, model.noise.latent)
-        v = np.maximum(model.noise.link(g - REACH * s), model.min_noise_var).mean(axis=1)
-        return bound.risk.value((mu + REACH * sigma).mean(axis=1), v)
+        v = np.maximum(model.noise.link(g - REACH * s), model.min_noise_var) @ w
+        return bound.risk.value((mu + REACH * sigma) @ w, v)
 
     def drawn(self, X: Array, stream: Stream) -> tuple[Array, Array]:
         """Return joint draws of mean and noise variance, each ``(n, m)``, in user units."""
@@ -269,7 +309,11 @@ class _Average:
         rng = generator(self.known.settings.seed, stream)
         F, V = joint_draws(self.known.model, Z.reshape(m * k, -1), rng)
         f, v = (drawn.reshape(-1, m, k) for drawn in (F, V))
-        return f.mean(axis=2), v.mean(axis=2) + (f.var(axis=2) if self.total else 0.0)
+        return f @ self.weights, v @ self.weights + (self._between(f) if self.total else 0.0)
+
+    def _between(self, f: Array) -> Array:
+        """Return the variance between the conditions, which are the last axis."""
+        return np.asarray((f - (f @ self.weights)[..., None]) ** 2 @ self.weights)
 
     def _each(self, X: Array, predict: Any) -> tuple[Array, Array]:
         """Return two predictions under each condition, each ``(m, k)``."""
@@ -278,11 +322,9 @@ class _Average:
         return a.reshape(m, k), b.reshape(m, k)
 
 
-def _recommend_for_all(
-    known: Snapshot, slices: Sequence[Space], total: bool, level: float
-) -> Recommendation:
+def _recommend_for_all(average: Average, level: float) -> Recommendation:
     """Return the choice that is best on average over conditions."""
-    average, placed = _Average(known, slices, total), placed_under(known, slices[0])
+    known, placed = average.known, placed_under(average.known, average.slices[0])
     told = placed.observations
     legal = average.reportable(told.X)
     if not legal.any():
@@ -319,17 +361,17 @@ def _recommend_for_all(
         gain=Gain.of(shortfall, level),
         runner_ups=runner_ups,
         p_best=None,
-        confirm=to_confirm(placed, i, noise_std) if known.settings.revisit else 0,
+        confirm=to_confirm(placed, int(told.count[i]), noise_std) if known.settings.revisit else 0,
         constraints=checks(known.limits, average.tightest(told.X[[i]]), level)[0],
         blocks=BlockEffects.of(known.model, level),
     )
 
 
 def _rivals(
-    average: _Average, placed: Placed, leading: Index, score: Array, level: float
+    average: Average, placed: Placed, leading: Index, score: Array, level: float
 ) -> tuple[Array, tuple[RunnerUp, ...]]:
     """Return how far the first choice is below the best, ``(n,)``, and others that were tried."""
-    X, few = placed.observations.X, average.few()
+    X, few = placed.observations.X, average.thinned(DRAWN)
     rng = generator(placed.settings.seed, Stream.GAIN_SEARCH)
     tried = X[leading[: RIVALS // 2]]
     others = scattered(placed.space, SAMPLES, SAMPLES, tried[:3], AROUND, rng)
@@ -350,13 +392,14 @@ def _rivals(
     return np.asarray(over.max(axis=1)), tuple(found)
 
 
-def _is_hopeful(average: _Average, X: Array) -> Mask:
+def _is_hopeful(average: Average, X: Array) -> Mask:
     """Return which choices are likely to give a value, averaged over the conditions."""
     success = average.known.domain.success
     if success is None:
         return np.ones(len(X), dtype=bool)
     Z = average.points(X)
-    chance = in_chunks(success.chance, Z.reshape(-1, Z.shape[2])).reshape(Z.shape[:2]).mean(axis=1)
+    each = in_chunks(success.chance, Z.reshape(-1, Z.shape[2])).reshape(Z.shape[:2])
+    chance = each @ average.weights
     return np.asarray(chance >= HOPE * chance.max())
 
 

@@ -137,6 +137,7 @@ class Recommendation(Prediction):
             list, or finite and small.
         confirm: How many more measurements of the setting are advised before relying on it.
         blocks: How much blocks differ; None if no value belongs to one.
+        n_elsewhere: How many of the values were told under conditions other than the context.
     """
 
     rule: Rule
@@ -149,6 +150,7 @@ class Recommendation(Prediction):
     p_best: float | None
     confirm: int
     blocks: BlockEffects | None = field(default=None, metadata={"if_used": True})
+    n_elsewhere: int = field(default=0, metadata={"if_used": True})
 
     def negated(self) -> Self:
         """Return the record of the negated objective."""
@@ -159,6 +161,14 @@ class Recommendation(Prediction):
             runner_ups=tuple(other.negated() for other in self.runner_ups),
             blocks=None if self.blocks is None else self.blocks.negated(),
         )
+
+    @property
+    def elsewhere(self) -> str:
+        """What to add to the number of values if some were told under other conditions."""
+        if not self.n_elsewhere:
+            return ""
+        some = f" {self.n_elsewhere} of them" if self.n_elsewhere < self.n_evaluations else ""
+        return f",{some} under other conditions"
 
     @property
     def advice(self) -> str:
@@ -179,7 +189,7 @@ class Recommendation(Prediction):
         if self.rule != "pessimistic":
             named = f"{SCORES[self.rule]}, decided the choice"
             lines = [super().__str__(), f"score      {self.score:>12.5g}   {named}"]
-        lines.append(f"measured   {self.n_evaluations:>12d}   {times}")
+        lines.append(f"measured   {self.n_evaluations:>12d}   {times}{self.elsewhere}")
         if self.blocks is not None:
             lines.append(self.blocks.summary)
         if self.p_best is not None and self.feasible:
@@ -241,19 +251,21 @@ def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL)
     i = int(order[0])
     found = prospects(known.model, known.risk, known.domain, X[order], known.settings.seed)
     s2, shortfall = observations.sample_var[i], found.shortfall(X[i])
+    n, n_here = int(observations.count[i]), int(known.count_here[i])
     (here,) = predict(known.bound, known.risk, X[[i]], [space.decode(X[i])], level, known.limits)
     return Recommendation(
         **vars(here),
         rule=rule,
         score=here.pessimistic if rule == "pessimistic" else float(score[i]),
-        n_evaluations=int(observations.count[i]),
+        n_evaluations=n,
         sample_mean=float(observations.mean[i]),
         sample_std=None if math.isnan(s2) else float(np.sqrt(s2)),
         gain=Gain.of(shortfall, level),
         runner_ups=_runner_ups(known, score, i, found, level),
         p_best=float(np.mean(shortfall <= 0.0)) if is_listed(space) else None,
-        confirm=to_confirm(known, i, here.noise_std) if known.settings.confirmed else 0,
+        confirm=to_confirm(known, n_here, here.noise_std) if known.settings.confirmed else 0,
         blocks=BlockEffects.of(known.model, level),
+        n_elsewhere=n - n_here,
     )
 
 
@@ -278,13 +290,12 @@ def _runner_ups(
     )
 
 
-def to_confirm(known: Snapshot, i: int, noise_std: float) -> int:
-    """Return how many measurements point ``i`` lacks; 0 where its noise is known or negligible."""
-    observations = known.observations
-    quiet = noise_std <= NEGLIGIBLE * output_scale(observations)
+def to_confirm(known: Snapshot, n: int, noise_std: float) -> int:
+    """Return how many measurements a point with ``n`` lacks; 0 if its noise is known or small."""
+    quiet = noise_std <= NEGLIGIBLE * output_scale(known.observations)
     if quiet or isinstance(known.model.settings.noise, CubeNoise):
         return 0
-    return max(0, known.settings.confirmed - int(observations.count[i]))
+    return max(0, known.settings.confirmed - n)
 
 
 def _interval(found: Array) -> Interval:

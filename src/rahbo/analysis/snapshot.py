@@ -9,7 +9,7 @@ from itertools import chain, repeat
 
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model import Fits, Fitting, MeanNoiseModel, as_told
-from rahbo.numerics import Array, Mask, is_whole
+from rahbo.numerics import Array, Index, Mask, is_whole
 from rahbo.policy import (
     Domain,
     Limits,
@@ -74,6 +74,11 @@ class Snapshot:
     def observations(self) -> Observations:
         """The data by point, in the sense of maximisation."""
         return as_told(self.bound.model.observations)
+
+    @property
+    def count_here(self) -> Index:
+        """How many values at each point ``(n,)`` are about the decision at hand: all of them."""
+        return self.observations.count
 
     @property
     def risk(self) -> RiskMeasure:

@@ -86,9 +86,8 @@ def _recommendation(report: Recommendation) -> list[Table | Text]:
         known.add_row(SCORES[report.rule], f"{report.score:.5g}", "", "")
     if report.p_best is not None:
         known.add_row("P(best)", f"{report.p_best:.2g}", "", "")
-    known.add_row(
-        "measured", f"{report.n_evaluations} time{'s' * (report.n_evaluations > 1)}", "", ""
-    )
+    times = f"{report.n_evaluations} time{'s' * (report.n_evaluations > 1)}"
+    known.add_row("measured", f"{times}{report.elsewhere}", "", "")
     if report.blocks is not None:
         ends = (f"{end:.5g}" for end in report.blocks.std_interval)
         known.add_row("std between blocks", f"{report.blocks.std:.5g}", *ends)

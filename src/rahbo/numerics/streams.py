@@ -27,6 +27,8 @@ class Stream(IntEnum):
     """The search for settings that might be better."""
     PENDING = 4
     """Values drawn for evaluations under way; the index is the number of asks."""
+    CONDITIONS = 5
+    """Which of many conditions are averaged over; the index is how many."""
 
 
 class FixedStream(IntEnum):

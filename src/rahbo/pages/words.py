@@ -91,7 +91,7 @@ def recommendation(found: Recommendation) -> list[str]:
         f"({level} {_ends(found.noise_std_interval)}).",
         f"Its risk value is {found.risk:.{risks}g} ({level} {_ends(found.risk_interval, risks)}).",
         decided,
-        f"It was measured {_times(found.n_evaluations, 'time')}. {told}.",
+        f"It was measured {_times(found.n_evaluations, 'time')}{found.elsewhere}. {told}.",
     ]
 
 

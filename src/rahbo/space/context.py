@@ -46,6 +46,11 @@ class Condition(Part):
         """The parameter that the condition looks like."""
 
     @property
+    def declared(self) -> Condition:
+        """The condition as the user declared it, also if it is given now."""
+        return self
+
+    @property
     @abstractmethod
     def limits(self) -> tuple[float, float]:
         """The range of the unit columns."""
@@ -114,9 +119,9 @@ class Context(Condition):
         """Check and code one value, which may lie beyond the bounds."""
         kind, value = self.parameter, plain(value)
         if isinstance(kind, Categorical) or not is_real(value) or value != value:
-            return kind.code(name, value)
+            return self._usual_code(name, value)
         if kind.low <= value <= kind.high:
-            return kind.code(name, value)
+            return self._usual_code(name, value)
         if isinstance(kind, Int) and abs(value) <= LARGEST_SIZE and value != int(value):
             raise SpaceError(f"{name}={value!r} must be a whole number for {self!r}. Round it.")
         sized = abs(value) <= LARGEST_SIZE and (value > 0 or not kind.log)
@@ -127,6 +132,13 @@ class Context(Condition):
                 "Pass values in user units, or widen the bounds."
             )
         return float(value)
+
+    def _usual_code(self, name: str, value: Any) -> float:
+        """Return the parameter's code. An error names the context, which the user declared."""
+        try:
+            return self.parameter.code(name, value)
+        except SpaceError as error:
+            raise SpaceError(str(error).replace(repr(self.parameter), repr(self))) from None
 
     def value(self, cols: list[float]) -> Any:
         """Return the value nearest to unit columns."""
@@ -255,6 +267,11 @@ class Given(Condition):
 
     condition: Condition
     at: Any
+
+    @property
+    def declared(self) -> Condition:
+        """The condition as the user declared it."""
+        return self.condition
 
     @property
     def kind(self) -> Parameter:
