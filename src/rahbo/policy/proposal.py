@@ -273,6 +273,17 @@ def _chosen(
         x = leader_to_complete(situation, lower)
     if x is None:
         x = settings.strategy.propose(situation)
+    return proposed_at(settings, trials, told, asking, x)
+
+
+def proposed_at(
+    settings: PolicySettings,
+    trials: Collection[Trial],
+    told: MeanNoiseModel,
+    asking: MeanNoiseModel,
+    x: Array,
+) -> Proposal:
+    """Return the proposal of a point ``x (d,)`` that was chosen, with its repeats and its bound."""
     bound = settings.strategy.report_bound(told, settings.risk)
     own_bound = told.units.to_outcome(float(bound.value(x[None])[0]))
     wanted = settings.repeats.wanted(asking, x)

@@ -19,7 +19,7 @@ from rahbo.numerics import Array
 from rahbo.policy.acquisition import optimistic
 from rahbo.policy.constraints import KEPT, Limits
 from rahbo.policy.domain import Domain, is_listed, scattered
-from rahbo.policy.proposal import PolicySettings, Proposal
+from rahbo.policy.proposal import PolicySettings, Proposal, proposed_at
 from rahbo.policy.screening import values
 from rahbo.trials import Trial
 
@@ -54,13 +54,7 @@ def propose_safely(
     if limits is None or any(limit.model is None for limit in limits.each):
         raise NotReadyError(UNSAFE)
     x = _chosen(model, settings, domain, limits.warily(), rng)
-    bound = settings.strategy.report_bound(model, settings.risk)
-    own_bound = model.units.to_outcome(float(bound.value(x[None])[0]))
-    wanted = settings.repeats.wanted(model, x)
-    if not settings.revisit:
-        given = sum(t.provided for t in trials if t.is_at(x))
-        wanted = min(wanted, settings.repeats.most - given)
-    return Proposal(x, "strategy", wanted, own_bound)
+    return proposed_at(settings, trials, model, model, x)
 
 
 def _chosen(

@@ -75,7 +75,7 @@ class Reading:
 
 
 def _block(stored: object) -> str | None:
-    """Return the name of a block. What cannot be a name is no block."""
+    """Return the name of a block. A value that cannot be a name counts as no block."""
     if isinstance(stored, float) and stored.is_integer():
         # A storage may keep a whole number as a float.
         stored = int(stored)
