@@ -230,11 +230,14 @@ def ahead(monkeypatch):
 
 
 class Counting(ThreadPoolExecutor):
-    """Threads that know how many tasks they were given, and which future was cancelled first."""
+    """Threads that know how many tasks they were given, and which future was cancelled first.
 
-    def __init__(self, workers, wanted=1):
+    With ``pause=n``, the n-th submission returns only when the first evaluation is done.
+    """
+
+    def __init__(self, workers, wanted=1, pause=None):
         super().__init__(workers)
-        self.number, self.wanted = 0, wanted
+        self.number, self.wanted, self.pause, self.first = 0, wanted, pause, None
         self.enough, self.cancelled = threading.Event(), threading.Event()
 
     def submit(self, *arguments):
@@ -242,6 +245,11 @@ class Counting(ThreadPoolExecutor):
         cancel = future.cancel
         future.cancel = lambda: cancel() and (self.cancelled.set() or True)
         self.number += 1
+        if self.number == 2:
+            # The one before checks the workers.
+            self.first = future
+        if self.number == self.pause:
+            self.first.result(60.0)
         if self.number == self.wanted:
             self.enough.set()
         return future
@@ -368,7 +376,8 @@ def test_a_stop_cancels_tasks_that_no_thread_has_started(ahead):
             assert (executor.enough if seed in DESIGN_SEEDS else executor.cancelled).wait(60.0)
         return noisy(x, seed)
 
-    with Counting(2, wanted=6) as executor:
+    # While nothing is known, more points of the design would be asked for ahead.
+    with Counting(2, wanted=6, pause=4) as executor:
         result = rahbo.maximize(
             objective, SPACE, evaluations=90, stop=Now(), executor=executor, **DESIGN
         )
