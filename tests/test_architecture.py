@@ -105,6 +105,8 @@ INNER_ORDER = {
         "stopping",
         "budget",
         "present",
+        "calls",
+        "result",
         "run",
         "marks",
         "worker",

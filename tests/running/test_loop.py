@@ -1,6 +1,5 @@
 """maximize and minimize: what they call, what they record, when they stop."""
 
-from dataclasses import FrozenInstanceError
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +9,6 @@ import rahbo
 from rahbo.errors import ObjectiveError, RahboError, SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.policy import RandomSearch
-from rahbo.running import Result
 from rahbo.running.run import MAX_FAILURES
 
 SPACE = {"x": (0.0, 2.0)}
@@ -297,16 +295,6 @@ def test_the_direction_is_in_the_name(run):
 def test_an_objective_of_other_parameters_is_refused_before_it_runs(objective):
     with pytest.raises(SettingsError, match="x"):
         rahbo.maximize(objective, SPACE, rounds=1)
-
-
-def test_the_result_is_frozen_and_says_what_was_spent():
-    result = rahbo.maximize(Script(1.0, float("nan")), SPACE, evaluations=9, **SMALL)
-    assert isinstance(result, Result)
-    with pytest.raises(FrozenInstanceError):
-        result.optimizer = None
-    text = str(result)
-    assert text.startswith(str(result.recommendation))
-    assert text.endswith("9 evaluations at 3 points, 1 failed; seed 7")
 
 
 # -- confirmation --------------------------------------------------------------------------------

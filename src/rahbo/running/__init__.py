@@ -1,10 +1,12 @@
 """Run an objective, serially or in parallel, until the budget is spent or a criterion is met."""
 
 from rahbo.running.budget import Budget
-from rahbo.running.loop import Result, maximize, minimize
+from rahbo.running.calls import CallResult, Objective, attempt, with_outcomes
+from rahbo.running.loop import maximize, minimize
 from rahbo.running.parallel import in_parallel
 from rahbo.running.pool import Pool
-from rahbo.running.run import Callback, CallResult, Objective, Run, attempt, with_outcomes
+from rahbo.running.result import Result
+from rahbo.running.run import Callback, Run
 from rahbo.running.stopping import Gap, PBest, Stop
 
 __all__ = [

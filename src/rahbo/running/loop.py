@@ -8,19 +8,19 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from rahbo.analysis import Recommendation
 from rahbo.errors import ExhaustedError, SettingsError
 from rahbo.numerics import is_finite, is_whole
 from rahbo.optimizer import Optimizer, OptimizerKeywords
 from rahbo.running.budget import Budget
+from rahbo.running.calls import Objective, attempt
 from rahbo.running.parallel import in_parallel
 from rahbo.running.pool import Pool
 from rahbo.running.present import Present
-from rahbo.running.run import Callback, End, Objective, Run, attempt
+from rahbo.running.result import End, Result
+from rahbo.running.run import Callback, Run
 from rahbo.running.stopping import Stop
 from rahbo.settings import Direction, check_keywords, spells_out
 from rahbo.space import Candidates, Space
-from rahbo.trials import Trial
 
 # What these functions pass on to the optimizer, whose direction is their own name.
 OPTIMIZER_PARAMETERS = [
@@ -28,39 +28,6 @@ OPTIMIZER_PARAMETERS = [
     for name, parameter in inspect.signature(Optimizer).parameters.items()
     if name not in ("space", "direction")
 ]
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """The result of a run.
-
-    Attributes:
-        recommendation: The point to use.
-        optimizer: The optimizer of the run, to predict, plot or continue with.
-        stopped_by: What ended the run: the ``"budget"``, the criterion ``"stop"``, a list of
-            candidates that is ``"exhausted"``, or an ``"interrupt"``.
-    """
-
-    recommendation: Recommendation
-    optimizer: Optimizer
-    stopped_by: End = "budget"
-
-    @property
-    def trials(self) -> tuple[Trial, ...]:
-        """Every suggestion with all its values, in order."""
-        return self.optimizer.trials
-
-    @property
-    def n_evaluations(self) -> int:
-        """The number of single evaluations, failures and past results included."""
-        return self.optimizer.n_evaluations
-
-    def __str__(self) -> str:
-        failed = sum(len(trial.failures) for trial in self.trials)
-        spent = f"{self.n_evaluations} evaluations at {self.optimizer.observations.n} points"
-        spent += f", {failed} failed" if failed else ""
-        ended = "" if self.stopped_by == "budget" else f"; ended by {self.stopped_by}"
-        return f"{self.recommendation}\nfrom {spent}; seed {self.optimizer.settings.seed}{ended}"
 
 
 @spells_out(OPTIMIZER_PARAMETERS)

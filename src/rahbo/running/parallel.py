@@ -17,10 +17,12 @@ from pathlib import Path
 from time import monotonic
 
 from rahbo.errors import ExecutorError, ExhaustedError
+from rahbo.running.calls import CallResult, described
 from rahbo.running.marks import Marks
 from rahbo.running.pace import Pace
 from rahbo.running.pool import LONGEST_WAIT, MAX_CRASHES, Pool
-from rahbo.running.run import CallResult, End, Run, described
+from rahbo.running.result import End
+from rahbo.running.run import Run
 from rahbo.running.worker import arrive, attempt_there
 from rahbo.trials import Suggestion
 

@@ -26,8 +26,8 @@ from typing import Any, TypeVar
 
 from rahbo.errors import ExecutorError, SettingsError
 from rahbo.numerics import is_whole
+from rahbo.running.calls import described
 from rahbo.running.liveness import Liveness, count_workers, dask_client, is_closed
-from rahbo.running.run import described
 from rahbo.running.worker import begin
 
 # In seconds. On some systems an interrupt is handled only when a wait ends.

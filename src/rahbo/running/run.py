@@ -5,24 +5,19 @@ The serial and the parallel loop share this module.
 
 from __future__ import annotations
 
-import functools
-import inspect
-import math
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
-
-from rahbo.errors import DataError, ExhaustedError, ObjectiveError, SettingsError
-from rahbo.numerics import evaluation_seed, is_number, is_whole
+from rahbo.errors import ExhaustedError, ObjectiveError, SettingsError
+from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
 from rahbo.running.budget import Budget, confirmations, open_trials
+from rahbo.running.calls import CallResult, Objective, wanted_keywords, with_outcomes
 from rahbo.running.present import Present, context_of
+from rahbo.running.result import End
 from rahbo.running.stopping import Stop
-from rahbo.trials import LARGEST_VALUE, Suggestion, record_of, shortened, split_record
+from rahbo.trials import Suggestion
 
 # An objective that fails this often in a row, at this many points, is considered broken. If a fifth
 # of the space fails, eight failing points in a row have a chance of three in a million.
@@ -32,115 +27,7 @@ MAX_FAILED_POINTS = 8
 # In place of a suggestion, for the seeds that all settings share: no suggestion has this number.
 SHARED = 2**31
 
-Objective = Callable[..., Any]
 Callback = Callable[[Optimizer], object]
-End = Literal["budget", "stop", "exhausted", "interrupt"]
-
-
-@dataclass(frozen=True)
-class CallResult:
-    """The outcome of one call of the objective.
-
-    Attributes:
-        value: The measurement, if there is one.
-        failure: Why there is none.
-        no_number: What was returned instead of a number, which is an error in the objective.
-        record: What was returned, by name, if it was a dict, a dataclass or a named tuple.
-        outcomes: The outcomes beside the measurement.
-        error: The exception that caused a failure.
-        seconds: How long the call took in its worker, if one was measured.
-    """
-
-    value: float | None = None
-    failure: str = ""
-    no_number: str | None = None
-    error: BaseException | None = None
-    record: Mapping[str, object] | None = None
-    outcomes: Mapping[str, float] | None = None
-    seconds: float | None = field(default=None, compare=False)
-
-
-def attempt(objective: Objective, arguments: dict[str, Any]) -> CallResult:
-    """Call the objective once and return the outcome."""
-    try:
-        return measured(objective(**arguments))
-    except Exception as error:
-        return CallResult(failure=described(error), error=error)
-
-
-def measured(returned: object) -> CallResult:
-    """Return what an objective returned, as the outcome of a call."""
-    try:
-        if isinstance(returned, np.ndarray) and returned.ndim == 0:
-            returned = returned.item()
-        if isinstance(returned, bool | np.bool_) or not isinstance(returned, Real):
-            return CallResult(no_number=described(returned), record=_numbers_in(returned))
-        # A whole number may be too large to become a float.
-        value = math.inf if is_whole(returned) and not is_number(returned) else float(returned)
-    except Exception as error:
-        return CallResult(failure=described(error), error=error)
-    return (
-        CallResult(value)
-        if abs(value) <= LARGEST_VALUE
-        else CallResult(failure=f"returned {value!r}")
-    )
-
-
-def _numbers_in(returned: object) -> dict[str, object] | None:
-    """Return a record with its numbers, and a description of what is not a number.
-
-    A worker sends it to another process, which may not know the user's classes. None if this is
-    not a record.
-    """
-    try:
-        record = record_of(returned) or {}
-        return {str(name): _plain(value) for name, value in record.items()} or None
-    except Exception:
-        # A class of the user may look like a record without being one.
-        return None
-
-
-def _plain(value: object) -> object:
-    """Return a number or None as it is, and a description of anything else."""
-    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
-        value = value.item()
-    if value is None or isinstance(value, int | float):
-        return value
-    return float(value) if isinstance(value, Real) else described(value)
-
-
-def with_outcomes(outcome: CallResult, names: Mapping[str, object]) -> CallResult:
-    """Return the outcome of a call with the measurement and the named outcomes of its record.
-
-    An outcome may be missing: None or NaN.
-    """
-    if not names or outcome.no_number is None:
-        return outcome
-    record = outcome.record
-    if record is None or not names.keys() <= record.keys():
-        return outcome
-    lost = {name: record[name] for name in names if _is_too_large(record[name])}
-    if lost:
-        return CallResult(failure=f"returned {described(lost)}", seconds=outcome.seconds)
-    try:
-        value, told = split_record(record, dict.fromkeys(names))
-    except DataError as error:
-        return replace(outcome, no_number=f"{outcome.no_number} ({error})")
-    if value is None:
-        return CallResult(failure="returned None", seconds=outcome.seconds)
-    return replace(measured(value), outcomes=told, seconds=outcome.seconds)
-
-
-def _is_too_large(value: object) -> bool:
-    return isinstance(value, float | np.floating) and abs(float(value)) > LARGEST_VALUE
-
-
-def described(thing: object) -> str:
-    """Return the repr of an object of the user, shortened, even if its own code fails."""
-    try:
-        return shortened(repr(thing))
-    except Exception as error:
-        return f"<{type(thing).__name__}, whose repr() raises {type(error).__name__}>"
 
 
 class Run:
@@ -171,7 +58,7 @@ class Run:
         self.objective = objective
         self.optimizer = optimizer
         names, blocks = optimizer.settings.space.names, optimizer.settings.blocks
-        self._wants = _check_signature(objective, names, ("seed", "block") if blocks else ("seed",))
+        self._wants = wanted_keywords(objective, names, ("seed", "block") if blocks else ("seed",))
         budget.check(optimizer)
         self._budget = budget
         self._stop = stop
@@ -383,37 +270,3 @@ class Run:
             self.optimizer.cancel(suggestion)
         if self._callback is not None:
             self._callback(self.optimizer)
-
-
-def _check_signature(
-    objective: Objective, names: tuple[str, ...], optional: tuple[str, ...]
-) -> set[str]:
-    """Return which optional keywords the objective takes, such as a seed.
-
-    Raise an error if it lacks the parameters.
-    """
-    if not callable(objective):
-        raise SettingsError(
-            f"The objective must be a function of {list(names)}, got {objective!r}."
-        )
-    try:
-        signature = inspect.signature(objective)
-    except (TypeError, ValueError):
-        # Some functions written in C have no signature.
-        return set()
-    bound = objective.keywords if isinstance(objective, functools.partial) else {}
-    by_keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    known = {name: signature.parameters[name] for name in optional if name in signature.parameters}
-    wants = [
-        name
-        for name, parameter in known.items()
-        if name not in names and name not in bound and parameter.kind in by_keyword
-    ]
-    try:
-        signature.bind(**dict.fromkeys([*names, *wants]))
-    except TypeError as error:
-        raise SettingsError(
-            f"The objective must take the parameters {list(names)} as keywords, but its signature "
-            f"is {signature}: {error}. Name its arguments as in the space."
-        ) from error
-    return set(wants)

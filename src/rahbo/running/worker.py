@@ -17,8 +17,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, NoReturn
 
+from rahbo.running.calls import CallResult, Objective, attempt, described
 from rahbo.running.marks import starts
-from rahbo.running.run import CallResult, Objective, attempt, described
 from rahbo.trials import shortened
 
 # Seconds between two looks at the process that a worker works for.
