@@ -127,7 +127,25 @@ def test_telling_a_repeat_again_is_ignored_and_something_else_is_an_error():
         opt.tell(s, 1.0, repeat=0, outcomes={"cost": 0.6})
     with pytest.raises(DataError, match="constraints= names"):
         opt.tell(s, 1.0, repeat=1, outcomes={"price": 0.6})
+    with pytest.raises(DataError, match="needs the name 'value' for the objective, got 'csot'"):
+        opt.tell(s, {"csot": 0.5}, repeat=1)
     assert opt.n_evaluations == 1
+
+
+def test_an_outcome_may_be_told_after_its_value(tmp_path):
+    path = tmp_path / "run.jsonl"
+    opt = rahbo.Optimizer(SPACE, seed=0, constraints=LIMITS, journal=path)
+    s = opt.ask()
+    opt.tell(s, {"value": 1.0}, repeat=0)
+    assert opt.limits.each[0].model is None
+    opt.tell(s, 1.0, repeat=0, outcomes={"cost": 0.5})
+    opt.close()
+    resumed = rahbo.Optimizer.resume(path)
+    for run in (opt, resumed):
+        assert run.n_evaluations == 1
+        assert run.trials[0].beside[0].outcomes == {"cost": 0.5}
+        assert run.limits.each[0].model.observations.n == 1
+    resumed.close()
 
 
 @pytest.mark.slow

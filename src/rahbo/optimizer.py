@@ -29,6 +29,7 @@ from rahbo.policy import (
     propose_design,
     propose_safely,
     propose_several,
+    safely_repeated,
     with_pending,
 )
 from rahbo.settings import Keywords, Settings, check_keywords, setting_parameters, spells_out
@@ -226,6 +227,8 @@ class Optimizer(Knowledge):
 
     def _open_again(self, n: int, at: Space) -> Iterator[Trial]:
         X, contest = self._contest(at)
+        if self.settings.safe:
+            X, contest = safely_repeated(self.limits, X, contest)
         for i, k in contest.again(n).items():
             yield self._open(Proposal(X[i], "confirm", k), at)
 
@@ -269,7 +272,8 @@ class Optimizer(Knowledge):
                 match an open suggestion belong to it; any others are a new point.
             values: One number or several; each is a repeat. They may come in any portions. With
                 constraints, a value may also be a dict of the objective and the named outcomes.
-            repeat: The repeat index of a single value. Telling the same value again has no effect.
+            repeat: The repeat index of a single value. Telling the same value again has no effect,
+                but outcomes that were not known yet may be added to it.
             outcomes: Outcomes with limits, by name: as many numbers as values; None where one is
                 missing.
             block: The block of the values, such as a plate or a day, or a list with one for each

@@ -5,7 +5,7 @@ import pytest
 
 import rahbo
 from constrained import LIMITS, SPACE, measure
-from rahbo.errors import NotReadyError, SettingsError
+from rahbo.errors import ExhaustedError, NotReadyError, SettingsError
 from rahbo.policy.safety import SURE
 
 START = [(0.2, 0.2), (0.3, 0.1), (0.1, 0.3), (0.25, 0.3)]
@@ -63,6 +63,31 @@ def test_without_a_safe_setting_it_says_what_to_tell():
         opt.tell({"x": 1.0, "y": 1.0 - 0.02 * k}, [measure(1.0, 1.0 - 0.02 * k, s) for s in (1, 2)])
     with pytest.raises(NotReadyError, match="at least one setting that keeps the constraints"):
         opt.ask()
+
+
+def turning(x, y, seed):
+    """Settings that looked safe at first and then break the limit by far."""
+    return {"value": x, "cost": 5.0 + np.random.default_rng(seed).normal()}
+
+
+def test_a_run_whose_start_was_not_safe_ends_with_what_it_knows():
+    result = rahbo.maximize(
+        turning, SPACE, evaluations=60, seed=0, constraints=LIMITS, safe=True, data=data()[:1]
+    )
+    assert result.stopped_by == "exhausted"
+    assert not result.recommendation.constraints[0].kept
+    with pytest.raises(ExhaustedError, match="safe=True allows no further evaluation"):
+        result.optimizer.ask()
+    with pytest.raises(ExhaustedError, match="safe=True allows no further evaluation"):
+        result.optimizer.confirm(3)
+
+
+def test_only_settings_that_keep_the_limits_are_measured_again():
+    past = data() + [({"x": x, "y": 0.95}, [measure(x, 0.95, k) for k in (1, 2)]) for x in (0.9, 1)]
+    opt = rahbo.Optimizer(SPACE, seed=1, constraints=LIMITS, safe=True, data=past)
+    again = opt.confirm(40)
+    assert sum(s.repeats for s in again) == 40
+    assert all((s.params["x"], s.params["y"]) in START for s in again)
 
 
 def test_safe_needs_constraints():

@@ -28,10 +28,19 @@ def test_telling_the_same_again_changes_nothing_and_something_else_is_an_error()
     told = trial().with_value(1, 5.0, LOSS)
     assert told.with_value(1, 5.0, LOSS) is told
     assert told.with_value(1, 5.0) is told
-    with pytest.raises(DataError, match="was told with"):
-        told.with_value(1, 5.0, FOLD)
+    with pytest.raises(DataError, match="suggestion 0 'loss' was told as"):
+        told.with_value(1, 5.0, Beside({"loss": 3.0}))
+    with pytest.raises(DataError, match="its block was told as 'fold 1' and now as 'fold 2'"):
+        trial().with_value(1, 5.0, FOLD).with_value(1, 5.0, Beside(block="fold 2"))
     with pytest.raises(DataError, match="now as 6"):
         told.with_value(1, 6.0, LOSS)
+
+
+def test_what_is_known_only_later_is_added():
+    told = trial().with_value(1, 5.0, LOSS)
+    more = told.with_value(1, 5.0, Beside({"heat": 7.0})).with_value(1, 5.0, FOLD)
+    assert more.beside == {1: Beside({"loss": 2.0, "heat": 7.0}, "fold 1")}
+    assert trial().with_value(0, 5.0).with_value(0, 5.0, LOSS).beside == {0: LOSS}
 
 
 @pytest.mark.parametrize("name", ["", 3, None, "a" * 201, "two\nlines"])

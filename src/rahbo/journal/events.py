@@ -25,8 +25,10 @@ def change_of(before: Trial | None, after: Trial) -> dict[str, Any] | None:
     """Return what changed in a trial, as an event; None if nothing did."""
     if before is None:
         return {"event": "point" if after.source == "user" else "ask", **trial_record(after)}
-    # A value that was told never changes, so only the new ones are looked at.
+    # A value that was told never changes, so only new ones and what was added beside are looked at.
     new = after.values.keys() - before.values.keys()
+    if after.beside != before.beside:
+        new |= {i for i, told in after.beside.items() if before.beside.get(i) != told}
     if new:
         values = {i: after.values[i] for i in sorted(new)}
         told = {"event": "tell", "id": after.id, "values": _values(values)}

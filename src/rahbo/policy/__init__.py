@@ -36,7 +36,7 @@ from rahbo.policy.repeats import (
     as_repeats,
     is_quiet,
 )
-from rahbo.policy.safety import UNSAFE, propose_safely
+from rahbo.policy.safety import UNSAFE, propose_safely, safely_repeated
 from rahbo.policy.screening import in_chunks, values
 from rahbo.policy.search import maximise
 from rahbo.policy.strategies import (
@@ -98,6 +98,7 @@ __all__ = [
     "propose_design",
     "propose_safely",
     "propose_several",
+    "safely_repeated",
     "scattered",
     "share_of",
     "values",

@@ -9,12 +9,12 @@ Notation: ``n`` evaluated points that satisfy ``valid``; every array is ``(n,)``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rahbo.errors import SettingsError
-from rahbo.numerics import Array, Index, is_whole
+from rahbo.numerics import Array, Index, Mask, is_whole
 from rahbo.policy.repeats import CONFIRMED
 from rahbo.trials import MOST_REPEATS
 
@@ -53,6 +53,15 @@ class Contest:
     under_way: Index
     wanted: int = CONFIRMED
     most: int | None = None
+
+    def among(self, chosen: Mask) -> Contest:
+        """Return the contest between some of the points."""
+        return replace(
+            self,
+            reported=self.reported[chosen],
+            tried=self.tried[chosen],
+            under_way=self.under_way[chosen],
+        )
 
     @property
     def unconfirmed(self) -> int:

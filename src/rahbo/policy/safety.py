@@ -13,10 +13,11 @@ from collections.abc import Collection
 
 import numpy as np
 
-from rahbo.errors import NotReadyError
+from rahbo.errors import ExhaustedError, NotReadyError
 from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array
 from rahbo.policy.acquisition import optimistic
+from rahbo.policy.confirmation import Contest
 from rahbo.policy.constraints import KEPT, Limits
 from rahbo.policy.domain import Domain, is_listed, scattered
 from rahbo.policy.proposal import PolicySettings, Proposal, proposed_at
@@ -31,6 +32,11 @@ SAMPLES, CENTRES, AROUND = 256, 12, 32
 UNSAFE = (
     "safe=True needs at least one setting that keeps the constraints to start from. Tell one with "
     "its outcomes, by data= or tell(), before you ask."
+)
+
+NONE_LEFT = (
+    "No setting is likely enough to keep the constraints any more, so safe=True allows no further "
+    "evaluation. Call recommend()."
 )
 
 
@@ -54,7 +60,32 @@ def propose_safely(
     if limits is None or any(limit.model is None for limit in limits.each):
         raise NotReadyError(UNSAFE)
     x = _chosen(model, settings, domain, limits.warily(), rng)
+    if x is None and any(trial.source != "user" for trial in trials):
+        raise ExhaustedError(NONE_LEFT)
+    if x is None:
+        raise NotReadyError(UNSAFE)
     return proposed_at(settings, trials, model, model, x)
+
+
+def safely_repeated(limits: Limits | None, X: Array, contest: Contest) -> tuple[Array, Contest]:
+    """Return the told points that a safe run may measure again, and the contest between them.
+
+    These are the points that are sure to keep the limits. If none is, it is the one that keeps them
+    best, unless it probably does not.
+
+    Args:
+        limits: The limits of outcomes.
+        X: The points in the contest, ``(n, d)``.
+        contest: The contest.
+    """
+    if limits is None:
+        return X, contest
+    room = limits.warily().room(X)
+    least = min(KEPT, max(room.max(initial=-np.inf), -KEPT))
+    safe = np.asarray(room >= least)
+    if not safe.any():
+        raise ExhaustedError(NONE_LEFT)
+    return X[safe], contest.among(safe)
 
 
 def _chosen(
@@ -63,7 +94,7 @@ def _chosen(
     domain: Domain,
     limits: Limits,
     rng: np.random.Generator,
-) -> Array:
+) -> Array | None:
     told = model.observations.X
     told = told[domain.allowed(told)]
     X = _candidates(domain, told, limits, rng)
@@ -76,7 +107,7 @@ def _chosen(
             return found
     room = limits.room(told) if len(told) else np.empty(0)
     if room.max(initial=-np.inf) < -KEPT:
-        raise NotReadyError(UNSAFE)
+        return None
     return np.asarray(told[int(np.argmax(room))])
 
 

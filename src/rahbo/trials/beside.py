@@ -27,6 +27,16 @@ class Beside:
     def __bool__(self) -> bool:
         return bool(self.outcomes) or self.block is not None
 
+    def joined(self, more: Beside) -> Beside:
+        """Return both together: an outcome may be told later than its value, but only once."""
+        for name, told in more.outcomes.items():
+            if self.outcomes.get(name, told) != told:
+                raise DataError(f"{name!r} was told as {self.outcomes[name]!r} and now as {told!r}")
+        block = self.block if more.block is None else more.block
+        if self.block not in (None, block):
+            raise DataError(f"its block was told as {self.block!r} and now as {block!r}")
+        return Beside({**self.outcomes, **more.outcomes}, block)
+
 
 NOTHING = Beside()
 

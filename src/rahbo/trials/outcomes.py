@@ -45,6 +45,11 @@ def split_record(
             f"A record needs the value of the objective under one name besides the outcomes "
             f"{', '.join(map(repr, names))}, got {', '.join(map(repr, own)) or 'none'}."
         )
+    if own != ["value"] and not any(name in record for name in names):
+        raise DataError(
+            f"A record without any of the outcomes {', '.join(map(repr, names))} needs the name "
+            f"'value' for the objective, got {own[0]!r}. Check how the names are spelt."
+        )
     told = {name: _number(name, record[name]) for name in names if name in record}
     return record[own[0]], {name: v for name, v in told.items() if v is not None}
 

@@ -143,8 +143,9 @@ class Trial:
     def with_value(self, repeat: int, value: float, beside: Beside = NOTHING) -> Trial:
         """Return this trial with the value of one repeat and what was told beside it.
 
-        Telling the same again changes nothing; telling something different is an error. A value
-        for a repeat that was told as failed replaces the failure.
+        Telling the same again changes nothing, except that outcomes may be added which were not
+        known yet. Telling something different is an error. A value for a repeat that was told as
+        failed replaces the failure.
         """
         known, beside = self.values.get(repeat), self._in_block(repeat, beside)
         if known is None:
@@ -157,13 +158,15 @@ class Trial:
                 f"A repeat has one value, but repeat {repeat} of suggestion {self.id} was told as "
                 f"{known!r} and now as {value!r}. Use another repeat index for a new value."
             )
-        if beside and beside != self.beside.get(repeat, NOTHING):
+        try:
+            before = self.beside.get(repeat, NOTHING)
+            joined = before.joined(beside)
+        except DataError as error:
             raise DataError(
-                f"Repeat {repeat} of suggestion {self.id} was told with "
-                f"{self.beside.get(repeat, NOTHING)!r} and now with {beside!r}. Use another repeat "
-                "index for a new value."
-            )
-        return self
+                f"A repeat is told once, but of repeat {repeat} of suggestion {self.id} {error}. "
+                "Use another repeat index for a new value."
+            ) from None
+        return self if joined == before else replace(self, beside={**self.beside, repeat: joined})
 
     def _in_block(self, repeat: int, beside: Beside) -> Beside:
         """Return what is told beside a repeat, with the block in which it was asked for."""
