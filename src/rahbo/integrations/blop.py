@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from threading import Lock
 from typing import Any, Unpack
@@ -28,7 +28,7 @@ from rahbo.optimizer import Optimizer
 from rahbo.running import Stop
 from rahbo.settings import Keywords
 from rahbo.space import Parameter, Space
-from rahbo.trials import Suggestion, Trial
+from rahbo.trials import Suggestion
 
 __all__ = ["RahboOptimizer", "space_of"]
 
@@ -137,7 +137,9 @@ class RahboOptimizer(
             given = self.rahbo.confirm(n)
             return self._give([(s, i) for s in given for i in s.indices])
 
-    def register_suggestions(self, suggestions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def register_suggestions(
+        self, suggestions: Sequence[Mapping[str, Any]]
+    ) -> list[dict[str, Any]]:
         """Return settings chosen by hand with an ``"_id"`` each, so that they can be measured.
 
         One that `suggest` or `confirm` returned, and that has not been ingested, keeps its
@@ -158,6 +160,15 @@ class RahboOptimizer(
                 for suggestion, own in zip(suggestions, kept, strict=True)
             ]
 
+    def take_back(self) -> None:
+        """Let `suggest` return again what blop has and will not report.
+
+        Call it after ``RE.halt()``, or if ``sample_suggestions`` was ended. blop tells an optimizer
+        about neither.
+        """
+        with self._lock:
+            self._out.clear()
+
     def _free(self) -> list[tuple[Suggestion, int]]:
         """Return the missing repeats that blop does not have, oldest first."""
         missing = ((s, i) for s in self.rahbo.open for i in s.indices)
@@ -171,7 +182,7 @@ class RahboOptimizer(
     def _is_out(self, suggestion: Mapping[str, Any]) -> bool:
         """Return whether blop has this suggestion from us, unchanged."""
         place = _place(suggestion.get(ID_KEY))
-        if place not in self._out:
+        if place is None or place not in self._out:
             return False
         return self.rahbo.trials[place[0]].params == _params(suggestion)
 
@@ -186,7 +197,7 @@ class RahboOptimizer(
         """
         with self._lock:
             told = [self._record(point) for point in points]
-            self._give_up(trial for trial in told if trial is not None)
+            self._give_up(number for number in told if number is not None)
 
     def register_failures(self, suggestions: Sequence[Mapping[str, Any]]) -> None:
         """Record that readings failed, as blop's plans do when one raises an exception.
@@ -209,11 +220,11 @@ class RahboOptimizer(
         """Tell one point. Return the number of its suggestion, or None if it has none."""
         if self.objective not in point:
             raise DataError(
-                f"An outcome needs the objective {self.objective!r}, got {sorted(point)}. Return it "
-                "from the evaluation function, with NaN if a reading failed."
+                f"An outcome needs the objective {self.objective!r}, got {sorted(point)}. Return "
+                "it from the evaluation function, with NaN if a reading failed."
             )
-        value, names = _single(self.objective, point[self.objective]), self.rahbo.settings.constraints
-        beside = {name: point.get(name) for name in names}
+        value = _single(self.objective, point[self.objective])
+        beside = {name: point.get(name) for name in self.rahbo.settings.constraints}
         known: dict[str, Any] = {"outcomes": beside} if beside else {}
         if self._block_outcome is not None:
             known["block"] = point.get(self._block_outcome)
@@ -232,10 +243,10 @@ class RahboOptimizer(
         self._out.discard(place)
         return number
 
-    def _give_up(self, numbers: Any) -> None:
+    def _give_up(self, numbers: Iterable[int]) -> None:
         """Cancel the other repeats of suggestions that failed and have no value."""
         for number in set(numbers):
-            trial: Trial = self.rahbo.trials[number]
+            trial = self.rahbo.trials[number]
             if trial.failures and not trial.values and trial.n_missing:
                 self.rahbo.cancel(number)
 
@@ -260,7 +271,7 @@ class RahboOptimizer(
         best = self.rahbo.recommend()
         x = self.rahbo.settings.space.encode(best.params)
         here = [trial for trial in self.rahbo.trials if trial.values and trial.is_at(x)]
-        told: dict[str, list[float]] = {self.objective: [v for t in here for v in t.values.values()]}
+        told = {self.objective: [value for trial in here for value in trial.values.values()]}
         for beside in (b for trial in here for b in trial.beside.values()):
             for name, value in beside.outcomes.items():
                 told.setdefault(name, []).append(value)
@@ -301,8 +312,8 @@ def _parameter(dof: Any) -> Parameter:
     """Return a degree of freedom as a parameter."""
     if getattr(dof, "dependent_parameters", None):
         raise SpaceError(
-            f"{dof.parameter_name} switches other degrees of freedom on and off, which rahbo cannot "
-            "follow. Leave dependent_parameters out."
+            f"{dof.parameter_name} switches other degrees of freedom on and off, which rahbo "
+            "cannot follow. Leave dependent_parameters out."
         )
     values = getattr(dof, "values", None)
     if values is not None:
