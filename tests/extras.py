@@ -22,6 +22,8 @@ SRC = Path(__file__).parents[1] / "src" / "rahbo"
 # The rooms that may import such a library; elsewhere a failed import is an error.
 ADAPTERS = {"plots", "integrations", "cli"}
 EXTRAS = {
+    "blop": "blop",
+    "bluesky": "blop",
     "botorch": "botorch",
     "click": "cli",
     "dask": "dask",
@@ -30,8 +32,10 @@ EXTRAS = {
     "joblib": "sklearn",
     "loky": "loky",
     "matplotlib": "plot",
+    "ophyd": "blop-test",
     "optuna": "optuna",
     "optuna_dashboard": "dashboard",
+    "optunahub": "optunahub",
     "plotly": "dashboard",
     "psycopg": "test",
     "rich": "cli",
@@ -117,6 +121,19 @@ def forget(files: list[Path]) -> None:
             sys.modules.pop(".".join(part for part in parts if part != "__init__"), None)
 
 
+class Installed(PathFinder):
+    """Finds what is installed, except for folders that only have the name of a library.
+
+    Python imports a folder without code too, such as `optunahub` beside `pyproject.toml`.
+    """
+
+    @classmethod
+    def find_spec(cls, fullname: str, *where: Any) -> ModuleSpec | None:
+        spec = super().find_spec(fullname, *where)
+        is_folder = spec is not None and spec.loader is None
+        return None if is_folder and fullname in EXTRAS else spec
+
+
 class WithoutExtras(PathFinder):
     """Finds what is installed, except for the libraries of extras."""
 
@@ -132,9 +149,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hide the libraries of the extras where only the core is tested."""
-    if config.getoption("core"):
-        sys.meta_path[:] = [WithoutExtras if f is PathFinder else f for f in sys.meta_path]
+    """Hide what is not a library, and all libraries of the extras if only the core is tested."""
+    finder = WithoutExtras if config.getoption("core") else Installed
+    sys.meta_path[:] = [finder if f is PathFinder else f for f in sys.meta_path]
 
 
 def pytest_exception_interact(

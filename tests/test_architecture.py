@@ -134,6 +134,8 @@ ADAPTER_LIBRARIES = {
     "problems": {"sklearn"},
     "plots": {"matplotlib"},
     "integrations": {
+        "blop",
+        "bluesky",
         "botorch",
         "gpytorch",
         "joblib",

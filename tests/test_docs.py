@@ -4,6 +4,7 @@ import importlib
 import random
 import re
 import runpy
+import shutil
 import sys
 from pathlib import Path
 
@@ -67,6 +68,7 @@ def test_the_blocks_of_a_page_run_in_order_and_print_what_it_shows(
     page, tmp_path, monkeypatch, capsys
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "optunahub", "optunahub")  # a reader has a clone
     random.seed(0)  # the examples measure with it, unseeded, as a reader's do
     text = page.read_text("utf-8")
     namespace: dict[str, object] = {"__name__": "page"}
