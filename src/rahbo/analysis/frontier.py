@@ -101,10 +101,11 @@ class Frontier:
         lines = [f"{'alpha':>21}{'mean':>12}{'noise std':>12}{'evaluated':>11}  params"]
         for choice in self.choices:
             p = choice.prediction
-            ends = f"{choice.alpha_from:.4g} to {choice.alpha_to:.4g}"
             params = ", ".join(f"{name}={short(value)}" for name, value in p.params.items())
+            mean, noise_std, _ = (estimate.value for estimate in p.estimates)
+            alphas = f"{choice.alpha_from:.4g} to {choice.alpha_to:.4g}"
             lines.append(
-                f"{ends:>21}{p.mean:>12.5g}{p.noise_std:>12.4g}{choice.n_evaluations:>11}  {params}"
+                f"{alphas:>21}{mean:>12}{noise_std:>12}{choice.n_evaluations:>11}  {params}"
             )
         return "\n".join([*lines, *filter(None, [self.own, *self.limited])])
 
