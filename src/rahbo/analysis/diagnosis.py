@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rahbo.analysis.calibration import Calibration, calibration_of
+from rahbo.analysis.markup import table
 from rahbo.analysis.posterior import LEVEL, Interval, central_interval, risk_draws
 from rahbo.analysis.recommendation import Prediction, predict
 from rahbo.analysis.rules import choose
@@ -187,6 +188,9 @@ class Diagnosis:
             f"{title}\n{textwrap.indent(textwrap.fill(text, WIDTH), '  ')}"
             for title, text in self.answers
         )
+
+    def _repr_html_(self) -> str:
+        return table(["question", "answer"], self.answers)
 
 
 def diagnose(known: Snapshot) -> Diagnosis:

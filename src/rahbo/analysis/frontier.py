@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 from rahbo.analysis.compliance import warning
+from rahbo.analysis.markup import paragraph, table
 from rahbo.analysis.posterior import LEVEL
 from rahbo.analysis.recommendation import Prediction, predict, short
 from rahbo.analysis.snapshot import Snapshot
@@ -108,6 +109,18 @@ class Frontier:
                 f"{alphas:>21}{mean:>12}{noise_std:>12}{choice.n_evaluations:>11}  {params}"
             )
         return "\n".join([*lines, *filter(None, [self.own, *self.limited])])
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for choice in self.choices:
+            p, ends = choice.prediction, f"{choice.alpha_from:.4g} to {choice.alpha_to:.4g}"
+            mean, noise_std, _ = (estimate.value for estimate in p.estimates)
+            rows.append(
+                [ends, mean, noise_std, choice.n_evaluations, *map(short, p.params.values())]
+            )
+        names = self.choices[0].prediction.params if self.choices else ()
+        found = table(["alpha", "mean", "noise std", "evaluated", *names], rows)
+        return found + "".join(map(paragraph, [self.own, *self.limited]))
 
     @property
     def limited(self) -> list[str]:

@@ -15,6 +15,7 @@ import numpy as np
 from rahbo.analysis.blocks import BlockEffects
 from rahbo.analysis.compliance import ConstraintCheck, checks, warning
 from rahbo.analysis.gain import Gain, Prospects, prospects
+from rahbo.analysis.markup import paragraph, table
 from rahbo.analysis.posterior import LEVEL, Interval, centre, marginals
 from rahbo.analysis.rules import SCORES, Rule, best_scored, scores
 from rahbo.analysis.snapshot import Snapshot
@@ -116,6 +117,18 @@ class Prediction:
         limits = [str(check) for check in self.constraints]
         return "\n".join([_params(self.params), *lines, *limits, decided])
 
+    def _repr_html_(self) -> str:
+        interval = f"{100 * self.level:g} % interval"
+        rows = [
+            *((e.name, e.value, f"{e.lower} to {e.upper}") for e in self.estimates),
+            ("pessimistic", self.risk_digits.text(self.pessimistic), ""),
+        ]
+        return "".join([
+            table(["parameter", "value"], [(n, short(v)) for n, v in self.params.items()]),
+            table(["", "estimate", interval], rows),
+            *(paragraph(str(check)) for check in self.constraints),
+        ])  # fmt: skip
+
 
 @dataclass(frozen=True)
 class RunnerUp:
@@ -138,9 +151,9 @@ class RunnerUp:
         return replace(self, risk=-self.risk, score=-self.score)
 
     def __str__(self) -> str:
-        return self.described(Justified(None))
+        return self.line(Justified(None))
 
-    def described(self, digits: Justified) -> str:
+    def line(self, digits: Justified) -> str:
         """Return the setting in one line, with its risk value in these digits."""
         gain, level = self.gain, f"{100 * self.gain.level:g} %"
         return (
@@ -225,8 +238,27 @@ class Recommendation(Prediction):
             lines.append(f"P(best)    {self.p_best:>12.2g}   among the listed settings")
         gain = str(self.gain) if self.feasible else ""
         lines += filter(None, [gain, self.advice, self.warning])
-        others = (other.described(self.risk_digits) for other in self.runner_ups)
+        others = (other.line(self.risk_digits) for other in self.runner_ups)
         return "\n".join([*lines, *(f"runner-up  {other}" for other in others)])
+
+    def _repr_html_(self) -> str:
+        n, show = self.n_evaluations, self.risk_digits
+        said = [f"Measured {n} time{'s' * (n != 1)}{self.elsewhere}."]
+        if self.rule != "pessimistic":
+            said.append(f"Its {SCORES[self.rule]}, {show.text(self.score)}, decided the choice.")
+        if self.blocks is not None:
+            std, low, high = self.blocks.std_interval.texts(self.blocks.std)
+            said.append(f"Blocks differ with a standard deviation of {std} ({low} to {high}).")
+        if self.p_best is not None and self.feasible:
+            said.append(f"It is the best of the list with probability {self.p_best:.2g}.")
+        said += [str(self.gain) if self.feasible else "", self.advice, self.warning]
+        found = super()._repr_html_() + paragraph(" ".join(filter(None, said)))
+        if not self.runner_ups:
+            return found
+        head = ["runner-up", "risk value", "expected gain", f"{100 * self.level:g} % bound of gain"]
+        rows = [(_params(o.params), show.text(o.risk), f"{o.gain.expected:.2g}",
+                 f"{o.gain.bound:.2g}") for o in self.runner_ups]  # fmt: skip
+        return found + table(head, rows)
 
 
 def predict(
