@@ -19,6 +19,7 @@ def test_the_family_is_complete():
         "SettingsError",
         "ExhaustedError",
         "NotReadyError",
+        "MissingLibraryError",
         "NumericalError",
         "JournalError",
         "ObjectiveError",

@@ -25,6 +25,10 @@ class NotReadyError(RahboError, RuntimeError):
     """Raised when there is not yet enough data for an answer."""
 
 
+class MissingLibraryError(RahboError, ImportError):
+    """Raised when a call needs a library that is not installed."""
+
+
 class NumericalError(RahboError, RuntimeError):
     """Raised when a computation fails, for example on a matrix that cannot be factorised."""
 

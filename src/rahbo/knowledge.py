@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from os import PathLike
+from pathlib import Path
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -32,8 +34,19 @@ from rahbo.numerics import one_blas_thread, shared_by_threads
 from rahbo.policy import Limits
 from rahbo.risk import RiskMeasure
 from rahbo.settings import Settings
-from rahbo.space import Space
-from rahbo.trials import Counts, Ledger, Observations, Trial, observations_of, valued
+from rahbo.space import Space, is_frame
+from rahbo.trials import (
+    Counts,
+    Ledger,
+    Observations,
+    Trial,
+    as_frame,
+    header,
+    observations_of,
+    rows_of,
+    valued,
+    write_csv,
+)
 
 Params = Mapping[str, Any]
 R = TypeVar("R", Prediction, Recommendation, Frontier, Diagnosis)
@@ -135,6 +148,35 @@ class Knowledge:
         past = map(self.limits_given, self.outcomes.after(trials, ends))
         return snapshots_after(own.policy, own.fitting, trials, fits, ends, risk, past)
 
+    # -- as a table --------------------------------------------------------------------------
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each value and each failure, as a list of dicts.
+
+        The names are ``trial`` and ``source``, the parameters and conditions, ``repeat``, ``block``
+        and ``value``, the outcomes with limits, and ``failure``, the reason if there is no value.
+        What is missing is None. A parameter or outcome that has the name of another column is
+        called ``parameter NAME`` or ``outcome NAME``.
+        """
+        settings = self.settings
+        return rows_of(self.trials, settings.space.names, tuple(settings.constraints))
+
+    def to_frame(self) -> Any:
+        """Return the `rows` as a pandas DataFrame.
+
+        Raises:
+            MissingLibraryError: pandas is not installed.
+        """
+        return as_frame(self._header, self.rows())
+
+    def to_csv(self, path: str | PathLike[str]) -> Path:
+        """Write the `rows` as a CSV file and return its path. An existing file is replaced."""
+        return write_csv(path, self._header, self.rows())
+
+    @property
+    def _header(self) -> list[str]:
+        return header(self.settings.space.names, self.settings.constraints)
+
     # -- reporting ---------------------------------------------------------------------------
 
     def recommend(self, *, rule: Rule = "pessimistic", risk: RiskMeasure | None = None,
@@ -152,14 +194,16 @@ class Knowledge:
             level: Probability of each interval and of the bound on the gain.
             context: The conditions to decide for, in a space with conditions. The record's
                 ``params`` contain them.
-            conditions: Several equally likely conditions, to find one setting for all of them;
-                ``params`` then has no conditions. By default those told so far, at most 64 of
-                them. Time is always the newest one.
+            conditions: Several equally likely conditions, to find one setting for all of them, as
+                dicts or a data frame; ``params`` then has no conditions. By default those told so
+                far, at most 64 of them. Time is always the newest one.
             risk_over_conditions: Whether the variance of the mean between these conditions is
                 added to the noise variance.
         """
         check_rule(rule, risk)
         check_level(level)
+        if is_frame(conditions):
+            conditions = self.settings.space.conditions_in(conditions)
         special = context is not None or conditions is not None or risk_over_conditions
         with one_blas_thread():
             known = self.snapshot(risk=risk)
@@ -223,8 +267,13 @@ class Knowledge:
 
     def predict(self, params: Params | Iterable[Params], *, level: float = LEVEL
                 ) -> Prediction | list[Prediction]:  # fmt: skip
-        """Return the mean, noise and risk predicted at one setting, or at each of several."""
+        """Return the mean, noise and risk predicted at one setting, or at each of several.
+
+        Several settings are an iterable of dicts, or a data frame whose columns are the parameters.
+        """
         check_level(level)
+        if is_frame(params):
+            params = self.settings.space.rows_in(params)
         several = [dict(p) for p in ([params] if isinstance(params, Mapping) else params)]
         X = np.array([self.settings.space.encode(p) for p in several])
         if not several:

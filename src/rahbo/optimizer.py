@@ -33,7 +33,7 @@ from rahbo.policy import (
     with_pending,
 )
 from rahbo.settings import Keywords, Settings, check_keywords, setting_parameters, spells_out
-from rahbo.space import Candidates, Space
+from rahbo.space import Candidates, Space, is_frame
 from rahbo.trials import (
     Suggestion,
     Trial,
@@ -43,14 +43,18 @@ from rahbo.trials import (
     past_trials,
     trial_at,
     trial_named,
+    trials_in,
     valued,
 )
+
+# A data frame is read as well, and has no type that could be named without its library.
+PastResults = Iterable[tuple[Params, object] | tuple[Params, object, object]] | Any
 
 
 class OptimizerKeywords(Keywords, total=False):
     """The keywords of `Optimizer`: its settings, and what a run begins with."""
 
-    data: Iterable[tuple[Params, object] | tuple[Params, object, object]]
+    data: PastResults
     trials: Iterable[Trial]
     journal: FileName | None
 
@@ -91,7 +95,9 @@ class Optimizer(Knowledge):
             block to evaluate it. None if there is no such set; values may still be told with one.
         seed: Seeds every random choice; drawn and kept in ``settings.seed`` if None.
         data: Past results, as pairs of parameters and values. A third part may name the block of
-            the values, or of each.
+            the values, or of each. A data frame is read too: its columns are the parameters,
+            ``value`` and, if there are any, ``block``, outcomes and ``failure``. Each row is one
+            evaluation, and one without a value has failed.
         trials: Trials of an earlier run with the same settings and seed. This run continues
             exactly where that one stopped. ``data`` is then ignored: the trials include it.
         journal: File to which every suggestion and value is written before the call returns. If
@@ -111,15 +117,18 @@ class Optimizer(Knowledge):
         self,
         space: Mapping[str, Any] | Candidates | Space,
         *,
-        data: Iterable[tuple[Params, object] | tuple[Params, object, object]] = (),
+        data: PastResults = (),
         trials: Iterable[Trial] = (),
         journal: FileName | None = None,
         **settings: Unpack[Keywords],
     ) -> None:
         check_keywords(Optimizer, settings)
         known = Settings.of(space, settings)
-        begun = list(trials) or past_trials(
-            data, known.space.encode, known.constraints, known.blocks or ()
+        of, blocks = known.constraints, known.blocks or ()
+        begun = list(trials) or (
+            trials_in(data, known.space, of, blocks)
+            if is_frame(data)
+            else past_trials(data, known.space.encode, of, blocks)
         )
         kept = checked_trials(begun, known.space.names, known.space.d)
         if journal is not None:

@@ -74,8 +74,8 @@ def test_negated(frontier):
 def test_in_words(frontier):
     first, bold, careful, own = str(frontier).splitlines()
     assert first.split() == ["alpha", "mean", "noise", "std", "evaluated", "params"]
-    assert bold.split() == ["0", "to", "0.7", "3", "1.5", "4", "x=0.5"]
-    assert careful.split() == ["0.7", "to", "inf", "2", "0.2", "6", "x=0.1"]
+    assert bold.split() == ["0", "to", "0.7", "3.0", "1.5", "4", "x=0.5"]
+    assert careful.split() == ["0.7", "to", "inf", "2.0", "0.20", "6", "x=0.1"]
     assert own == "This run reports by alpha = 0.5."
     assert "reports by" not in str(replace(frontier, alpha=None))
 

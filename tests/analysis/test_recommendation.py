@@ -79,10 +79,10 @@ def test_negating_a_recommendation_leaves_its_gains():
 def test_the_printed_record():
     lines = str(PREDICTION).splitlines()
     assert lines[0] == "lr=0.0123457, kind=a, n=3"
-    assert lines[1].split() == ["mean", "2", "95", "%", "interval", "[1,", "3.5]"]
-    assert lines[2].split() == ["noise", "std", "0.5", "95", "%", "interval", "[0.25,", "1]"]
-    assert lines[3].split() == ["risk", "value", "1.75", "95", "%", "interval", "[0,", "3.4375]"]
-    assert lines[4].split() == ["pessimistic", "0.25"]
+    assert lines[1].split() == ["mean", "2.0", "95", "%", "interval", "[1.0,", "3.5]"]
+    assert lines[2].split() == ["noise", "std", "0.50", "95", "%", "interval", "[0.25,", "1.00]"]
+    assert lines[3].split() == ["risk", "value", "1.8", "95", "%", "interval", "[0.0,", "3.4]"]
+    assert lines[4].split() == ["pessimistic", "0.2"]
     printed = str(RECOMMENDATION).splitlines()
     assert printed[:5] == lines
     assert " ".join(printed[5].split()) == (
@@ -105,7 +105,7 @@ def test_the_printed_record():
 def test_what_does_not_apply_is_not_printed():
     usual = replace(RECOMMENDATION, rule="pessimistic", p_best=None, confirm=0, runner_ups=())
     printed = str(usual).splitlines()
-    assert printed[4].split() == ["pessimistic", "0.25", "decided", "the", "choice"]
+    assert printed[4].split() == ["pessimistic", "0.2", "decided", "the", "choice"]
     assert printed[5].split() == ["measured", "3", "times"]
     assert len(printed) == 7
     assert usual.advice == ""

@@ -1,10 +1,14 @@
 """What a run returns."""
 
+import sys
 from dataclasses import FrozenInstanceError
 
 import pytest
 
+import frames
 import rahbo
+from extras import needs
+from rahbo.errors import MissingLibraryError
 from rahbo.policy import RandomSearch
 from rahbo.running import Result
 
@@ -23,3 +27,103 @@ def test_the_result_is_frozen_and_says_what_was_spent():
     text = str(result)
     assert text.startswith(str(result.recommendation))
     assert text.endswith("9 evaluations at 3 points, 1 failed; seed 7")
+
+
+@pytest.fixture(scope="module")
+def result():
+    """A small run with one failure."""
+    values = iter([0.5, float("nan"), *(0.1 * i for i in range(20))])
+    return rahbo.maximize(
+        lambda x, kind: next(values), {**SPACE, "kind": ["<a>", "b"]}, evaluations=12, repeats=2,
+        seed=7, strategy=RandomSearch(),
+    )  # fmt: skip
+
+
+def test_the_short_names_are_those_of_the_recommendation(result):
+    assert result.best is result.recommendation
+    assert result.params == result.recommendation.params
+    result.params["x"] = -1.0
+    assert result.params == result.recommendation.params
+
+
+def test_questions_are_answered_by_the_optimizer(result):
+    opt = result.optimizer
+    assert result.frontier(level=0.5) == opt.frontier(level=0.5)
+    assert result.predict(result.params) == opt.predict(result.params)
+    assert result.predict([result.params], level=0.5) == opt.predict([result.params], level=0.5)
+    assert str(result.diagnose()) == str(opt.diagnose())
+
+
+@pytest.mark.parametrize("library", frames.LIBRARIES)
+def test_a_table_of_a_run_is_a_table_of_settings(result, library):
+    rows = result.rows()
+    table = frames.of(library)({name: [row[name] for row in rows] for name in rows[0]})
+    assert result.predict(table) == result.predict(_params(rows))
+
+
+def _params(rows):
+    return [{name: row[name] for name in ("x", "kind")} for row in rows]
+
+
+def test_the_table_of_a_run(result, tmp_path):
+    rows = result.rows()
+    assert rows == result.optimizer.rows()
+    assert len(rows) == result.n_evaluations == 12
+    assert sum(row["value"] is None for row in rows) == 1
+    path = result.to_csv(tmp_path / "run.csv")
+    assert len(path.read_text("utf-8").splitlines()) == 13
+
+
+@needs("pandas")
+def test_the_frame_of_a_run(result):
+    assert result.to_frame().equals(result.optimizer.to_frame())
+
+
+def test_the_report_is_one_page_without_network(result, tmp_path):
+    path = result.report(str(tmp_path / "laser.html"))
+    assert path == tmp_path / "laser.html"
+    page = path.read_text("utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "laser" in page
+    assert "12 evaluations" in page
+
+
+@pytest.mark.slow
+@needs("matplotlib")
+def test_the_picture_is_the_overview(result):
+    from rahbo.plots import overview
+
+    drawn, expected = result.plot(), overview(result.optimizer)
+    titles = [[ax.get_xlabel() for ax in figure.axes] for figure in (drawn, expected)]
+    assert titles[0] == titles[1]
+    assert titles[0]
+
+
+def test_without_matplotlib_the_error_names_the_extra(result, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("rahbo.plots")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in [name for name in sys.modules if name.startswith("matplotlib.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingLibraryError, match=r'pip install "rahbo\[plot\]".*report\(path\)'):
+        result.plot()
+
+
+def test_a_notebook_shows_the_recommendation_and_what_was_spent(result):
+    found = result._repr_html_()
+    assert found.startswith(result.best._repr_html_())
+    assert "from 12 evaluations at 6 points, 1 failed; seed 7" in found
+    assert "<a>" not in found
+
+
+def test_conditions_of_a_run_may_be_the_rows_of_a_frame():
+    days = frames.Frame({"day": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "note": [""] * 6})
+    space = {**SPACE, "day": rahbo.Context((0.0, 1.0))}
+    run = rahbo.maximize(
+        lambda x, day: x + day, space, evaluations=6, repeats=1, n_initial=3, context=days, seed=0,
+        strategy=RandomSearch(), confirm=0,
+    )  # fmt: skip
+    assert [trial.params["day"] for trial in run.trials] == days["day"]
+    opt, some = run.optimizer, [{"day": 0.1}, {"day": 0.5}]
+    asked = frames.Frame({"day": [0.1, 0.5]})
+    assert opt.recommend(conditions=asked) == opt.recommend(conditions=some)

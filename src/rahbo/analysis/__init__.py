@@ -20,8 +20,10 @@ from rahbo.analysis.diagnosis import (
 )
 from rahbo.analysis.frontier import Choice, Frontier, envelope, frontier_of
 from rahbo.analysis.gain import Gain, among, prospects
+from rahbo.analysis.markup import paragraph, shown, table, visible
 from rahbo.analysis.posterior import LEVEL, Interval, centre, check_level
 from rahbo.analysis.recommendation import (
+    Estimate,
     Prediction,
     Recommendation,
     RunnerUp,
@@ -45,6 +47,7 @@ __all__ = [
     "Conditions",
     "ConstraintCheck",
     "Diagnosis",
+    "Estimate",
     "Frontier",
     "Gain",
     "InputNoise",
@@ -72,6 +75,7 @@ __all__ = [
     "is_current",
     "left_out_of",
     "newest_times",
+    "paragraph",
     "placed_under",
     "predict",
     "prospects",
@@ -80,7 +84,10 @@ __all__ = [
     "repeat_scatter",
     "sensitivity_of",
     "short",
+    "shown",
     "snapshots_after",
     "space_for",
+    "table",
     "uneven_test",
+    "visible",
 ]

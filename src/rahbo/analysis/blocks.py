@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from rahbo.analysis.posterior import Interval
 from rahbo.model import Effects, MeanNoiseModel
+from rahbo.numerics import Justified
 
 # Of many blocks, so many are printed.
 SHOWN = 12
@@ -76,19 +77,25 @@ class BlockEffects:
     @property
     def summary(self) -> str:
         """The standard deviation between blocks in one line."""
-        low, high = self.std_interval
+        std, low, high = self.std_interval.texts(self.std)
         return (
-            f"block std  {self.std:>12.5g}   {100 * self.level:g} % interval [{low:.5g}, "
-            f"{high:.5g}] between {len(self.effects)} blocks"
+            f"block std  {std:>12}   {100 * self.level:g} % interval [{low}, {high}] between "
+            f"{len(self.effects)} blocks"
         )
 
     def __str__(self) -> str:
         rows = [
-            f"{name}: {effect:+.4g} ± {self.effect_stds[name]:.2g}"
+            f"{name}: {_signed(effect, self.effect_stds[name])}"
             for name, effect in list(self.effects.items())[:SHOWN]
         ]
         more = len(self.effects) - len(rows)
         return "\n".join([self.summary, *rows, *([f"and {more} more"] if more else [])])
+
+
+def _signed(effect: float, std: float) -> str:
+    """Return an effect with its sign and its standard deviation, in as many decimals."""
+    show = Justified.by(effect, (effect - std, effect + std))
+    return f"{'-' if effect < 0.0 else '+'}{show.text(abs(effect))} ± {show.text(std)}"
 
 
 def _stds(effects: Effects) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rahbo.analysis.posterior import Interval, marginals
 from rahbo.model import Constraint
-from rahbo.numerics import Array
+from rahbo.numerics import Array, Justified
 from rahbo.policy import KEPT, Limit, Limits
 
 
@@ -40,6 +40,11 @@ class ConstraintCheck:
     level: float
 
     @property
+    def digits(self) -> Justified:
+        """How to write the quantile and its bounds."""
+        return Justified.by(self.quantile, self.interval)
+
+    @property
     def verdict(self) -> str:
         """What must hold of the outcome, and whether it does."""
         found = "kept" if self.kept else "NOT SURE TO BE KEPT"
@@ -51,12 +56,13 @@ class ConstraintCheck:
     def __str__(self) -> str:
         if math.isnan(self.quantile):
             return self.verdict
-        ends = ", ".join(with_digits(end, self.interval) for end in self.interval)
+        show = self.digits
+        ends = ", ".join(show.text(end) for end in self.interval)
         verdict = self.verdict.removeprefix(f"{self.name}: ")
         return (
-            f"{self.name:<11}{with_digits(self.quantile, self.interval):>12}   "
+            f"{self.name:<11}{show.text(self.quantile):>12}   "
             f"{100 * self.level:g} % interval [{ends}], pessimistic "
-            f"{with_digits(self.pessimistic, self.interval)}: {verdict}"
+            f"{show.text(self.pessimistic)}: {verdict}"
         )
 
 
@@ -104,14 +110,3 @@ def _checked(limit: Limit, X: Array, level: float) -> list[ConstraintCheck]:
         )
         for i in range(len(X))
     ]
-
-
-def with_digits(value: float, interval: Interval) -> str:
-    """Return a number with five digits, or more if needed to place it within its interval.
-
-    >>> with_digits(1.0, Interval(0.9, 1.1)), with_digits(1e6 + 1.0, Interval(1e6, 1e6 + 2.0))
-    ('1', '1000001')
-    """
-    width, size = interval.upper - interval.lower, max(abs(end) for end in interval)
-    digits = 5 if width <= 0.0 else max(5, 2 + math.ceil(math.log10(max(size / width, 1.0))))
-    return f"{value:.{min(digits, 15)}g}"

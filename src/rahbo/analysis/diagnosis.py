@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rahbo.analysis.calibration import Calibration, calibration_of
+from rahbo.analysis.markup import table
 from rahbo.analysis.posterior import LEVEL, Interval, central_interval, risk_draws
 from rahbo.analysis.recommendation import Prediction, predict
 from rahbo.analysis.rules import choose
@@ -78,12 +79,12 @@ class RiskDecision:
             return (
                 "No: the evaluated point with the best mean is also the best by the risk measure."
             )
-        low, high = self.gain_interval
-        gain = f"The gain in risk value is {self.gain:.3g} (90 % interval [{low:.3g}, {high:.3g}])."
-        averse, neutral = self.risk_averse.noise_std, self.risk_neutral.noise_std
+        middle, low, high = self.gain_interval.texts(self.gain)
+        gain = f"The gain in risk value is {middle} (90 % interval [{low}, {high}])."
+        averse, neutral = (p.estimates[1].value for p in (self.risk_averse, self.risk_neutral))
         differs = (
             "the mean alone would pick a different point, with a noise std of "
-            f"{neutral:.3g} instead of {averse:.3g}"
+            f"{neutral} instead of {averse}"
         )
         if self.answer == "yes":
             return f"Yes: {differs}. {gain}"
@@ -187,6 +188,9 @@ class Diagnosis:
             f"{title}\n{textwrap.indent(textwrap.fill(text, WIDTH), '  ')}"
             for title, text in self.answers
         )
+
+    def _repr_html_(self) -> str:
+        return table(["question", "answer"], self.answers)
 
 
 def diagnose(known: Snapshot) -> Diagnosis:

@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 from rahbo.analysis.compliance import warning
+from rahbo.analysis.markup import paragraph, table
 from rahbo.analysis.posterior import LEVEL
 from rahbo.analysis.recommendation import Prediction, predict, short
 from rahbo.analysis.snapshot import Snapshot
@@ -101,12 +102,25 @@ class Frontier:
         lines = [f"{'alpha':>21}{'mean':>12}{'noise std':>12}{'evaluated':>11}  params"]
         for choice in self.choices:
             p = choice.prediction
-            ends = f"{choice.alpha_from:.4g} to {choice.alpha_to:.4g}"
             params = ", ".join(f"{name}={short(value)}" for name, value in p.params.items())
+            mean, noise_std, _ = (estimate.value for estimate in p.estimates)
+            alphas = f"{choice.alpha_from:.4g} to {choice.alpha_to:.4g}"
             lines.append(
-                f"{ends:>21}{p.mean:>12.5g}{p.noise_std:>12.4g}{choice.n_evaluations:>11}  {params}"
+                f"{alphas:>21}{mean:>12}{noise_std:>12}{choice.n_evaluations:>11}  {params}"
             )
         return "\n".join([*lines, *filter(None, [self.own, *self.limited])])
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for choice in self.choices:
+            p, ends = choice.prediction, f"{choice.alpha_from:.4g} to {choice.alpha_to:.4g}"
+            mean, noise_std, _ = (estimate.value for estimate in p.estimates)
+            rows.append(
+                [ends, mean, noise_std, choice.n_evaluations, *map(short, p.params.values())]
+            )
+        names = self.choices[0].prediction.params if self.choices else ()
+        found = table(["alpha", "mean", "noise std", "evaluated", *names], rows)
+        return found + "".join(map(paragraph, [self.own, *self.limited]))
 
     @property
     def limited(self) -> list[str]:

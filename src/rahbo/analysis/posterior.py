@@ -22,7 +22,7 @@ from scipy.special import gammaincinv, stdtrit
 
 from rahbo.errors import SettingsError
 from rahbo.model import GP, MeanNoiseModel, alternatives
-from rahbo.numerics import Array, is_number
+from rahbo.numerics import Array, Justified, is_number
 from rahbo.risk import RiskMeasure
 
 # The default probability of an interval.
@@ -63,6 +63,15 @@ class Interval(NamedTuple):
     def negated(self) -> Interval:
         """Return the interval of the negated quantity."""
         return Interval(-self.upper, -self.lower)
+
+    def texts(self, value: float) -> tuple[str, str, str]:
+        """Return an estimate and the ends of its interval, in the digits that it justifies.
+
+        >>> Interval(26.1173, 27.3599).texts(26.7386)
+        ('26.7', '26.1', '27.4')
+        """
+        show = Justified.by(value, self)
+        return show.text(value), show.text(self.lower), show.text(self.upper)
 
 
 @dataclass(frozen=True, eq=False)

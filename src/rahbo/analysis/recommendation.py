@@ -8,22 +8,39 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from rahbo.analysis.blocks import BlockEffects
-from rahbo.analysis.compliance import ConstraintCheck, checks, warning, with_digits
+from rahbo.analysis.compliance import ConstraintCheck, checks, warning
 from rahbo.analysis.gain import Gain, Prospects, prospects
+from rahbo.analysis.markup import paragraph, table
 from rahbo.analysis.posterior import LEVEL, Interval, centre, marginals
 from rahbo.analysis.rules import SCORES, Rule, best_scored, scores
 from rahbo.analysis.snapshot import Snapshot
 from rahbo.model import CubeNoise, output_scale
-from rahbo.numerics import Array
+from rahbo.numerics import Array, Justified
 from rahbo.policy import NEGLIGIBLE, Limits, RiskBound, is_listed, pessimistic_values
 from rahbo.risk import RiskMeasure
 
 RUNNER_UPS = 3
+
+
+class Estimate(NamedTuple):
+    """An estimate as texts, in the digits that its interval justifies.
+
+    Attributes:
+        name: What is estimated.
+        value: The estimate.
+        lower: The lower end of its interval.
+        upper: The upper end of its interval.
+    """
+
+    name: str
+    value: str
+    lower: str
+    upper: str
 
 
 @dataclass(frozen=True)
@@ -76,21 +93,41 @@ class Prediction:
             pessimistic=-self.pessimistic,
         )
 
+    @property
+    def estimates(self) -> tuple[Estimate, Estimate, Estimate]:
+        """The mean, the noise std and the risk value as texts."""
+        return (
+            Estimate("mean", *self.mean_interval.texts(self.mean)),
+            Estimate("noise std", *self.noise_std_interval.texts(self.noise_std)),
+            Estimate("risk value", *self.risk_interval.texts(self.risk)),
+        )
+
+    @property
+    def risk_digits(self) -> Justified:
+        """How to write risk values like the one here."""
+        return Justified.by(self.risk, self.risk_interval)
+
     def __str__(self) -> str:
-        rows = [
-            ("mean", self.mean, self.mean_interval),
-            ("noise std", self.noise_std, self.noise_std_interval),
-            ("risk value", self.risk, self.risk_interval),
-        ]
         named = f"{100 * self.level:g} % interval"
         lines = [
-            f"{name:<11}{with_digits(value, interval):>12}   {named} "
-            f"[{', '.join(with_digits(end, interval) for end in interval)}]"
-            for name, value, interval in rows
+            f"{name:<11}{value:>12}   {named} [{lower}, {upper}]"
+            for name, value, lower, upper in self.estimates
         ]
-        decided = f"pessimistic{with_digits(self.pessimistic, self.risk_interval):>12}"
+        decided = f"pessimistic{self.risk_digits.text(self.pessimistic):>12}"
         limits = [str(check) for check in self.constraints]
         return "\n".join([_params(self.params), *lines, *limits, decided])
+
+    def _repr_html_(self) -> str:
+        interval = f"{100 * self.level:g} % interval"
+        rows = [
+            *((e.name, e.value, f"{e.lower} to {e.upper}") for e in self.estimates),
+            ("pessimistic", self.risk_digits.text(self.pessimistic), ""),
+        ]
+        return "".join([
+            table(["parameter", "value"], [(n, short(v)) for n, v in self.params.items()]),
+            table(["", "estimate", interval], rows),
+            *(paragraph(str(check)) for check in self.constraints),
+        ])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -114,9 +151,13 @@ class RunnerUp:
         return replace(self, risk=-self.risk, score=-self.score)
 
     def __str__(self) -> str:
+        return self.line(Justified(None))
+
+    def line(self, digits: Justified) -> str:
+        """Return the setting in one line, with its risk value in these digits."""
         gain, level = self.gain, f"{100 * self.gain.level:g} %"
         return (
-            f"{_params(self.params)}: risk value {self.risk:.5g}, expected gain "
+            f"{_params(self.params)}: risk value {digits.text(self.risk)}, expected gain "
             f"{gain.expected:.2g}, with {level} probability at most {gain.bound:.2g}"
         )
 
@@ -188,7 +229,8 @@ class Recommendation(Prediction):
         lines = [f"{super().__str__()}{'   decided the choice' if self.feasible else ''}"]
         if self.rule != "pessimistic":
             named = f"{SCORES[self.rule]}, decided the choice"
-            lines = [super().__str__(), f"score      {self.score:>12.5g}   {named}"]
+            score = self.risk_digits.text(self.score)
+            lines = [super().__str__(), f"score      {score:>12}   {named}"]
         lines.append(f"measured   {self.n_evaluations:>12d}   {times}{self.elsewhere}")
         if self.blocks is not None:
             lines.append(self.blocks.summary)
@@ -196,7 +238,27 @@ class Recommendation(Prediction):
             lines.append(f"P(best)    {self.p_best:>12.2g}   among the listed settings")
         gain = str(self.gain) if self.feasible else ""
         lines += filter(None, [gain, self.advice, self.warning])
-        return "\n".join([*lines, *(f"runner-up  {other}" for other in self.runner_ups)])
+        others = (other.line(self.risk_digits) for other in self.runner_ups)
+        return "\n".join([*lines, *(f"runner-up  {other}" for other in others)])
+
+    def _repr_html_(self) -> str:
+        n, show = self.n_evaluations, self.risk_digits
+        said = [f"Measured {n} time{'s' * (n != 1)}{self.elsewhere}."]
+        if self.rule != "pessimistic":
+            said.append(f"Its {SCORES[self.rule]}, {show.text(self.score)}, decided the choice.")
+        if self.blocks is not None:
+            std, low, high = self.blocks.std_interval.texts(self.blocks.std)
+            said.append(f"Blocks differ with a standard deviation of {std} ({low} to {high}).")
+        if self.p_best is not None and self.feasible:
+            said.append(f"It is the best of the list with probability {self.p_best:.2g}.")
+        said += [str(self.gain) if self.feasible else "", self.advice, self.warning]
+        found = super()._repr_html_() + paragraph(" ".join(filter(None, said)))
+        if not self.runner_ups:
+            return found
+        head = ["runner-up", "risk value", "expected gain", f"{100 * self.level:g} % bound of gain"]
+        rows = [(_params(o.params), show.text(o.risk), f"{o.gain.expected:.2g}",
+                 f"{o.gain.bound:.2g}") for o in self.runner_ups]  # fmt: skip
+        return found + table(head, rows)
 
 
 def predict(

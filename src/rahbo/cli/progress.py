@@ -100,7 +100,7 @@ def watch(
                     stage = "confirming" if confirming() else "so far"
                     sure = ", limits kept" if now.feasible else ", not sure to keep its limits"
                     kept = sure if now.constraints else ""
-                    best = f"{one_line(now.params)}: {now.mean:.5g}"
+                    best = f"{one_line(now.params)}: {now.estimates[0].value}"
                     live.update(task, state=f"{stage} {best}{kept}")
                 looked = time.monotonic()
 

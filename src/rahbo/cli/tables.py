@@ -75,30 +75,27 @@ def _recommendation(report: Recommendation) -> list[Table | Text]:
         point.add_row(visible(name), visible(short(value)))
     level = f"{100 * report.level:g} %"
     known = _grid("Estimates", "", "estimate", f"{level} interval from", "to")
-    for label, value, (lower, upper) in (
-        ("mean", report.mean, report.mean_interval),
-        ("noise std", report.noise_std, report.noise_std_interval),
-        ("risk value", report.risk, report.risk_interval),
-    ):
-        known.add_row(label, f"{value:.5g}", f"{lower:.5g}", f"{upper:.5g}")
-    known.add_row("pessimistic value", f"{report.pessimistic:.5g}", "", "")
+    show = report.risk_digits
+    for row in report.estimates:
+        known.add_row(*row)
+    known.add_row("pessimistic value", show.text(report.pessimistic), "", "")
     if report.rule != "pessimistic":
-        known.add_row(SCORES[report.rule], f"{report.score:.5g}", "", "")
+        known.add_row(SCORES[report.rule], show.text(report.score), "", "")
     if report.p_best is not None:
         known.add_row("P(best)", f"{report.p_best:.2g}", "", "")
     times = f"{report.n_evaluations} time{'s' * (report.n_evaluations > 1)}"
     known.add_row("measured", f"{times}{report.elsewhere}", "", "")
     if report.blocks is not None:
-        ends = (f"{end:.5g}" for end in report.blocks.std_interval)
-        known.add_row("std between blocks", f"{report.blocks.std:.5g}", *ends)
+        known.add_row("std between blocks", *report.blocks.std_interval.texts(report.blocks.std))
     said: list[Table | Text] = [point, known, *_limits(report), Text(str(report.gain))]
     said += [Text(visible(text)) for text in (report.advice, report.warning) if text]
     if report.runner_ups:
         heads = ("risk value", SCORES[report.rule], "expected gain", f"{level} bound of gain")
         others = _grid("Runners-up", "params", *heads)
         for other in report.runner_ups:
-            numbers = (other.risk, other.score, other.gain.expected, other.gain.bound)
-            others.add_row(one_line(other.params), *(f"{number:.4g}" for number in numbers))
+            gains = (f"{gain:.2g}" for gain in (other.gain.expected, other.gain.bound))
+            risk, score = show.text(other.risk), show.text(other.score)
+            others.add_row(one_line(other.params), risk, score, *gains)
         said.append(others)
     return said
 
@@ -111,7 +108,7 @@ def _limits(report: Recommendation) -> list[Table | Text]:
     table = _grid("Limits", "", "quantile", f"{level} interval from", "to", "pessimistic")
     for check in report.constraints:
         numbers = (check.quantile, *check.interval, check.pessimistic)
-        table.add_row(visible(check.name), *(f"{number:.5g}" for number in numbers))
+        table.add_row(visible(check.name), *map(check.digits.text, numbers))
     return [table, *(Text(visible(check.verdict)) for check in report.constraints)]
 
 
@@ -121,10 +118,10 @@ def _frontier(report: Frontier) -> list[Table | Text]:
         "params",
     )  # fmt: skip
     for choice in report.choices:
-        p = choice.prediction
+        mean, noise_std, _ = choice.prediction.estimates
         table.add_row(
-            f"{choice.alpha_from:.4g}", f"{choice.alpha_to:.4g}", f"{p.mean:.5g}",
-            f"{p.noise_std:.4g}", str(choice.n_evaluations), one_line(p.params),
+            f"{choice.alpha_from:.4g}", f"{choice.alpha_to:.4g}", mean.value, noise_std.value,
+            str(choice.n_evaluations), one_line(choice.prediction.params),
         )  # fmt: skip
     said = [report.own, *report.limited]
     return [table, *(Text(visible(text)) for text in said if text)]

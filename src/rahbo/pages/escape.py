@@ -6,7 +6,6 @@ element through `embedded`. Scripts add them to the page only as text nodes.
 
 from __future__ import annotations
 
-import html
 import json
 import math
 from collections.abc import Mapping
@@ -15,32 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from rahbo.analysis import shown, visible
+
+__all__ = ["embedded", "shown", "visible"]
+
 # Inside a script element these could end the element, or start what the parser reads as markup.
 _IN_SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
-
-
-def visible(text: str) -> str:
-    r"""Return text in which every character is visible; line breaks are kept.
-
-    Control characters are escaped, so they cannot change how the text is shown, and the result
-    can always be written as UTF-8.
-
-    >>> visible("a\x00\u202e\ud800")
-    'a\\x00\\u202e\\ud800'
-    """
-    return "".join(
-        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode("ascii")
-        for c in text
-    )
-
-
-def shown(value: object) -> str:
-    """Return a value as the text of an element or of a quoted attribute.
-
-    >>> shown('<b title="x">')
-    '&lt;b title=&quot;x&quot;&gt;'
-    """
-    return html.escape(visible(str(value)), quote=True)
 
 
 def embedded(record: object) -> str:

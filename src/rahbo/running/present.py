@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rahbo.errors import ExhaustedError, SettingsError
-from rahbo.space import Space, Time
+from rahbo.space import Space, Time, is_frame
 
 Present = Callable[[], Mapping[str, Any]] | Iterable[Mapping[str, Any]]
 
@@ -39,6 +39,8 @@ def context_of(given: Present | None, space: Space) -> Callable[[], Mapping[str,
             f"context must be a function that returns a dict, or an iterable of dicts, got "
             f"{given!r}. Write lambda: {{...}} for conditions that stay the same."
         )
+    if is_frame(given):
+        given = space.conditions_in(given)
     if callable(given):
         return given
     if not isinstance(given, Iterable):

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from rahbo.analysis import Recommendation
+from rahbo.analysis import (
+    LEVEL,
+    Diagnosis,
+    Frontier,
+    Prediction,
+    Recommendation,
+    paragraph,
+)
+from rahbo.errors import MissingLibraryError
 from rahbo.optimizer import Optimizer
 from rahbo.trials import Trial
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 End = Literal["budget", "stop", "exhausted", "interrupt"]
 
@@ -16,9 +31,12 @@ End = Literal["budget", "stop", "exhausted", "interrupt"]
 class Result:
     """The result of a run.
 
+    `params` are the parameters to use, and `best` is everything that is known about them. Both are
+    those of the recommendation. They are not those of the largest value, which may be luck.
+
     Attributes:
         recommendation: The point to use.
-        optimizer: The optimizer of the run, to predict, plot or continue with.
+        optimizer: The optimizer of the run, to continue with.
         stopped_by: What ended the run: the ``"budget"``, the criterion ``"stop"``, a list of
             candidates that is ``"exhausted"``, or an ``"interrupt"``.
     """
@@ -26,6 +44,16 @@ class Result:
     recommendation: Recommendation
     optimizer: Optimizer
     stopped_by: End = "budget"
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters to use."""
+        return dict(self.recommendation.params)
+
+    @property
+    def best(self) -> Recommendation:
+        """The point to use with its mean, noise and risk value: short for ``recommendation``."""
+        return self.recommendation
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -37,9 +65,97 @@ class Result:
         """The number of single evaluations, failures and past results included."""
         return self.optimizer.n_evaluations
 
+    # -- questions ---------------------------------------------------------------------------
+
+    @overload
+    def predict(self, params: Mapping[str, Any], *, level: float = LEVEL) -> Prediction: ...
+
+    @overload
+    def predict(
+        self, params: Iterable[Mapping[str, Any]], *, level: float = LEVEL
+    ) -> list[Prediction]: ...
+
+    def predict(self, params: Any, *, level: float = LEVEL) -> Prediction | list[Prediction]:
+        """Return the mean, noise and risk predicted at one setting, or at each of several."""
+        found: Prediction | list[Prediction] = self.optimizer.predict(params, level=level)
+        return found
+
+    def frontier(self, *, level: float = LEVEL) -> Frontier:
+        """Return mean against noise of the evaluated points, and what each alpha would report."""
+        return self.optimizer.frontier(level=level)
+
+    def diagnose(self) -> Diagnosis:
+        """Return whether the noise is uneven, whether risk matters, and how many repeats pay."""
+        return self.optimizer.diagnose()
+
+    # -- as a table --------------------------------------------------------------------------
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row for each value and each failure, as dicts: see `Optimizer.rows`."""
+        return self.optimizer.rows()
+
+    def to_frame(self) -> Any:
+        """Return the `rows` as a pandas DataFrame.
+
+        Raises:
+            MissingLibraryError: pandas is not installed.
+        """
+        return self.optimizer.to_frame()
+
+    def to_csv(self, path: str | PathLike[str]) -> Path:
+        """Write the `rows` as a CSV file and return its path. An existing file is replaced."""
+        return self.optimizer.to_csv(path)
+
+    # -- pictures and pages ------------------------------------------------------------------
+
+    def plot(self) -> Figure:
+        """Draw the run in one figure: see `rahbo.plots.overview`.
+
+        With one input it shows the fits of mean and noise, with two it shows maps, with more it
+        shows the inputs that matter most, and for a list of candidates the best points.
+
+        Returns:
+            A figure, which a notebook shows and ``figure.savefig(path)`` saves.
+
+        Raises:
+            MissingLibraryError: matplotlib is not installed.
+        """
+        try:
+            from rahbo.plots import overview
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] != "matplotlib":
+                raise
+            raise MissingLibraryError(
+                'plot() needs matplotlib: pip install "rahbo[plot]". Without it, report(path) '
+                "writes a page with pictures."
+            ) from error
+        return overview(self.optimizer)
+
+    def report(self, path: str | PathLike[str]) -> Path:
+        """Write a report as one HTML file that needs no network, and return its path.
+
+        It is the page of ``rahbo report``. An existing file is replaced.
+        """
+        from rahbo.pages import record_of, report_page
+
+        file = Path(path)
+        made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+        record = record_of(self.optimizer, source=file.stem, made=made)
+        file.write_text(report_page(record), "utf-8")
+        return file
+
+    # -- in words ----------------------------------------------------------------------------
+
     def __str__(self) -> str:
+        return f"{self.recommendation}\n{self._spent}"
+
+    def _repr_html_(self) -> str:
+        return f"{self.recommendation._repr_html_()}{paragraph(self._spent)}"
+
+    @property
+    def _spent(self) -> str:
         failed = sum(len(trial.failures) for trial in self.trials)
         spent = f"{self.n_evaluations} evaluations at {self.optimizer.observations.n} points"
         spent += f", {failed} failed" if failed else ""
         ended = "" if self.stopped_by == "budget" else f"; ended by {self.stopped_by}"
-        return f"{self.recommendation}\nfrom {spent}; seed {self.optimizer.settings.seed}{ended}"
+        return f"from {spent}; seed {self.optimizer.settings.seed}{ended}"

@@ -2,6 +2,14 @@
 
 from rahbo.space.candidates import Candidates
 from rahbo.space.context import Condition, Context, Time
+from rahbo.space.frames import (
+    columns_in,
+    is_frame,
+    is_missing,
+    listed_cells,
+    rows_in,
+    whole_if_equal,
+)
 from rahbo.space.parameters import Categorical, Float, Int, Parameter, is_real, key, plain
 from rahbo.space.space import Space
 
@@ -15,7 +23,13 @@ __all__ = [
     "Parameter",
     "Space",
     "Time",
+    "columns_in",
+    "is_frame",
+    "is_missing",
     "is_real",
     "key",
+    "listed_cells",
     "plain",
+    "rows_in",
+    "whole_if_equal",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 
 from rahbo.errors import SpaceError
 from rahbo.numerics import Array
+from rahbo.space.frames import is_frame, rows_in
 from rahbo.space.parameters import (
     LARGEST_SIZE,
     SMALLEST_SIZE,
@@ -30,6 +31,7 @@ CHUNK = 2_000_000
 class Candidates(Listed):
     """A list of the only points that can be evaluated, as dicts with the same names.
 
+    A data frame of pandas or polars is such a list: each column is a name.
     With ``revisit=False`` a row that has all its repeats is not proposed again.
     """
 
@@ -39,7 +41,7 @@ class Candidates(Listed):
     def __post_init__(self) -> None:
         if not isinstance(self.revisit, bool | np.bool_):
             raise SpaceError(f"Candidates needs revisit=True or False, got {self.revisit!r}.")
-        given = tuple(self.rows)
+        given = tuple(_filled(self.rows) if is_frame(self.rows) else self.rows)
         if not all(isinstance(row, Mapping) for row in given):
             raise SpaceError("Candidates rows must be dicts. Pass a list of dicts.")
         rows = tuple(dict(row) for row in given)
@@ -125,3 +127,17 @@ class Candidates(Listed):
 
     def near(self, code: float) -> Array:
         return np.empty(0)
+
+
+def _filled(frame: Any) -> list[dict[str, Any]]:
+    """Return the rows of a frame, all of whose cells must hold something."""
+    rows = rows_in(frame)
+    for i, row in enumerate(rows):
+        empty = next((name for name, cell in row.items() if cell is None), None)
+        if empty is not None:
+            raise SpaceError(
+                f"Candidates needs a value in every cell, got none in row {i} of the column"
+                f" {empty!r}, counted from 0. Fill it or drop the row, or pass dicts if None is a"
+                " choice."
+            )
+    return rows

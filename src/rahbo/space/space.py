@@ -21,7 +21,8 @@ from rahbo.errors import SpaceError
 from rahbo.numerics import Array, Mask
 from rahbo.space.candidates import Candidates
 from rahbo.space.context import Condition, Context, Given, given_at
-from rahbo.space.parameters import Categorical, Float, Int, Parameter, check_name, shorthand
+from rahbo.space.frames import columns_in, rows_in, whole_if_equal
+from rahbo.space.parameters import Categorical, Float, Int, Parameter, check_name, key, shorthand
 
 __all__ = ["Candidates", "Categorical", "Context", "Float", "Int", "Space"]
 
@@ -204,6 +205,31 @@ class Space:
             )
         return [p.code(n, params[n] if n else params) for n, p, _ in self._parts]
 
+    def rows_in(self, frame: Any, columns: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+        """Return the parameters in the rows of a data frame. Other columns are ignored.
+
+        A whole number that a column of floats holds becomes an int again where the parameter is
+        an Int, and a choice becomes the one of its Categorical.
+
+        Args:
+            frame: A frame of pandas or polars.
+            columns: The column of each name that is read. By default all names of the space are
+                read, each from the column of that name.
+        """
+        columns = {name: name for name in self.names} if columns is None else columns
+        rows, kinds = rows_in(frame, columns.values()), self.kinds
+        if isinstance(kinds, Candidates):
+            return [{name: row[column] for name, column in columns.items()} for row in rows]
+        return [
+            {name: _own(kinds[name], row[column]) for name, column in columns.items()}
+            for row in rows
+        ]
+
+    def conditions_in(self, frame: Any) -> list[dict[str, Any]]:
+        """Return the conditions in the rows of a data frame. Other columns are ignored."""
+        found = columns_in(frame)
+        return self.rows_in(frame, {name: name for name in self.conditions if name in found})
+
     def decode(self, x: ArrayLike) -> dict[str, Any]:
         """Return the parameters, in user units, of the legal point nearest to ``x``."""
         point = np.asarray(x, dtype=np.float64)
@@ -309,6 +335,15 @@ class Space:
             block[:, s] = near
             blocks.append(block)
         return np.vstack(blocks)
+
+
+def _own(kind: Parameter, cell: Any) -> Any:
+    """Return a cell as the value of a parameter, or as it is if it is not one."""
+    if isinstance(kind, Int):
+        return whole_if_equal(cell)
+    if isinstance(kind, Categorical):
+        return next((c for c in kind.choices if c == cell and key(c) == key(cell)), cell)
+    return cell
 
 
 def _matrix(X: ArrayLike, width: int) -> Array:

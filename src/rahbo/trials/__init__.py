@@ -14,6 +14,7 @@ from rahbo.trials.blocks import (
 from rahbo.trials.ledger import Counts, Ledger
 from rahbo.trials.observations import Observations, Removed, point_statistics
 from rahbo.trials.outcomes import record_of, split_record
+from rahbo.trials.rows import as_frame, header, rows_of, trials_in, write_csv
 from rahbo.trials.trial import (
     LARGEST_VALUE,
     MOST_REPEATS,
@@ -50,6 +51,7 @@ __all__ = [
     "Source",
     "Suggestion",
     "Trial",
+    "as_frame",
     "attempts_at",
     "block_name",
     "blocks_by_point",
@@ -60,6 +62,7 @@ __all__ = [
     "checked_trials",
     "checked_values",
     "failures_by_point",
+    "header",
     "observations_of",
     "own_bounds",
     "params_by_point",
@@ -67,12 +70,15 @@ __all__ = [
     "point_statistics",
     "provided_points",
     "record_of",
+    "rows_of",
     "shortened",
     "split_record",
     "tallies_of",
     "trial_at",
     "trial_named",
+    "trials_in",
     "tried_once",
     "unwrapped",
     "valued",
+    "write_csv",
 ]

@@ -12,6 +12,7 @@ import numpy as np
 
 from rahbo.errors import DataError
 from rahbo.numerics import Array, is_number, is_whole
+from rahbo.space import listed_cells, whole_if_equal
 from rahbo.trials.beside import NOTHING, Beside, checked_name
 from rahbo.trials.outcomes import Told, checked_outcomes
 from rahbo.trials.trial import Trial, shortened
@@ -66,7 +67,8 @@ def checked_blocks(block: object, n: int, known: Sequence[str] = ()) -> list[Bes
     if isinstance(block, str | bytes | Mapping) or not isinstance(block, Iterable):
         listed = [block] * n
     else:
-        listed = list(block)
+        is_column = hasattr(block, "to_list")
+        listed = [whole_if_equal(b) for b in listed_cells(block)] if is_column else list(block)
         if len(listed) != n:
             raise DataError(
                 f"tell(block=) needs one block for all values or one for each of {n}, got "

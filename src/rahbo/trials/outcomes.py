@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from typing import Any
 
 import numpy as np
 
 from rahbo.errors import DataError
+from rahbo.space import columns_in, is_frame, is_missing, listed_cells, rows_in
 from rahbo.trials.beside import Beside
 from rahbo.trials.trial import checked_values
 
@@ -25,6 +26,7 @@ def checked_outcomes(values: object, outcomes: object, names: Collection[str]) -
             or NaN where one is missing.
         names: The names of the outcomes that may be told.
     """
+    values = _cells(values, names) if is_frame(values) else values
     records = _records(values) if names else None
     if records is None:
         checked = checked_values(values)
@@ -66,6 +68,18 @@ def record_of(returned: object) -> dict[str, object] | None:
     return None
 
 
+def _cells(frame: Any, names: Collection[str]) -> list[Any]:
+    """Return the rows of a frame as records or, if there is only the objective, as numbers."""
+    found = columns_in(frame)
+    if names:
+        return rows_in(frame)
+    if len(found) != 1:
+        raise DataError(
+            f"tell() needs a frame with one column, got {found}. Pass the column of the values."
+        )
+    return listed_cells(frame[found[0]])
+
+
 def _records(values: object) -> list[dict[str, object]] | None:
     """Return one record or several as dicts; None if these are numbers."""
     one = record_of(values)
@@ -80,10 +94,12 @@ def _records(values: object) -> list[dict[str, object]] | None:
     return found or None
 
 
-def _beside(outcomes: object, n: int, names: Collection[str]) -> list[Beside]:
+def _beside(outcomes: Any, n: int, names: Collection[str]) -> list[Beside]:
     """Return the outcomes of each of ``n`` values."""
     if outcomes is None:
         return []
+    if is_frame(outcomes):
+        outcomes = {name: listed_cells(outcomes[name]) for name in columns_in(outcomes)}
     if not isinstance(outcomes, Mapping):
         raise DataError(
             f"outcomes= needs numbers by name, such as {{'loss': 3.4}}, got {outcomes!r}."
@@ -115,7 +131,7 @@ def _is_several(told: object) -> bool:
 
 def _number(name: str, value: object) -> float | None:
     """Return the number of an outcome; None if it is missing."""
-    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+    if is_missing(value):
         return None
     try:
         (number,) = checked_values([value])

@@ -1,0 +1,152 @@
+"""Trials as a table with one row for each value or failure, and such a table as trials."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rahbo.errors import DataError, MissingLibraryError, SpaceError
+from rahbo.space import Space, columns_in, rows_in, whole_if_equal
+from rahbo.trials.beside import NOTHING
+from rahbo.trials.blocks import block_of, checked_told
+from rahbo.trials.trial import Trial
+
+BEFORE, AFTER = ("trial", "source"), ("repeat", "block", "value")
+FAILURE = "failure"
+FIXED = (*BEFORE, *AFTER, FAILURE)
+
+Row = dict[str, Any]
+
+
+def column_names(names: Iterable[str], outcomes: Iterable[str]) -> tuple[Row, Row]:
+    """Return the column of each parameter and of each outcome.
+
+    It has the same name, unless another column has it already.
+
+    >>> column_names(["x", "value"], ["loss", "x"])
+    ({'x': 'x', 'value': 'parameter value'}, {'loss': 'loss', 'x': 'outcome x'})
+    """
+    taken = set(FIXED)
+    found: tuple[Row, Row] = ({}, {})
+    for kind, listed, columns in zip(("parameter", "outcome"), (names, outcomes), found,
+                                     strict=True):  # fmt: skip
+        for name in listed:
+            column = name
+            while column in taken:
+                column = f"{kind} {column}"
+            taken.add(column)
+            columns[name] = column
+    return found
+
+
+def header(names: Iterable[str], outcomes: Iterable[str]) -> list[str]:
+    """Return the names of all columns, in order."""
+    parameters, others = column_names(names, outcomes)
+    return [*BEFORE, *parameters.values(), *AFTER, *others.values(), FAILURE]
+
+
+def rows_of(trials: Iterable[Trial], names: Sequence[str], outcomes: Sequence[str]) -> list[Row]:
+    """Return one row for each value and each failure, in order of trial and repeat.
+
+    Args:
+        trials: The trials.
+        names: The names of the parameters, conditions included.
+        outcomes: The names of outcomes that are told beside values.
+    """
+    parameters, others = column_names(names, outcomes)
+    rows = []
+    for trial in trials:
+        settings = {parameters[name]: trial.params[name] for name in names}
+        for i in sorted(trial.values.keys() | trial.failures.keys()):
+            told = trial.beside.get(i, NOTHING).outcomes
+            rows.append({
+                "trial": trial.id, "source": trial.source, **settings, "repeat": i,
+                "block": block_of(trial, i), "value": trial.values.get(i),
+                **{others[name]: told.get(name) for name in outcomes},
+                FAILURE: _encodable(trial.failures.get(i)),
+            })  # fmt: skip
+    return rows
+
+
+def _encodable(text: str | None) -> str | None:
+    """Return a text that UTF-8 can hold. A reason may hold half of a character."""
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def write_csv(path: str | os.PathLike[str], columns: Sequence[str], rows: Iterable[Row]) -> Path:
+    """Write rows as a CSV file in UTF-8 and return its path. An existing file is replaced.
+
+    Numbers have all their digits. What is missing is an empty cell.
+    """
+    file = Path(path)
+    with file.open("w", encoding="utf-8", newline="", errors="backslashreplace") as out:
+        table = csv.DictWriter(out, columns, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+    return file
+
+
+def as_frame(columns: Sequence[str], rows: Sequence[Row]) -> Any:
+    """Return rows as a pandas DataFrame.
+
+    Raises:
+        MissingLibraryError: pandas is not installed.
+    """
+    try:
+        import pandas
+    except ModuleNotFoundError as error:
+        raise MissingLibraryError(
+            "to_frame() needs pandas: pip install pandas. Without it, to_csv(path) writes the same "
+            "table, and rows() returns it as a list of dicts."
+        ) from error
+    return pandas.DataFrame(list(rows), columns=list(columns))
+
+
+# -- a table as trials -------------------------------------------------------------------------
+
+
+def trials_in(
+    frame: Any, space: Space, outcomes: Collection[str], blocks: Sequence[str] = ()
+) -> list[Trial]:
+    """Return the past results in a data frame as trials. Rows with equal parameters are repeats.
+
+    A row without a value has failed. The columns are those of `rows_of`; ``block``, ``failure`` and
+    the outcomes may be missing, and all others are ignored.
+
+    Args:
+        frame: A frame of pandas or polars.
+        space: The parameters.
+        outcomes: The names of outcomes that may be told.
+        blocks: The names that a block may have; empty if it may have any.
+    """
+    found = columns_in(frame)
+    parameters, others = column_names(space.names, outcomes)
+    if "value" not in found:
+        raise DataError(
+            f"data= needs a column 'value' with the measured values, got the columns {found}. "
+            "Rename the column that holds them."
+        )
+    settings = space.rows_in(frame, parameters)
+    read = [name for name in ("value", "block", FAILURE, *others.values()) if name in found]
+    trials: dict[bytes, Trial] = {}
+    for i, (params, told) in enumerate(zip(settings, rows_in(frame, read), strict=True)):
+        beside = {name: told.get(column) for name, column in others.items()}
+        try:
+            x = space.encode(params)
+            trial = trials.get(x.tobytes()) or Trial(len(trials), params, x, 0, "user")
+            trials[x.tobytes()] = _with_row(trial, told, beside, blocks)
+        except (DataError, SpaceError) as error:
+            raise type(error)(f"Row {i} of data=, counted from 0: {error}") from error
+    return list(trials.values())
+
+
+def _with_row(trial: Trial, told: Row, outcomes: Row, blocks: Sequence[str]) -> Trial:
+    """Return a trial with one more value or failure."""
+    if told["value"] is None:
+        return trial.with_failures([trial.n_made], str(told.get(FAILURE) or "no value"))
+    block = whole_if_equal(told.get("block"))
+    (value,), beside = checked_told(told["value"], outcomes or None, outcomes, block, blocks)
+    return trial.with_value(trial.n_made, value, *beside)

@@ -1,0 +1,162 @@
+"""Trials as a table, and a table as trials."""
+
+import csv
+import sys
+
+import pytest
+
+import frames
+import rahbo
+from extras import imported, needs
+from rahbo.errors import DataError, MissingLibraryError, SpaceError
+
+SPACE = {"x": (0.0, 2.0), "depth": rahbo.Int(1, 8), "kind": ["a", "b"]}
+POINT, OTHER = {"x": 0.1, "depth": 3, "kind": "a"}, {"x": 1.5, "depth": 8, "kind": "b"}
+LIMITS = {"loss": rahbo.AtMost(5.0)}
+
+
+@pytest.fixture(params=frames.LIBRARIES)
+def frame(request):
+    return frames.of(request.param)
+
+
+def told():
+    opt = rahbo.Optimizer(SPACE, constraints=LIMITS, repeats=2, seed=0)
+    opt.tell(POINT, [1.0, 1 / 3], outcomes={"loss": [2.0, None]}, block=["p", None])
+    asked = opt.ask()
+    opt.tell(asked, 2.5, repeat=1, outcomes={"loss": 4.0})
+    opt.tell_failure(asked, 'beam, "trip"\n\ud800', repeat=0)
+    opt.ask()  # of which nothing is known
+    return opt, asked
+
+
+def columns_of(rows):
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def test_one_row_for_each_value_and_failure():
+    opt, asked = told()
+    rows = opt.rows()
+    assert list(rows[0]) == [
+        "trial", "source", "x", "depth", "kind", "repeat", "block", "value", "loss", "failure",
+    ]  # fmt: skip
+    first, second, lost, last = rows
+    assert first == {"trial": 0, "source": "user", **POINT, "repeat": 0, "block": "p",
+                     "value": 1.0, "loss": 2.0, "failure": None}  # fmt: skip
+    assert (second["value"], second["loss"], second["block"]) == (1 / 3, None, None)
+    assert (lost["trial"], lost["source"], lost["repeat"], lost["value"]) == (1, "design", 0, None)
+    assert lost["failure"].startswith("beam")
+    assert last == {"trial": 1, "source": "design", **asked.params, "repeat": 1, "block": None,
+                    "value": 2.5, "loss": 4.0, "failure": None}  # fmt: skip
+
+
+def test_a_name_that_two_columns_have():
+    opt = rahbo.Optimizer(
+        {"value": (0.0, 1.0), "x": (0.0, 1.0)}, constraints={"trial": rahbo.AtMost(1.0)}, seed=0
+    )
+    opt.tell({"value": 0.25, "x": 0.5}, 7.0, outcomes={"trial": 0.8})
+    (row,) = opt.rows()
+    assert (row["parameter value"], row["x"], row["value"]) == (0.25, 0.5, 7.0)
+    assert (row["outcome trial"], row["trial"]) == (0.8, 0)
+    again = rahbo.Optimizer(
+        opt.settings.space,
+        constraints=opt.settings.constraints,
+        seed=0,
+        data=frames.Frame(columns_of(opt.rows())),
+    )
+    assert again.rows() == opt.rows()
+
+
+def test_a_csv_file_has_every_digit_and_any_text(tmp_path):
+    opt, _ = told()
+    path = opt.to_csv(tmp_path / "run.csv")
+    assert path == tmp_path / "run.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    assert float(found[1]["value"]) == 1 / 3
+    assert (found[1]["block"], found[1]["failure"], found[2]["value"]) == ("", "", "")
+    assert found[2]["failure"] == 'beam, "trip"\n\\ud800'
+    empty = rahbo.Optimizer(SPACE).to_csv(str(tmp_path / "empty.csv"))
+    assert empty.read_text("utf-8") == "trial,source,x,depth,kind,repeat,block,value,failure\n"
+    with pytest.raises(OSError, match="no such folder"):
+        opt.to_csv(tmp_path / "no such folder" / "run.csv")
+
+
+@needs("pandas")
+def test_a_frame_of_pandas_has_the_same_rows():
+    pd = imported("pandas")
+    opt, _ = told()
+    found = opt.to_frame()
+    assert isinstance(found, pd.DataFrame)
+    assert list(found.columns) == list(opt.rows()[0])
+    assert found["value"].tolist()[:2] == [1.0, 1 / 3]
+    assert found["value"].isna().tolist() == [False, False, True, False]
+    assert list(rahbo.Optimizer(SPACE).to_frame().columns)[:2] == ["trial", "source"]
+
+
+def test_without_pandas_the_error_names_what_to_do_instead(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingLibraryError, match=r"pip install pandas.*to_csv\(path\)"):
+        told()[0].to_frame()
+
+
+def test_a_run_as_a_frame_is_past_results(frame):
+    opt, asked = told()
+    rows = [{**row, "failure": row["failure"] and "beam trip"} for row in opt.rows()]
+    again = rahbo.Optimizer(SPACE, constraints=LIMITS, data=frame(columns_of(rows)), seed=0)
+    assert [t.params for t in again.trials] == [POINT, asked.params]
+    assert [dict(t.values) for t in again.trials] == [{0: 1.0, 1: 1 / 3}, {1: 2.5}]
+    assert again.trials[0].beside[0].outcomes == {"loss": 2.0}
+    assert again.trials[0].beside[0].block == "p"
+    assert dict(again.trials[1].failures) == {0: "beam trip"}
+    assert again.n_evaluations == 4
+
+
+def test_rows_with_equal_parameters_are_repeats(frame, tmp_path):
+    table = {"x": [0.5, 1.0, 0.5], "depth": [3.0, 4.0, 3.0], "kind": ["a", "b", "a"],
+             "value": [1.0, None, 2.0], "block": [1.0, 2.0, None], "note": [""] * 3}  # fmt: skip
+    opt = rahbo.Optimizer(SPACE, data=frame(table), seed=0, journal=tmp_path / "run.jsonl")
+    first, second = opt.trials
+    assert dict(first.values) == {0: 1.0, 1: 2.0}
+    assert (first.params["depth"], type(first.params["depth"])) == (3, int)
+    assert first.beside[0].block == "1"
+    assert 1 not in first.beside
+    assert dict(second.failures) == {0: "no value"}
+    opt.close()
+    assert rahbo.Optimizer.resume(tmp_path / "run.jsonl").rows() == opt.rows()
+
+
+def test_wrong_tables_say_what_is_wrong_and_where(frame):
+    table = {"x": [0.5, 1.0], "depth": [3, 4], "kind": ["a", "b"], "value": [1.0, 2.0]}
+    for change, error, said in [
+        ({"x": [0.5, 3.0]}, SpaceError, "Row 1 of data=, counted from 0: x=3.0 is outside"),
+        ({"x": [0.5, None]}, SpaceError, "Row 1 of data=.* x=None must be a number"),
+        ({"kind": ["a", "c"]}, SpaceError, "Row 1 of data=.*'c' is not a choice"),
+        ({"value": ["1.0", "2.0"]}, DataError, "Row 0 of data=.*numbers, got '1.0'"),
+        ({"value": [float("inf"), 1.0]}, DataError, "Row 0 of data=.*finite"),
+    ]:
+        with pytest.raises(error, match=said):
+            rahbo.Optimizer(SPACE, data=frame({**table, **change}))
+    renamed = {**table, "yield": table["value"]}
+    del renamed["value"]
+    with pytest.raises(DataError, match=r"column 'value'.*'yield'.*Rename"):
+        rahbo.Optimizer(SPACE, data=frame(renamed))
+    with pytest.raises(DataError, match=r"\['depth'\] are missing"):
+        rahbo.Optimizer(SPACE, data=frame({n: c for n, c in table.items() if n != "depth"}))
+
+
+def test_values_outcomes_and_blocks_may_be_columns(frame):
+    opt = rahbo.Optimizer(SPACE, constraints=LIMITS, seed=0)
+    table = frame({"y": [1.0, 2.0], "loss": [3.0, None], "plate": [1.0, None]})
+    opt.tell(POINT, table["y"], outcomes={"loss": table["loss"]}, block=table["plate"])
+    opt.tell(OTHER, frame({"y": [1.0, 2.0], "loss": [3.0, None]}))
+    first, second = opt.trials
+    assert dict(first.values) == dict(second.values) == {0: 1.0, 1: 2.0}
+    assert (first.beside[0].outcomes, first.beside[0].block) == ({"loss": 3.0}, "1")
+    assert second.beside[0].outcomes == {"loss": 3.0}
+    assert 1 not in first.beside
+    plain = rahbo.Optimizer(SPACE, seed=0)
+    plain.tell(POINT, frame({"y": [1.0, 2.0]}))
+    assert dict(plain.trials[0].values) == {0: 1.0, 1: 2.0}
+    with pytest.raises(DataError, match="a frame with one column, got"):
+        plain.tell(POINT, frame({"y": [1.0], "z": [2.0]}))
