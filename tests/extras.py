@@ -26,8 +26,10 @@ EXTRAS = {
     "click": "cli",
     "dask": "dask",
     "distributed": "dask",
+    "gest_api": "gest",
     "gpytorch": "botorch",
     "joblib": "sklearn",
+    "libensemble": "gest-test",
     "loky": "loky",
     "matplotlib": "plot",
     "optuna": "optuna",
@@ -39,6 +41,7 @@ EXTRAS = {
     "sqlalchemy": "optuna",
     "torch": "botorch",
     "websocket": "test",
+    "xopt": "gest-test",
 }
 
 

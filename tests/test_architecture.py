@@ -135,13 +135,16 @@ ADAPTER_LIBRARIES = {
     "plots": {"matplotlib"},
     "integrations": {
         "botorch",
+        "gest_api",
         "gpytorch",
         "joblib",
         "optuna",
         "optuna_dashboard",
         "plotly",
+        "pydantic",
         "sklearn",
         "torch",
+        "xopt",
     },
     "cli": {"click", "optuna", "rich", "sqlalchemy"},
 }
