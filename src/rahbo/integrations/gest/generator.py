@@ -157,7 +157,7 @@ class RahboGenerator(Generator):
 
     def _ask(self) -> None:
         suggestion = self.optimizer.ask()
-        numbers = (self._id(suggestion.id, repeat) for repeat in suggestion.indices)
+        numbers = (self._number(suggestion.id, repeat) for repeat in suggestion.indices)
         # A copy with a journal finds suggestions open that the original handed out.
         self._queue.extend(number for number in numbers if number not in self._given)
 
@@ -172,7 +172,7 @@ class RahboGenerator(Generator):
     def _trial(self, number: int) -> Trial:
         return self.optimizer.ledger.trials[number]
 
-    def _id(self, trial: int, repeat: int) -> int:
+    def _number(self, trial: int, repeat: int) -> int:
         self._count()
         return self._starts[trial] + repeat + 1
 
@@ -259,7 +259,7 @@ class RahboGenerator(Generator):
         for trial in self.optimizer.ledger.missing():
             free = [i for i in trial.missing if (trial.id, i) not in claimed]
             if free and trial.is_at(x):
-                out = [i for i in free if self._id(trial.id, i) in self._given]
+                out = [i for i in free if self._number(trial.id, i) in self._given]
                 return trial.id, (out or free)[0]
         return None
 
