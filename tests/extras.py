@@ -28,8 +28,10 @@ EXTRAS = {
     "click": "cli",
     "dask": "dask",
     "distributed": "dask",
+    "gest_api": "gest",
     "gpytorch": "botorch",
     "joblib": "sklearn",
+    "libensemble": "gest-test",
     "loky": "loky",
     "matplotlib": "plot",
     "ophyd": "blop-test",
@@ -45,6 +47,7 @@ EXTRAS = {
     "sqlalchemy": "optuna",
     "torch": "botorch",
     "websocket": "test",
+    "xopt": "gest-test",
 }
 
 

@@ -1,6 +1,6 @@
 """The journal of a run: events written to disk as they happen, and read back."""
 
-from rahbo.journal.codec import PARAMETERS, Code, describe, encode_settings, show
+from rahbo.journal.codec import PARAMETERS, Code, decode, describe, encode, encode_settings, show
 from rahbo.journal.events import apply_event, foreign, opened
 from rahbo.journal.files import FileName, full_name
 from rahbo.journal.journal import Journal, read, settings_of, settings_to_resume
@@ -12,7 +12,9 @@ __all__ = [
     "FileName",
     "Journal",
     "apply_event",
+    "decode",
     "describe",
+    "encode",
     "encode_settings",
     "foreign",
     "full_name",
