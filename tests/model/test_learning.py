@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import rahbo
 from rahbo.model import (
     RBF,
     CubeNoise,
@@ -24,7 +25,8 @@ from rahbo.model import (
     learn,
     learning,
 )
-from rahbo.trials import Observations
+from rahbo.model.learning import contradicted
+from rahbo.trials import Observations, observations_of
 from tables import NOISES, model_of, observed
 
 # Noise of the means
@@ -365,3 +367,29 @@ def test_raw_outputs_keep_every_input():
     kept = learn(ModelSettings(outputs=Raw()), data).mean.kernel.lengthscales
     assert free[2] > 2.0
     assert kept[2] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_points_known_exactly_do_not_bend_a_mean_that_was_learned_before(seed):
+    rng = np.random.default_rng(seed)
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, blocks=5, seed=0)
+
+    def tell(x, blocks, f):
+        values = f + 0.05 * rng.standard_normal(len(blocks))
+        opt.tell({"x": float(x)}, values, block=[str(j) for j in blocks])
+
+    for i, x in enumerate(np.linspace(0.0, 1.0, 14)):
+        tell(x, [i % 5, (i + 1) % 5], np.sin(2.0 * x))
+    learned = opt.model.learned
+    assert not contradicted(opt.model)
+    # Two neighbours in all blocks, which the smooth mean so far cannot explain.
+    tell(0.30, range(5), 0.565)
+    tell(0.31, range(5), 0.765)
+    stale = condition(opt.settings.model, observations_of(opt.trials, 1.0), learned)
+    assert contradicted(stale)
+    bent, now = (
+        np.ptp(m.units.to_user(m.mean.predict(np.linspace(0.0, 1.0, 101)[:, None])[0]))
+        for m in (stale, opt.model)
+    )
+    assert bent > 1.5
+    assert now < 1.2

@@ -14,7 +14,7 @@ import numpy as np
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model.extension import can_extend, extended
 from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
-from rahbo.model.learning import condition, learn
+from rahbo.model.learning import condition, contradicted, learn
 from rahbo.model.places import as_told, summarised
 from rahbo.model.units import Raw
 from rahbo.numerics import is_number
@@ -182,7 +182,10 @@ class Fitting:
         observations = observations_of(rounds, self.sign)
         if not isinstance(self.model.outputs, Raw):
             observations = summarised(self.model, observations, learned)
-        return condition(self.model, observations, learned)
+        model = condition(self.model, observations, learned)
+        if contradicted(model):
+            model = condition(self.model, observations, learn(self.model, observations, learned))
+        return model
 
     def _learn(self, rounds: list[Trial], first: int, fits: Fits) -> tuple[Fits, Learned]:
         """Learn at the last stage of the schedule.

@@ -23,6 +23,7 @@ from rahbo.model.joint import (
     left_by_blocks,
     mean_noise,
     sample_variances,
+    unseen,
 )
 from rahbo.model.lognoise import level_posterior
 from rahbo.model.units import Units, output_scale
@@ -36,6 +37,8 @@ NOISE_FLOOR = 1e-8
 BLOCK_PASSES = 1
 # The largest share that a single value is taken to have in the effect of its block.
 MOST_OWN = 0.8
+# Deviations from what the other points predict that no point known exactly may have.
+CONTRADICTION = 4.0
 # How often residuals of single evaluations go from the mean GP to the noise GP.
 PASSES = 2
 # Hyperparameters are learned from at most so many points, as more would hardly change them. A
@@ -71,6 +74,22 @@ def condition(
     for _ in range(BLOCK_PASSES):
         less, effects = _less(_condition(settings, less, learned), observations)
     return replace(_condition(settings, less, learned), blocks=effects)
+
+
+def contradicted(model: MeanNoiseModel) -> bool:
+    """Return whether hyperparameters learned before cannot be right.
+
+    A point that gets its last block is known exactly from then on, so the mean has to go through
+    it. If it is far from what all other points predict there, the mean would be bent so much that
+    it misleads elsewhere.
+    """
+    if model.blocks is None or model.settings.population is None:
+        return False
+    exact = unseen(model.settings, model.observations.count) == 0.0
+    if not exact.any():
+        return False
+    residual, var = model.mean.leave_one_out()
+    return bool(np.any(residual[exact] ** 2 > CONTRADICTION**2 * var[exact]))
 
 
 def _less_first(settings: ModelSettings, observations: Observations) -> Observations:
