@@ -2,7 +2,7 @@
 // What is typed is kept in the tab until the server has it, through reloads and lost connections.
 "use strict";
 (() => {
-const { get, post, isGone, make, field } = Lab;
+const { get, post, renewed, isGone, make, field } = Lab;
 const at = (id) => document.getElementById(id);
 const PAUSE = 1000, PAUSE_UNSEEN = 10000;
 const SOURCES = { user: "your own setting", confirm: "measured again, before it is used" };
@@ -21,6 +21,7 @@ function keepsDraft(input, name) {
   input.addEventListener("input", () => {
     try { sessionStorage.setItem(key, input.value); } catch { /* The browser keeps nothing. */ }
     doubt("");
+    complain("");
   });
   input.dropDraft = () => { try { sessionStorage.removeItem(key); } catch { /* There is none. */ } };
   return input;
@@ -259,12 +260,12 @@ function rowOf(trial, one, isFirst) {
   if (isFirst && !trial.missing.length) buttons.push(button("One more value", `One more value of suggestion ${trial.id}`, () => turnTo({ id: trial.id, repeat: trial.free, kind: "extra" })));
   return make("tr", {}, make("td", { class: "number" }, isFirst ? String(trial.id) : ""), make("td", { class: lost ? "text" : "number" }, shown),
     ...one.outcomes.map((value) => make("td", { class: "number" }, number(value, 8))),
-    make("td", { class: "text" }, isFirst ? trial.params.map(([name, value]) => `${name} = ${value}`).join(", ") : ""),
-    make("td", { class: "text" }, notes), make("td", {}, make("span", { class: "buttons" }, ...buttons)));
+    make("td", {}, make("span", { class: "buttons" }, ...buttons)), make("td", { class: "text" }, notes),
+    make("td", { class: "text" }, isFirst ? trial.params.map(([name, value]) => `${name} = ${value}`).join(", ") : ""));
 }
 
 function showTold() {
-  const heads = ["suggestion", withUnit(state.outcome, state.unit), ...state.outcomes.map((o) => o.name), "setting", "notes", ""];
+  const heads = ["suggestion", withUnit(state.outcome, state.unit), ...state.outcomes.map((o) => o.name), "", "notes", "setting"];
   const rows = state.told.flatMap((trial) => [...trial.made].reverse().map((one, i) => rowOf(trial, one, i === 0)));
   const numeric = (j) => j < 2 + state.outcomes.length;
   const head = make("tr", {}, ...heads.map((text, j) => make("th", { class: numeric(j) ? "number" : "text", scope: "col" }, text)));
@@ -322,6 +323,8 @@ async function look(focus = false) {
   wantsFocus = wantsFocus || focus;
   try {
     const found = await get("lab.json"), text = JSON.stringify(found);
+    // Another process answers now.
+    if (!at("lab-gone").hidden) await renewed();
     gone("");
     if (text === seen) return;
     seen = text;

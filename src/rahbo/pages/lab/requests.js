@@ -65,5 +65,5 @@ function field(id, label, input) {
   return make("div", { class: "field" }, make("label", { for: id }, label), input);
 }
 
-return { get, post, isGone, make, field };
+return { get, post, renewed, isGone, make, field };
 })();
