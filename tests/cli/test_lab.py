@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -223,6 +222,10 @@ def test_from_an_empty_folder_to_a_recommendation(browser, tmp_path):
         begin(page)
         assert page.evaluate(HIDDEN_LABELS) == []
         page.screenshot(shots / "form.png")
+        page.resize(390, 800)
+        assert page.too_wide() <= 0
+        page.screenshot(shots / "narrow form.png")
+        page.resize(1280, 900)
         press(page, "Begin")
         page.wait_until(READY)
         assert page.evaluate("location.pathname") == "/study/laser%201/"
@@ -289,7 +292,6 @@ def test_from_an_empty_folder_to_a_recommendation(browser, tmp_path):
         tab.wait_until("document.querySelector('#noise .chosen')")
         for one in (page, tab):
             one.evaluate("scrollTo(0, 0)")
-            time.sleep(0.2)
             one.screenshot(shots / f"{one.width}.png")
             assert one.too_wide() <= 0
         assert [e for e in page.errors + tab.errors if "ERR_CONNECTION" not in e

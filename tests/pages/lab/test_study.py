@@ -1,3 +1,5 @@
+import threading
+
 import pytest
 
 import rahbo
@@ -181,6 +183,27 @@ def test_the_report_and_what_to_measure_again(tmp_path):
     assert b"Noise map" in first
     assert study.report() is first
     study.close()
+
+
+def test_a_closed_study_takes_nothing_and_chooses_nothing(tmp_path, monkeypatch):
+    study, begun_threads = begun(tmp_path), []
+
+    class Later(threading.Thread):
+        """A thread that begins when the test says so."""
+
+        def start(self):
+            begun_threads.append(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rahbo.pages.lab.study.threading.Thread", Later)
+        study.skip(0)
+    study.close()
+    begun_threads[0].run()
+    assert chosen(study)["known"] == []
+    with pytest.raises(OutdatedError, match="is closed"):
+        study.tell(0, 0, "1", {})
+    with rahbo_run(tmp_path) as run:
+        assert [t.cancelled for t in run.trials] == [True]
 
 
 def test_conditions_are_left_to_python(tmp_path):

@@ -29,7 +29,12 @@ function keepsDraft(input, name) {
 
 // -- messages -----------------------------------------------------------------------------------
 
+// A message stays for a while, and then until something else is to be done.
+const STAYS = 5000;
+let complained = 0;
+
 function complain(message) {
+  complained = Date.now();
   at("lab-problem").textContent = message;
   at("lab-problem").hidden = !message;
 }
@@ -130,6 +135,7 @@ function showCard(refocus) {
   at("lab-failed").hidden = subject.kind === "correct";
   at("lab-skip").textContent = trial.n_made ? "Skip the rest" : "Skip";
   if (!changed) return;
+  if (Date.now() - complained > STAYS) complain("");
   fillForm();
   if (refocus) at("lab-value").focus();
 }

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ class Study:
             )
         self.path, self._optimizer, self._notes = path, optimizer, notes
         self._lock, self._reporting = threading.Lock(), threading.Lock()
-        self._asking, self._problem = False, ""
+        self._asking, self._closed, self._problem = False, False, ""
         self._report: tuple[int, bytes] | None = None
         waiting = len(optimizer.open)
         if waiting:
@@ -78,9 +78,18 @@ class Study:
         return cls(path, Optimizer.resume(path), Notes(path))
 
     def close(self) -> None:
-        """Release the journal for others."""
+        """Release the journal for others. A setting that is about to be chosen is not."""
         with self._lock:
+            self._closed = True
             self._optimizer.close()
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """Hold the lock of all changes. A closed study takes none: it would be locked again."""
+        with self._lock:
+            if self._closed:
+                raise OutdatedError("This study is closed. Open it again.")
+            yield
 
     def state(self) -> Json:
         """Return what the page shows. It does not wait for a change that is being made."""
@@ -104,7 +113,7 @@ class Study:
         self._choose(known, lambda: self._optimizer.confirm())
 
     def _choose(self, known: Sequence[object], choose: Callable[[], object]) -> None:
-        with self._lock:
+        with self._change():
             self._check_known(known)
             if len(known) >= MOST_OPEN:
                 raise DataError(f"{len(known)} settings are open. Measure or skip one first.")
@@ -121,7 +130,7 @@ class Study:
             repeats: How often it will be measured.
             instead: The suggestion that it replaces, which is skipped; None if there is none.
         """
-        with self._lock:
+        with self._change():
             self._check_known(known)
             if not 1 <= repeats <= MOST_REPEATS:
                 raise DataError(f"A setting is measured 1 to {MOST_REPEATS} times, got {repeats}.")
@@ -164,7 +173,7 @@ class Study:
             note: A note on the value, or an empty text.
             corrects: Whether the repeat was recorded as failed by mistake.
         """
-        with self._lock:
+        with self._change():
             trial = self._trial(number)
             self._check_free(trial, repeat, corrects)
             told = number_in(value, f"The {self._notes.outcome}")
@@ -180,14 +189,14 @@ class Study:
 
     def fail(self, number: int, repeat: int, reason: str, note: str = "") -> None:
         """Record that a measurement gave no value."""
-        with self._lock:
+        with self._change():
             self._check_free(self._trial(number), repeat, corrects=False)
             self._optimizer.tell_failure(number, reason, repeat=repeat)
             self._write(number, repeat, note)
 
     def skip(self, number: int) -> None:
         """Drop the repeats of a suggestion that are still missing."""
-        with self._lock:
+        with self._change():
             if not self._trial(number).n_missing:
                 raise OutdatedError(f"Suggestion {number} is not open any more.")
             self._optimizer.cancel(number)
@@ -195,7 +204,7 @@ class Study:
 
     def note(self, number: int, repeat: int | None, text: str) -> None:
         """Keep a note on a suggestion, or on one of its values."""
-        with self._lock:
+        with self._change():
             self._trial(number)
             if not text:
                 raise DataError("The note is empty. Write something.")
@@ -244,7 +253,8 @@ class Study:
     def _work(self, choose: Callable[[], object]) -> None:
         with self._lock:
             try:
-                choose()
+                if not self._closed:
+                    choose()
             except RahboError as error:
                 self._problem = str(error)
             except Exception as error:
