@@ -23,7 +23,17 @@ from rahbo.errors import (
 )
 
 NEEDED = ("click", "rich")
-COMMANDS = ("demo", "reproduce", "tune", "recommend", "frontier", "doctor", "report", "watch")
+COMMANDS = (
+    "demo",
+    "reproduce",
+    "tune",
+    "recommend",
+    "frontier",
+    "doctor",
+    "report",
+    "watch",
+    "lab",
+)
 # Errors in the user's input end with exit code 2, all others with 1.
 INPUT = (DataError, JournalError, NotReadyError, SettingsError, SpaceError)
 

@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from rahbo.errors import SettingsError
+from rahbo.policy import Adaptive, Repeats, as_repeats
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
 from rahbo.settings import Direction
 
@@ -97,6 +98,17 @@ def chosen_direction(ctx: click.Context) -> Direction | None:
     """Return the direction that the options name, or None."""
     name = one_of(ctx, list(DIRECTIONS))
     return None if name is None else DIRECTIONS[name]
+
+
+def repeats_in(repeats: str, setup: float | None) -> Repeats:
+    """Return the repeats that are written as a number or as ``adaptive``."""
+    if repeats == "adaptive":
+        return Adaptive(setup=0.0 if setup is None else setup)
+    if setup is not None:
+        raise SettingsError("--setup needs --repeats adaptive. Leave one of the two options out.")
+    if not repeats.isdecimal() or len(repeats) > 6:
+        raise SettingsError(f"--repeats must be a whole number or adaptive, got {repeats!r}.")
+    return as_repeats(int(repeats))
 
 
 def typed(ctx: click.Context) -> str:

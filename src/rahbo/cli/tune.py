@@ -17,7 +17,7 @@ import rahbo
 from rahbo.cli.config import Config, read_config
 from rahbo.cli.documents import about, document
 from rahbo.cli.limits import Outcomes, described, limit_options, limits_in
-from rahbo.cli.options import chosen_direction, chosen_risk, goal_options, one_of
+from rahbo.cli.options import chosen_direction, chosen_risk, goal_options, one_of, repeats_in
 from rahbo.cli.parameters import blocks_in, named
 from rahbo.cli.processes import Processes
 from rahbo.cli.program import Program, Workers
@@ -29,7 +29,6 @@ from rahbo.cli.values import Reader, json_reader, last_number, regex_reader
 from rahbo.errors import NotReadyError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
-from rahbo.policy import Repeats, as_repeats
 from rahbo.risk import MeanVariance
 from rahbo.running import Budget, CallResult, Pool, Result, Run, Stop, in_parallel, with_outcomes
 from rahbo.space import Parameter
@@ -137,7 +136,7 @@ class Task:
         settings = {
             "direction": direction,
             "risk": chosen_risk(ctx) or MeanVariance(1.0),
-            "repeats": _repeats(given["repeats"], given["setup"]),
+            "repeats": repeats_in(given["repeats"], given["setup"]),
             "seed": given["seed"],
             "journal": given["journal"],
         }
@@ -151,16 +150,6 @@ class Task:
         read = _reader(ctx, processes, outcomes)
         stop = _stop(ctx)
         return cls(space, template, read, budget, stop, settings, processes, outcomes, start)
-
-
-def _repeats(repeats: str, setup: float | None) -> Repeats:
-    if repeats == "adaptive":
-        return rahbo.Adaptive(setup=0.0 if setup is None else setup)
-    if setup is not None:
-        raise SettingsError("--setup needs --repeats adaptive. Leave one of the two options out.")
-    if not repeats.isdecimal() or len(repeats) > 6:
-        raise SettingsError(f"--repeats must be a whole number or adaptive, got {repeats!r}.")
-    return as_repeats(int(repeats))
 
 
 def _stop(ctx: click.Context) -> Stop | None:

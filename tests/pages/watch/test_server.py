@@ -13,7 +13,7 @@ import rahbo
 from processes_left import wait_for
 from rahbo.errors import SettingsError
 from rahbo.pages import Live, Server
-from rahbo.pages.watch.connections import Connections
+from rahbo.pages.connections import Connections
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 "use strict";
 
 const PAUSE = 1000, PAUSE_UNSEEN = 10000, MOST_VALUES = 5000;
+const COMMAND = document.documentElement.dataset.command ?? "rahbo watch";
 const SVG = "http://www.w3.org/2000/svg";
 const shown = { epoch: 0, known: 0, values: [], run: null, model: { version: 0 } };
 
@@ -189,7 +190,7 @@ function drawNoise() {
 function showRun(run, age) {
   say("name", run.name.split(/[\\/]/).pop());
   at("name").title = run.name;
-  document.title = `${run.n_evaluations} evaluations – rahbo watch`;
+  document.title = `${run.n_evaluations} evaluations – ${COMMAND}`;
   say("problem", run.problem);
   at("problem").hidden = !run.problem;
   const lost = run.n_failures ? ` (${run.n_failures.toLocaleString("en")} failed)` : "";
@@ -275,7 +276,7 @@ function sayLearned() {
 // -- requests ---------------------------------------------------------------------------------
 
 async function ask(address) {
-  const response = await fetch(address, { credentials: "omit" });
+  const response = await fetch(address, { credentials: "same-origin" });
   if (!response.ok) throw new Error(`${response.status}`);
   return [await response.json(), Date.parse(response.headers.get("Date"))];
 }
@@ -322,7 +323,7 @@ async function lookAgain() {
     await look();
   } catch (error) {
     say("problem", error instanceof TypeError
-      ? "rahbo watch no longer answers. This page continues when it does."
+      ? `${COMMAND} no longer answers. This page continues when it does.`
       : `The page cannot be updated: ${error.message}`);
     at("problem").hidden = false;
   }

@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from rahbo.pages.watch.connections import Connections
+from rahbo.pages.connections import Connections
 
 LONG = 3600.0
 

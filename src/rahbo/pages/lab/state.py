@@ -1,0 +1,156 @@
+"""What the page shows of a study: what to try, what was told, and what can be typed in."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rahbo.analysis import short
+from rahbo.errors import SpaceError
+from rahbo.optimizer import Optimizer
+from rahbo.pages.lab.fields import LARGEST_WHOLE, index_in, number_in, whole_in
+from rahbo.pages.lab.notes import Note, Notes
+from rahbo.pages.words import measure
+from rahbo.space import Candidates, Categorical, Float, Parameter
+from rahbo.trials import NOTHING, Trial
+
+# The most suggestions, values of one suggestion, choices of a parameter and characters of a text.
+MOST_OPEN, MOST_TOLD, MOST_VALUES, MOST_CHOICES, MOST_CHARACTERS = 12, 30, 20, 500, 300
+# A value further from all others than so many times their range is asked about.
+FEW_VALUES = 3
+
+Json = dict[str, Any]
+
+
+def state_of(optimizer: Optimizer, notes: Notes) -> Json:
+    """Return what the page shows of a study, in its current state."""
+    settings, trials = optimizer.settings, optimizer.trials
+    about: dict[int, list[Note]] = defaultdict(list)
+    for note in notes.notes:
+        about[note.suggestion].append(note)
+    opened = [t for t in trials if t.n_missing]
+    told = [t for t in trials if t.n_made]
+    values = [value for t in trials for value in t.values.values()]
+    return {
+        "outcome": notes.outcome,
+        "unit": notes.unit,
+        "goal": measure(settings.risk, settings.sign < 0),
+        "minimised": settings.sign < 0,
+        "outcomes": [
+            {"name": name, "limit": limit.described} for name, limit in settings.constraints.items()
+        ],
+        "inputs": inputs_of(optimizer),
+        "known": [t.id for t in opened],
+        "open": [_shown(t, optimizer, about[t.id]) for t in opened[:MOST_OPEN]],
+        "told": [_shown(t, optimizer, about[t.id]) for t in reversed(told[-MOST_TOLD:])],
+        "n_told": len(told),
+        "n_values": len(values),
+        "range": [min(values), max(values)] if len(values) >= FEW_VALUES else None,
+    }
+
+
+def free_repeat(trial: Trial) -> int:
+    """Return the index for one more value than was asked for."""
+    taken = trial.values.keys() | trial.failures.keys() | set(trial.missing)
+    return next(i for i in range(len(taken) + 1) if i not in taken)
+
+
+def _shown(trial: Trial, optimizer: Optimizer, notes: Sequence[Note]) -> Json:
+    kinds = optimizer.settings.space.kinds
+    names = optimizer.settings.constraints
+    made = sorted(trial.values.keys() | trial.failures.keys())[-MOST_VALUES:]
+    return {
+        "id": trial.id,
+        "source": trial.source,
+        "params": [
+            (cut(name), setting_text(value, None if isinstance(kinds, Candidates) else kinds[name]))
+            for name, value in trial.params.items()
+        ],
+        "asked": trial.n_requested,
+        "n_made": trial.n_made,
+        "missing": list(trial.missing[:MOST_VALUES]),
+        "blocks": {i: trial.blocks[i] for i in trial.missing[:MOST_VALUES] if trial.blocks},
+        "free": free_repeat(trial),
+        "skipped": trial.cancelled,
+        "made": [
+            {
+                "repeat": i,
+                "value": trial.values.get(i),
+                "reason": cut(trial.failures.get(i, "")),
+                "outcomes": [trial.beside.get(i, NOTHING).outcomes.get(name) for name in names],
+                "notes": [cut(note.text) for note in notes if note.repeat == i],
+            }
+            for i in made
+        ],
+        "notes": [cut(note.text) for note in notes if note.repeat is None],
+    }
+
+
+def cut(text: str) -> str:
+    """Return a text of limited length."""
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}..."
+
+
+def setting_text(value: object, kind: Parameter | None) -> str:
+    """Return a value to set, in as many digits as its range can tell apart.
+
+    >>> setting_text(1 / 3, Float(0.0, 1.0)), setting_text(1000.123456, Float(1000.0, 1001.0))
+    ('0.333333', '1000.12346')
+    """
+    if not isinstance(value, float) or not isinstance(kind, Float) or kind.log:
+        return cut(short(value))
+    size, span = max(abs(kind.low), abs(kind.high)), kind.high / 2 - kind.low / 2
+    more = math.floor(math.log10(size / 2 / span)) if size / 2 > span else 0
+    return f"{value:.{min(17, 6 + more)}g}"
+
+
+# -- settings of one's own ---------------------------------------------------------------------
+
+
+def inputs_of(optimizer: Optimizer) -> list[Json]:
+    """Return the parameters as fields of a form."""
+    kinds = optimizer.settings.space.kinds
+    if isinstance(kinds, Candidates):
+        return [_choice(name, column(kinds, name)) for name in optimizer.settings.space.names]
+    return [
+        _choice(name, kind.choices)
+        if isinstance(kind, Categorical)
+        else {"name": name, "kind": "number", "low": kind.low, "high": kind.high}
+        for name, kind in kinds.items()
+    ]
+
+
+def _choice(name: str, choices: Sequence[object]) -> Json:
+    return {
+        "name": name, "kind": "choice", "choices": [cut(str(c)) for c in choices[:MOST_CHOICES]]
+    }  # fmt: skip
+
+
+def column(candidates: Candidates, name: str) -> list[Any]:
+    """Return the different values of a name in a list of candidates."""
+    return list(dict.fromkeys(row[name] for row in candidates.rows))
+
+
+def params_in(form: Mapping[str, Any], optimizer: Optimizer) -> dict[str, Any]:
+    """Return the setting that someone typed in; a choice is given by its number."""
+    kinds, params = optimizer.settings.space.kinds, dict[str, Any]()
+    for name in optimizer.settings.space.names:
+        kind = None if isinstance(kinds, Candidates) else kinds[name]
+        if isinstance(kinds, Candidates):
+            params[name] = _chosen(form, name, column(kinds, name))
+        elif isinstance(kind, Categorical):
+            params[name] = _chosen(form, name, kind.choices)
+        elif isinstance(kind, Float):
+            params[name] = number_in(form.get(name), name)
+        else:
+            params[name] = whole_in(form.get(name), name, -LARGEST_WHOLE)
+    return params
+
+
+def _chosen(form: Mapping[str, Any], name: str, choices: Sequence[Any]) -> Any:
+    i = index_in(form, name)
+    if i >= len(choices):
+        raise SpaceError(f"{name} must be one of {len(choices)} choices, got number {i}.")
+    return choices[i]

@@ -1,0 +1,64 @@
+import pytest
+
+import rahbo
+from rahbo.errors import JournalError, SettingsError
+from rahbo.pages.lab.spec import Spec
+from rahbo.pages.lab.studies import Studies
+
+SPEC = Spec("one", {"x": rahbo.Float(0.0, 1.0)}, {"seed": 0})
+
+
+@pytest.fixture
+def studies(tmp_path):
+    found = Studies(tmp_path)
+    yield found
+    found.close_all()
+
+
+def test_journals_and_nothing_else_are_listed(studies, tmp_path):
+    assert studies.listed() == []
+    assert studies.begin(SPEC) == "one"
+    rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, journal=tmp_path / "b.jsonl").close()
+    with (tmp_path / "b.jsonl").open("a") as file:
+        file.write("damaged\nmore\n")
+    for name in ("other.jsonl", "one.notes.jsonl", "notes.txt"):
+        (tmp_path / name).write_text("{}\n")
+    (tmp_path / "folder.jsonl").mkdir()
+    damaged, one = studies.listed()
+    assert one == {"name": "one", "evaluations": 0, "open": True}
+    assert "is damaged" in damaged["evaluations"]
+
+
+def test_a_study_is_begun_once(studies):
+    studies.begin(SPEC)
+    with pytest.raises(SettingsError, match="already a study"):
+        studies.begin(SPEC)
+    with pytest.raises(KeyError):
+        studies.study("two")
+    with pytest.raises(KeyError):
+        studies.close("two")
+
+
+def test_a_closed_study_stays_closed_until_it_is_opened(studies, tmp_path):
+    studies.begin(SPEC)
+    studies.close("one")
+    assert studies.study("one") is None
+    run = rahbo.Optimizer.resume(tmp_path / "one.jsonl")
+    with pytest.raises(JournalError, match="being written"):
+        studies.open("one")
+    run.close()
+    studies.open("one")
+    assert studies.study("one").path == tmp_path / "one.jsonl"
+
+
+def test_one_journal_alone(tmp_path):
+    rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, journal=tmp_path / "a.jsonl").close()
+    studies = Studies(tmp_path, tmp_path / "b.jsonl")
+    assert list(studies.paths()) == ["b"]
+    with pytest.raises(SettingsError, match="one study"):
+        studies.begin(SPEC)
+
+
+def test_the_live_page_of_a_study_is_made_once(studies):
+    studies.begin(SPEC)
+    assert studies.live("one") is studies.live("one")

@@ -1,0 +1,215 @@
+import threading
+
+import pytest
+
+import rahbo
+from processes_left import wait_for
+from rahbo.errors import DataError, JournalError, NotReadyError, SettingsError, SpaceError
+from rahbo.pages.lab.spec import Spec
+from rahbo.pages.lab.study import OutdatedError, Study
+
+
+def begun(path, **settings):
+    space = {"x": rahbo.Float(0.0, 1.0)}
+    keywords = {"seed": 0, "repeats": 2, **settings}
+    study = Study.begin(path / "run.jsonl", Spec("run", space, keywords, "yield", "mJ"))
+    chosen(study)
+    return study
+
+
+def chosen(study):
+    wait_for(lambda: not study.state()["asking"])
+    return study.state()
+
+
+@pytest.fixture
+def study(tmp_path):
+    found = begun(tmp_path)
+    yield found
+    found.close()
+
+
+def test_a_new_study_has_a_setting_and_a_told_one_brings_the_next(study):
+    assert study.state()["known"] == [0]
+    assert study.tell(0, 0, "1,5", {}) == 1.5
+    assert study.state()["known"] == [0]
+    study.tell(0, 1, "2", {}, note="good")
+    state = chosen(study)
+    assert state["known"] == [1]
+    assert [m["value"] for m in state["told"][0]["made"]] == [1.5, 2.0]
+    assert state["told"][0]["made"][1]["notes"] == ["good"]
+    assert (state["outcome"], state["unit"]) == ("yield", "mJ")
+
+
+@pytest.mark.parametrize("value", ["nan", "abc", "1e400", "", None, "1,2,3"])
+def test_what_is_no_number_is_not_recorded(study, value):
+    with pytest.raises(DataError, match="The yield"):
+        study.tell(0, 0, value, {})
+    assert study.state()["told"] == []
+
+
+def test_nothing_is_recorded_twice(study):
+    study.tell(0, 0, "1.5", {})
+    for value in ("1.5", "2.5"):
+        with pytest.raises(OutdatedError, match=r"already recorded as 1\.5"):
+            study.tell(0, 0, value, {})
+    study.fail(0, 1, "trip")
+    with pytest.raises(OutdatedError, match="already recorded as failed"):
+        study.tell(0, 1, "2.5", {})
+    with pytest.raises(OutdatedError, match="already recorded as failed"):
+        study.fail(0, 1, "trip")
+    chosen(study)
+    assert study.tell(0, 1, "2.5", {}, corrects=True) == 2.5
+
+
+def test_only_what_could_have_been_asked_for_is_taken(study):
+    with pytest.raises(DataError, match="no suggestion 7"):
+        study.tell(7, 0, "1", {})
+    with pytest.raises(DataError, match="was not asked for"):
+        study.tell(0, 5, "1", {})
+    assert study.tell(0, 2, "1", {}) == 1.0
+
+
+def test_two_pages_do_not_ask_twice(study):
+    study.ask([0])
+    with pytest.raises(OutdatedError):
+        study.ask([0])
+    assert chosen(study)["known"] == [0, 1]
+    with pytest.raises(OutdatedError, match="Another page"):
+        study.ask([0])
+    with pytest.raises(OutdatedError, match="Another page"):
+        study.try_own([0], {"x": "0.5"}, 1, None)
+
+
+def test_a_setting_of_ones_own_in_place_of_a_suggestion(study, tmp_path):
+    assert study.try_own([0], {"x": "0,25"}, 2, 0) == 1
+    state = study.state()
+    assert state["known"] == [1]
+    assert state["open"][0]["params"] == [("x", "0.25")]
+    for form, repeats in (({"x": "2"}, 1), ({"x": ""}, 1), ({"x": "0.5"}, 0), ({"x": "0.5"}, 1001)):
+        with pytest.raises((DataError, SpaceError)):
+            study.try_own([1], form, repeats, None)
+    study.tell(1, 0, "3", {})
+    study.close()
+    with rahbo_run(tmp_path) as run:
+        assert run.trials[1].source == "user"
+        assert [s.params for s in run.open] == [{"x": 0.25}]
+        assert run.ask().indices == (1,)
+
+
+class rahbo_run:  # noqa: N801
+    """The run of a study in Python, released at the end."""
+
+    def __init__(self, folder):
+        self.run = rahbo.Optimizer.resume(folder / "run.jsonl")
+
+    def __enter__(self):
+        return self.run
+
+    def __exit__(self, *error):
+        self.run.close()
+
+
+def test_skipping_goes_on_and_is_refused_twice(study):
+    study.skip(0)
+    assert chosen(study)["known"] == [1]
+    with pytest.raises(OutdatedError, match="not open"):
+        study.skip(0)
+
+
+def test_notes_on_anything_known(study):
+    study.note(0, None, "remember")
+    assert study.state()["open"][0]["notes"] == ["remember"]
+    for number, text in ((5, "x"), (0, "")):
+        with pytest.raises(DataError):
+            study.note(number, None, text)
+
+
+def test_the_journal_is_that_of_everything_else(study, tmp_path):
+    study.tell(0, 0, "1", {})
+    study.close()
+    with rahbo_run(tmp_path) as run:
+        run.tell(run.ask(), 2.0)
+        run.ask()
+        with pytest.raises(JournalError, match="another process"):
+            Study.resume(tmp_path / "run.jsonl")
+    again = Study.resume(tmp_path / "run.jsonl")
+    assert again.state()["known"] == [1]
+    again.ask([1])
+    assert chosen(again)["known"] == [1, 2]
+    again.close()
+
+
+def test_outcomes_with_limits(tmp_path):
+    study = begun(tmp_path, constraints={"heat": rahbo.AtMost(5.0)})
+    with pytest.raises(DataError, match="heat"):
+        study.tell(0, 0, "1", {"heat": "warm"})
+    study.tell(0, 0, "1", {"heat": "4,5", "other": "1"})
+    study.tell(0, 1, "1", {"heat": " "})
+    made = chosen(study)["told"][0]["made"]
+    assert [one["outcomes"] for one in made] == [[4.5], [None]]
+    study.close()
+
+
+def test_a_problem_of_choosing_is_said_and_the_study_goes_on(tmp_path, monkeypatch):
+    study = begun(tmp_path)
+
+    def broken(self):
+        raise ZeroDivisionError("oops")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rahbo.Optimizer, "ask", broken)
+        study.skip(0)
+        assert "oops" in chosen(study)["problem"]
+    study.ask([])
+    state = chosen(study)
+    assert (state["problem"], state["known"]) == ("", [1])
+    study.close()
+
+
+@pytest.mark.slow
+def test_the_report_and_what_to_measure_again(tmp_path):
+    study = begun(tmp_path)
+    with pytest.raises(NotReadyError):
+        study.report()
+    with pytest.raises(NotReadyError):
+        study.confirm([0])
+    study.tell(0, 0, "1", {})
+    study.tell(0, 1, "2", {})
+    known = chosen(study)["known"]
+    study.confirm(known)
+    assert chosen(study)["open"][-1]["source"] == "confirm"
+    first = study.report()
+    assert b"Noise map" in first
+    assert study.report() is first
+    study.close()
+
+
+def test_a_closed_study_takes_nothing_and_chooses_nothing(tmp_path, monkeypatch):
+    study, begun_threads = begun(tmp_path), []
+
+    class Later(threading.Thread):
+        """A thread that begins when the test says so."""
+
+        def start(self):
+            begun_threads.append(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rahbo.pages.lab.study.threading.Thread", Later)
+        study.skip(0)
+    study.close()
+    begun_threads[0].run()
+    assert chosen(study)["known"] == []
+    with pytest.raises(OutdatedError, match="is closed"):
+        study.tell(0, 0, "1", {})
+    with rahbo_run(tmp_path) as run:
+        assert [t.cancelled for t in run.trials] == [True]
+
+
+def test_conditions_are_left_to_python(tmp_path):
+    path = tmp_path / "run.jsonl"
+    space = {"x": (0.0, 1.0), "room": rahbo.Context(rahbo.Float(0.0, 1.0))}
+    rahbo.Optimizer(space, seed=0, journal=path).close()
+    with pytest.raises(SettingsError, match="room"):
+        Study.resume(path)
+    rahbo.Optimizer.resume(path).close()
