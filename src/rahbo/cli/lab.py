@@ -150,9 +150,8 @@ def command(place: Path, host: str, port: int | None, no_browser: bool) -> None:
             click.echo(visible(f"The lab is open at {server.address}  (Ctrl-C to stop)"))
             if not no_browser:
                 webbrowser.open(server.address)
-            try:
-                server.serve_forever()
-            except KeyboardInterrupt:
-                click.echo("", err=True)
+            server.serve_forever()
+    except KeyboardInterrupt:
+        click.echo("", err=True)
     finally:
         studies.close_all()

@@ -40,14 +40,14 @@ def command(
             "rahbo.integrations.optuna.publish() and optuna-dashboard."
         )
     live = Live(journal, chosen_risk(ctx))
-    with Server(live, host, port) as server:
-        live.start()
-        if host not in LOOPBACK:
-            click.echo("Anyone who can reach this address can read the run.", err=True)
-        click.echo(visible(f"Watching {journal} at {server.url}  (Ctrl-C to stop)"))
-        if opens:
-            webbrowser.open(server.url)
-        try:
+    try:
+        with Server(live, host, port) as server:
+            live.start()
+            if host not in LOOPBACK:
+                click.echo("Anyone who can reach this address can read the run.", err=True)
+            click.echo(visible(f"Watching {journal} at {server.url}  (Ctrl-C to stop)"))
+            if opens:
+                webbrowser.open(server.url)
             server.serve_forever()
-        except KeyboardInterrupt:
-            click.echo("", err=True)
+    except KeyboardInterrupt:
+        click.echo("", err=True)
