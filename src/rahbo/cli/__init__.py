@@ -23,7 +23,9 @@ from rahbo.errors import (
 )
 
 NEEDED = ("click", "rich")
-COMMANDS = ("demo", "reproduce", "tune", "recommend", "frontier", "doctor", "report", "watch")
+COMMANDS = (
+    "demo", "reproduce", "tune", "race", "recommend", "frontier", "doctor", "report", "watch",
+)  # fmt: skip
 # Errors in the user's input end with exit code 2, all others with 1.
 INPUT = (DataError, JournalError, NotReadyError, SettingsError, SpaceError)
 
