@@ -92,15 +92,15 @@ def state_of(tally: Tally, rule: Rule, pairs: Pairs | None = None) -> State:
 def next_entrant(tally: Tally, state: State) -> Index:
     """Return the entrant of each race whose next value decides most, ``(R,)``.
 
-    Of the entrant in focus and the other that is hardest to tell from it, that is the one with the
-    larger share in the error of their difference. The variances are drawn to their mean: few values
+    Of the entrant in focus and the other that is hardest to tell from it (Jourdan et al. 2022),
+    that is the one with the larger share in the error of their difference. The variances are drawn to their mean: few values
     of skewed noise say little about them, and an entrant that looks quiet by luck must not be left
     with the values it has.
     """
     pairs, rows = state.pairs, np.arange(len(tally.counts))
-    settled = state.close
-    open_to = np.where(settled, np.inf, np.abs(pairs.z) / pairs.thresholds(0.05))
-    challenger = np.asarray(open_to.argmin(axis=1))
+    # The logarithm keeps an entrant that was unlucky at first from being left behind (EB-TCI).
+    cost = pairs.z**2 / 2.0 + np.log(tally.counts)
+    challenger = np.asarray(np.where(state.close, np.inf, cost).argmin(axis=1))
     var = tally.variances
     var = np.where(var.max(axis=1, keepdims=True) > 0.0, var + var.mean(axis=1, keepdims=True), 1.0)
     share = var / tally.counts**2
