@@ -136,6 +136,39 @@ def raced(means: Sequence[float], noise: Noise, seed: int, evaluations: int) -> 
     return course
 
 
+def seeds(races: int, seed: int) -> None:
+    """Print what it costs and gains to compare runs with the same seed."""
+    print(f"\nTwo entrants, of {races} races with at most 200 runs: called if they do not differ,")
+    print("and called with mean runs if one leads by 0.5 noise std")
+    print("| share of noise from the seed | compared | called | called | runs |")
+    print("|---:|---|---:|---:|---:|")
+    for share in (0.0, 0.5, 0.9):
+        for matched in (False, True):
+            found = []
+            for lead in (0.0, 0.5):
+                courses = [_with_seeds(lead, share, matched, seed + i) for i in range(races)]
+                called = [course.ended == "decided" for course in courses]
+                found.append((np.mean(called), np.mean([course.runs for course in courses])))
+            (wrong, _), (right, made) = found
+            how = "by seed" if matched else "by mean"
+            print(
+                f"| {share} | {how} | {100 * wrong:.1f} % | {100 * right:.1f} % | {made:.0f} |",
+                flush=True,
+            )
+
+
+def _with_seeds(lead: float, share: float, matched: bool, seed: int) -> Course:
+    rng = np.random.default_rng(seed)
+    common, own = rng.standard_normal(200), rng.standard_normal((2, 200))
+    values = math.sqrt(share) * common + math.sqrt(1.0 - share) * own
+    values[0] += lead
+    course = Course(2, RULE, 200, matched=matched)
+    while course.ended is None:
+        ((entrant, number),) = course.wanted(1)
+        course.offer(entrant, number, float(values[entrant, number]))
+    return course
+
+
 def bias(races: int, seed: int) -> None:
     """Print how far the reported lead of a winner is from the truth."""
     print(f"\nReported lead less true lead, of {races} races (standard error in brackets)")
@@ -202,7 +235,10 @@ def _percent(shares: Sequence[float]) -> str:
     return " | ".join(f"{100.0 * share:.1f} %" for share in shares)
 
 
-PARTS = {"null": null, "ties": near_ties, "runs": runs, "bias": bias, "rules": other_rules}
+PARTS = {
+    "null": null, "ties": near_ties, "runs": runs, "seeds": seeds, "bias": bias,
+    "rules": other_rules,
+}  # fmt: skip
 
 
 def main() -> None:

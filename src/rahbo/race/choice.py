@@ -93,9 +93,9 @@ def next_entrant(tally: Tally, state: State) -> Index:
     """Return the entrant of each race whose next value decides most, ``(R,)``.
 
     Of the entrant in focus and the other that is hardest to tell from it (Jourdan et al. 2022),
-    that is the one with the larger share in the error of their difference. The variances are drawn to their mean: few values
-    of skewed noise say little about them, and an entrant that looks quiet by luck must not be left
-    with the values it has.
+    that is the one with the larger share in the error of their difference. The variances are drawn
+    to their mean: few values of skewed noise say little about them, and an entrant that looks quiet
+    by luck must not be left with the values it has.
     """
     pairs, rows = state.pairs, np.arange(len(tally.counts))
     # The logarithm keeps an entrant that was unlucky at first from being left behind (EB-TCI).

@@ -13,6 +13,8 @@ from rahbo.race.evidence import UNSEEN, Pairs, normal_score
 
 # Seeds in common from which on a correlation is believed.
 ENOUGH = 6
+# How much smaller the variance must be to make up for fewer degrees of freedom.
+GAIN = 0.9
 
 
 def matched_pairs(pairs: Pairs, values: Sequence[Mapping[int, float]], focus: int) -> Pairs:
@@ -31,7 +33,7 @@ def matched_pairs(pairs: Pairs, values: Sequence[Mapping[int, float]], focus: in
             continue
         a, b = (np.array([part[i] for i in common]) for part in (values[focus], others))
         error_var = _error_var(a, b)
-        if not error_var < errors[0, j] ** 2:
+        if not error_var < GAIN * errors[0, j] ** 2:
             continue
         n, off = len(common), a - b
         third = float(((off - off.mean()) ** 3).mean()) / n**2
@@ -55,4 +57,5 @@ def _error_var(a: Array, b: Array) -> float:
     """Return the variance of the mean difference, with the careful correlation."""
     n, lead = len(a), float(a.mean() - b.mean())
     var = a.var(ddof=1) + b.var(ddof=1) - 2.0 * correlation(a, b) * a.std(ddof=1) * b.std(ddof=1)
-    return float(var + UNSEEN * lead**2 / (n + 1.0)) / n
+    # Both entrants may have values that were not seen yet.
+    return float(var + 2.0 * UNSEEN * lead**2 / (n + 1.0)) / n

@@ -97,8 +97,8 @@ def judge(
         matched: Whether values at the same place of the lists belong together, such as those of one
             seed or fold.
 
-    >>> judge({"a": [1, 2, 1, 2, 1, 2], "b": [7, 8, 8, 7, 7, 8]}, direction="maximize").best
-    'b'
+    >>> judge({"a": [1, 2] * 7, "b": [7, 8] * 7}, direction="maximize").decision
+    'winner'
     """
     names = list(values)
     rule = checked_rule(names, probability, indifferent, incumbent)
