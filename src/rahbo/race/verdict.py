@@ -123,7 +123,7 @@ def _headline(verdict: Verdict) -> str:
         return f"Discard: no challenger is better than {v.incumbent}{than}, {after}."
     more = f"about {v.more_runs}" if v.more_runs else f"more than {MOST_RUNS}"
     return (
-        f"Undecided: {v.best} leads\nIt is {over}, {after}. If it stays like this, "
+        f"Undecided: {v.best} leads\nIt is ahead of {v.second} by {by}, {after}. If it stays so, "
         f"a decision takes {more} more runs."
     )
 
