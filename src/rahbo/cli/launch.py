@@ -28,6 +28,14 @@ PROGRAM = "rahbo.cli.program"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OPTIONS = (
+    click.option(
+        "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+        help="Number of programs to run at a time.",
+    ),
+    click.option(
+        "--journal", metavar="FILE",
+        help="Record the run in this file. Give the same command again to resume the run.",
+    ),
     click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Random seed."),
     click.option(
         "--timeout", type=float, metavar="SECONDS",
@@ -69,6 +77,13 @@ def check_timeout(timeout: float | None) -> None:
         raise SettingsError(
             f"--timeout must be a number of seconds from 0 to {TIMEOUT_MAX:g}, got {timeout!r}."
         )
+
+
+def fresh_start(journal: str | None) -> str:
+    """Return what to do about failures that a journal keeps."""
+    if journal is None:
+        return ""
+    return f" The failures are kept in {journal}, so use another journal for a fresh start."
 
 
 def check_program(template: Template) -> None:

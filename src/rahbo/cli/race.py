@@ -20,6 +20,7 @@ from rahbo.cli.launch import (
     check_timeout,
     chosen_reader,
     ended_like_interrupted,
+    fresh_start,
     program_options,
 )
 from rahbo.cli.limits import Outcomes
@@ -152,14 +153,6 @@ def run(field: Field, jobs: int, total: int) -> bool:
     "from 1. Prints one line of JSON. Exits with 0 to keep a challenger, 1 to discard, 2 if "
     "undecided.",
 )  # fmt: skip
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
-    help="Number of programs to run at a time.",
-)  # fmt: skip
-@click.option(
-    "--journal", metavar="FILE",
-    help="Record the race in this file. Give the same command again to resume the race.",
-)  # fmt: skip
 @program_options
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as one JSON document.")
 @click.pass_context
@@ -241,13 +234,5 @@ def _gave_up(verdict: Verdict, journal: str | None) -> click.ClickException:
     """Return the error that says why fewer than two commands are left."""
     failed = [each for each in verdict.standings if each.last_failure]
     why = " ".join(f"{each.name!r}: {each.last_failure}" for each in failed)
-    again = (
-        f" The failures are kept in {journal}, so use another journal for a fresh start."
-        if journal
-        else ""
-    )
-    return click.ClickException(
-        visible(
-            f"Commands fail every time, and fewer than two are left. Correct them.{again} {why}"
-        )
-    )
+    told = "Commands fail every time, and fewer than two are left. Correct them."
+    return click.ClickException(visible(f"{told}{fresh_start(journal)} {why}"))

@@ -21,6 +21,7 @@ from rahbo.cli.launch import (
     check_timeout,
     chosen_reader,
     ended_like_interrupted,
+    fresh_start,
     program_options,
 )
 from rahbo.cli.limits import Outcomes, described, limit_options, limits_in
@@ -232,14 +233,9 @@ def _tell_late(optimizer: Optimizer, program: Program) -> None:
 def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
     """Return the error that says why a command that always fails is not run again."""
     reasons = [reason for trial in optimizer.trials for reason in trial.failures.values()]
-    again = (
-        f" The failures are kept in {journal}, so use another journal for a fresh start."
-        if journal
-        else ""
-    )
     return click.ClickException(
         visible(
-            f"The command fails every time. Correct it.{again} The last failure: "
+            f"The command fails every time. Correct it.{fresh_start(journal)} The last failure: "
             f"{reasons[-1] if reasons else 'none'}"
         )
     )
@@ -268,14 +264,6 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
     "--confirm", type=click.IntRange(min=0), metavar="N",
     help="Use the last N runs to measure the leading points again.  "
     "[default: about a tenth of all runs]",
-)  # fmt: skip
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
-    help="Number of programs to run at a time.",
-)  # fmt: skip
-@click.option(
-    "--journal", metavar="FILE",
-    help="Record the run in this file. Give the same command again to resume the run.",
 )  # fmt: skip
 @click.option(
     "--repeats", default="adaptive", show_default=True, metavar="N|adaptive",

@@ -76,6 +76,9 @@ class Course:
                 self._use(entrant, number, "no value" if value is None else value)
         self.entrants = [e for e, own in enumerate(self.values) if len(own) >= FIRST]
         self._judge()
+        if self.ended == "decided":
+            # The values did not end when the lead was large, so there is no bias to correct.
+            self.ended = "budget"
 
     def known(self, entrant: int, number: int) -> bool:
         """Return whether the outcome of a run is known already."""
