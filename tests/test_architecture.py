@@ -32,6 +32,7 @@ ORDER = (
     "knowledge",
     "optimizer",
     "running",
+    "race",
     "theory",
     "problems",
     "experiments",
@@ -117,6 +118,15 @@ INNER_ORDER = {
         "parallel",
         "loop",
     ),
+    "race": (
+        "evidence",
+        "choice",
+        "simulation",
+        "matching",
+        "course",
+        "verdict",
+        "racing",
+    ),
 }
 # Rooms whose modules others import from the room itself. The modules of an integration load its
 # library and those of the command line load a command: they are imported one by one.
@@ -126,7 +136,7 @@ CLOSED_ROOMS = tuple(
     if room not in (ROOT, "integrations", "cli", "__main__", "plots", "pages")
 )
 SEES_ONLY = {"problems": {"errors", "numerics", "risk", "space", "problems"}}
-MAX_ENTRIES = 20
+MAX_ENTRIES = 21
 # Private names that are also those of a library, which its adapter cannot do without, and the name
 # by which notebooks ask for HTML.
 FOREIGN = {"_storage", "_timeout", "_repr_html_"}

@@ -27,6 +27,7 @@ COMMANDS = (
     "demo",
     "reproduce",
     "tune",
+    "race",
     "recommend",
     "frontier",
     "doctor",

@@ -65,7 +65,11 @@ def measure_options(command: Command) -> Command:
 
 def risk_options(command: Command) -> Command:
     """Add the options that choose the direction and the risk measure."""
-    command = measure_options(command)
+    return direction_options(measure_options(command))
+
+
+def direction_options(command: Command) -> Command:
+    """Add the options that choose the direction."""
     for option in reversed(_DIRECTION):
         command = option(command)
     return command

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from threading import TIMEOUT_MAX
 from typing import Any
 
 import click
@@ -16,6 +13,17 @@ import click
 import rahbo
 from rahbo.cli.config import Config, read_config
 from rahbo.cli.documents import about, document
+from rahbo.cli.launch import (
+    PROGRAM,
+    READERS,
+    ProgramCommand,
+    check_program,
+    check_timeout,
+    chosen_reader,
+    ended_like_interrupted,
+    fresh_start,
+    program_options,
+)
 from rahbo.cli.limits import Outcomes, described, limit_options, limits_in
 from rahbo.cli.options import chosen_direction, chosen_risk, goal_options, one_of, repeats_in
 from rahbo.cli.parameters import blocks_in, named
@@ -25,7 +33,7 @@ from rahbo.cli.progress import Done, watch
 from rahbo.cli.safe import RUNS, UNSAFE, Start, start_of
 from rahbo.cli.tables import console, print_report, visible
 from rahbo.cli.template import Template
-from rahbo.cli.values import Reader, json_reader, last_number, regex_reader
+from rahbo.cli.values import Reader
 from rahbo.errors import NotReadyError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
@@ -40,21 +48,7 @@ rahbo tune --maximize --evaluations 200 --jobs 4 --journal run.jsonl \\
     -p lr=1e-4:1e-1:log -p depth=1:15:int -p criterion=gini,entropy \\
     -- python train.py --lr {lr} --depth {depth} --criterion {criterion} --seed {seed}
 """
-# Signals that end a program by default and that people or job schedulers send.
-ENDING = (
-    "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU", "SIGBREAK",
-)  # fmt: skip
-READERS = ("value_regex", "value_json")
-CONFIG, PROGRAM = "rahbo.cli.config", "rahbo.cli.program"
-
-
-class _Command(click.Command):
-    """A command that leaves everything after ``--``, the program to run, unparsed."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        end = args.index("--") if "--" in args else len(args)
-        ctx.meta[PROGRAM] = tuple(args[end + 1 :])
-        return super().parse_args(ctx, args[:end])
+CONFIG = "rahbo.cli.config"
 
 
 def _read_file(ctx: click.Context, param: click.Parameter, file: Path | None) -> Path | None:
@@ -127,12 +121,7 @@ class Task:
         template = Template.of(ctx.meta[PROGRAM] or config.command)
         blocks = blocks_in(given["blocks"])
         template.check(space, blocks=blocks is not None)
-        program = template.filled(dict.fromkeys(template.names, ""))[0]
-        if shutil.which(program) is None:
-            raise SettingsError(
-                f"There is no program {program!r}, or you may not run it. Check its name and "
-                "permissions."
-            )
+        check_program(template)
         settings = {
             "direction": direction,
             "risk": chosen_risk(ctx) or MeanVariance(1.0),
@@ -147,7 +136,7 @@ class Task:
         budget = Budget(evaluations=given["evaluations"], confirm=given["confirm"])
         processes = Processes()
         outcomes = Outcomes(limits, in_json=one_of(ctx, READERS) == "value_json")
-        read = _reader(ctx, processes, outcomes)
+        read = chosen_reader(ctx, processes, outcomes)
         stop = _stop(ctx)
         return cls(space, template, read, budget, stop, settings, processes, outcomes, start)
 
@@ -159,15 +148,6 @@ def _stop(ctx: click.Context) -> Stop | None:
     if name == "stop_p_best":
         return rahbo.PBest(ctx.params[name], within=ctx.params["within"] or 0.0)
     return None if name is None else rahbo.Gap(ctx.params[name])
-
-
-def _reader(ctx: click.Context, processes: Processes, outcomes: Outcomes) -> Reader:
-    name = one_of(ctx, READERS)
-    if name is None:
-        return lambda output: last_number(outcomes.without(output))
-    if name == "value_json":
-        return json_reader(ctx.params[name])
-    return regex_reader(ctx.params[name], processes)
 
 
 # -- running -----------------------------------------------------------------------------------
@@ -239,51 +219,21 @@ def _tell_late(optimizer: Optimizer, program: Program) -> None:
                 optimizer.tell(suggestion, value, repeat=repeat, outcomes=beside)
 
 
-@contextmanager
-def _ended_like_interrupted() -> Iterator[list[int]]:
-    """Let signals end the run as Ctrl-C does, and yield the list of signals received.
-
-    A signal that is ignored, such as SIGHUP under nohup, stays ignored.
-    """
-    came: list[int] = []
-
-    def interrupt(number: int, frame: object) -> None:
-        came.append(number)
-        # A second signal does not hurry the end, which takes seconds at most. A third one does.
-        if len(came) != 2:
-            raise KeyboardInterrupt
-
-    usual = (signal.SIG_DFL, signal.default_int_handler)
-    numbers = [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *numbers)}
-    ours = {number: handler for number, handler in before.items() if handler in usual}
-    for number in ours:
-        signal.signal(number, interrupt)
-    try:
-        yield came
-    finally:
-        for number, handler in ours.items():
-            signal.signal(number, handler)
-
-
 def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
     """Return the error that says why a command that always fails is not run again."""
     reasons = [reason for trial in optimizer.trials for reason in trial.failures.values()]
-    again = (
-        f" The failures are kept in {journal}, so use another journal for a fresh start."
-        if journal
-        else ""
-    )
     return click.ClickException(
         visible(
-            f"The command fails every time. Correct it.{again} The last failure: "
+            f"The command fails every time. Correct it.{fresh_start(journal)} The last failure: "
             f"{reasons[-1] if reasons else 'none'}"
         )
     )
 
 
 @click.command(
-    cls=_Command, epilog=EXAMPLE, options_metavar="[OPTIONS] [FILE.toml] -- PROGRAM [ARGUMENTS]"
+    cls=ProgramCommand,
+    epilog=EXAMPLE,
+    options_metavar="[OPTIONS] [FILE.toml] -- PROGRAM [ARGUMENTS]",
 )
 @click.argument(
     "file", required=False, is_eager=True, metavar="", callback=_read_file,
@@ -305,14 +255,6 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
     "[default: about a tenth of all runs]",
 )  # fmt: skip
 @click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
-    help="Number of programs to run at a time.",
-)  # fmt: skip
-@click.option(
-    "--journal", metavar="FILE",
-    help="Record the run in this file. Give the same command again to resume the run.",
-)  # fmt: skip
-@click.option(
     "--repeats", default="adaptive", show_default=True, metavar="N|adaptive",
     help="Runs of the program at each point.",
 )  # fmt: skip
@@ -326,20 +268,7 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
     help="Folds, seeds or other blocks in which each setting can be run: their number, or names "
     "separated by commas. {block} in the command stands for the block of a run.",
 )  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Random seed.")
-@click.option(
-    "--timeout", type=float, metavar="SECONDS", help="Kill longer runs and count them as failures."
-)
-@click.option(
-    "--value-regex", metavar="REGEX",
-    help="Read the value from the last match of this pattern. If the pattern has groups, the first "
-    "group is the value.  [default: the last number in the output]",
-)  # fmt: skip
-@click.option(
-    "--value-json", metavar="KEY",
-    help="Read the value from this key, such as loss or test.loss. It is looked up in the output "
-    "if that is JSON, else in the last line that is JSON.",
-)  # fmt: skip
+@program_options
 @click.option(
     "--stop-p-best", type=float, metavar="P",
     help="Stop when, with probability P, no other setting is better.",
@@ -368,12 +297,9 @@ def command(
     FILE.toml can hold everything instead: options by their long names, parameters in the table
     [parameters], and the program as command = [...]. Options on the command line override the file.
     """
-    if timeout is not None and not 0.0 < timeout <= TIMEOUT_MAX:
-        raise SettingsError(
-            f"--timeout must be a number of seconds from 0 to {TIMEOUT_MAX:g}, got {timeout!r}."
-        )
+    check_timeout(timeout)
     task = Task.by(ctx)
-    with _ended_like_interrupted() as came:
+    with ended_like_interrupted() as came:
         try:
             result = run(task, jobs, timeout)
         except KeyboardInterrupt:

@@ -40,6 +40,8 @@ class FixedStream(IntEnum):
     """Points at which the shares of the inputs in mean and noise are computed."""
     RISK_GAIN = 2
     """Joint posterior draws that show whether risk changes the decision."""
+    RACES = 3
+    """Simulated races that show how much too large the lead of a winner is."""
 
 
 def generator(seed: int, stream: Stream, index: int = 0) -> np.random.Generator:

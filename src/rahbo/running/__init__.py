@@ -1,7 +1,7 @@
 """Run an objective, serially or in parallel, until the budget is spent or a criterion is met."""
 
 from rahbo.running.budget import Budget
-from rahbo.running.calls import CallResult, Objective, attempt, with_outcomes
+from rahbo.running.calls import CallResult, Objective, attempt, wanted_keywords, with_outcomes
 from rahbo.running.loop import maximize, minimize
 from rahbo.running.parallel import in_parallel
 from rahbo.running.pool import Pool
@@ -24,5 +24,6 @@ __all__ = [
     "in_parallel",
     "maximize",
     "minimize",
+    "wanted_keywords",
     "with_outcomes",
 ]

@@ -1,0 +1,133 @@
+"""What the commands that run programs share: options, the program after ``--``, and signals."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import TIMEOUT_MAX
+from typing import Any, TypeVar
+
+import click
+
+from rahbo.cli.limits import Outcomes
+from rahbo.cli.options import one_of
+from rahbo.cli.processes import Processes
+from rahbo.cli.template import Template
+from rahbo.cli.values import Reader, json_reader, last_number, regex_reader
+from rahbo.errors import SettingsError
+
+# Signals that end a program by default and that people or job schedulers send.
+ENDING = (
+    "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU", "SIGBREAK",
+)  # fmt: skip
+READERS = ("value_regex", "value_json")
+PROGRAM = "rahbo.cli.program"
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option(
+        "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+        help="Number of programs to run at a time.",
+    ),
+    click.option(
+        "--journal", metavar="FILE",
+        help="Record the run in this file. Give the same command again to resume the run.",
+    ),
+    click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Random seed."),
+    click.option(
+        "--timeout", type=float, metavar="SECONDS",
+        help="Kill longer runs and count them as failures.",
+    ),
+    click.option(
+        "--value-regex", metavar="REGEX",
+        help="Read the value from the last match of this pattern. If the pattern has groups, the "
+        "first group is the value.  [default: the last number in the output]",
+    ),
+    click.option(
+        "--value-json", metavar="KEY",
+        help="Read the value from this key, such as loss or test.loss. It is looked up in the "
+        "output if that is JSON, else in the last line that is JSON.",
+    ),
+)  # fmt: skip
+
+
+def program_options(command: Command) -> Command:
+    """Add the options that say how programs are run and where their value is."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+class ProgramCommand(click.Command):
+    """A command that leaves everything after ``--``, the program to run, unparsed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments before ``--``."""
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta[PROGRAM] = tuple(args[end + 1 :])
+        return super().parse_args(ctx, args[:end])
+
+
+def check_timeout(timeout: float | None) -> None:
+    """Raise an error unless the time-out is a number of seconds that threads can wait."""
+    if timeout is not None and not 0.0 < timeout <= TIMEOUT_MAX:
+        raise SettingsError(
+            f"--timeout must be a number of seconds from 0 to {TIMEOUT_MAX:g}, got {timeout!r}."
+        )
+
+
+def fresh_start(journal: str | None) -> str:
+    """Return what to do about failures that a journal keeps."""
+    if journal is None:
+        return ""
+    return f" The failures are kept in {journal}, so use another journal for a fresh start."
+
+
+def check_program(template: Template) -> None:
+    """Raise an error if the program of a command cannot be found."""
+    program = template.filled(dict.fromkeys(template.names, ""))[0]
+    if shutil.which(program) is None:
+        raise SettingsError(
+            f"There is no program {program!r}, or you may not run it. Check its name and "
+            "permissions."
+        )
+
+
+def chosen_reader(ctx: click.Context, processes: Processes, outcomes: Outcomes) -> Reader:
+    """Return what finds the value in an output, as the options say."""
+    name = one_of(ctx, READERS)
+    if name is None:
+        return lambda output: last_number(outcomes.without(output))
+    if name == "value_json":
+        return json_reader(ctx.params[name])
+    return regex_reader(ctx.params[name], processes)
+
+
+@contextmanager
+def ended_like_interrupted() -> Iterator[list[int]]:
+    """Let signals end the run as Ctrl-C does, and yield the list of signals received.
+
+    A signal that is ignored, such as SIGHUP under nohup, stays ignored.
+    """
+    came: list[int] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        came.append(number)
+        # A second signal does not hurry the end, which takes seconds at most. A third one does.
+        if len(came) != 2:
+            raise KeyboardInterrupt
+
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    numbers = [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *numbers)}
+    ours = {number: handler for number, handler in before.items() if handler in usual}
+    for number in ours:
+        signal.signal(number, interrupt)
+    try:
+        yield came
+    finally:
+        for number, handler in ours.items():
+            signal.signal(number, handler)

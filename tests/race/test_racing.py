@@ -1,0 +1,75 @@
+"""Races between functions, and verdicts on values measured already."""
+
+from random import Random
+
+import pytest
+
+from rahbo.errors import DataError, ObjectiveError, SettingsError
+from rahbo.race import judge, race
+
+
+def test_functions_race_and_a_race_repeats():
+    def shifted(by):
+        return lambda seed: by + Random(f"{seed} {by}").gauss(0, 1)
+
+    entrants = {"low": shifted(0), "high": shifted(3)}
+    first = race(entrants, direction="minimize", seed=4)
+    assert first.best == "low"
+    assert race(entrants, direction="minimize", seed=4) == first
+    assert race(entrants, direction="maximize", seed=4).best == "high"
+
+
+def test_functions_that_take_a_seed_are_compared_seed_by_seed():
+    def shared(by):
+        return lambda seed: by + 5 * Random(seed).gauss(0, 1) + Random(f"{seed}{by}").gauss(0, 0.2)
+
+    entrants = {"a": shared(0.0), "b": shared(0.5)}
+    found = race(entrants, direction="maximize", evaluations=100)
+    assert (found.decision, found.best) == ("winner", "b")
+    assert found.runs < 60
+
+
+def test_failures_are_said():
+    def breaks():
+        raise RuntimeError("beam trip")
+
+    with pytest.raises(ObjectiveError, match="beam trip"):
+        race({"a": breaks, "b": lambda: 1.0}, direction="maximize")
+    with pytest.raises(ObjectiveError, match="returned 'no number'"):
+        race({"a": lambda: "no number", "b": lambda: 1.0}, direction="maximize")
+
+
+def test_measured_values_are_judged():
+    found = judge(
+        {"a": [1.0, None, *[0.9, 1.1] * 6], "b": [9, 8] * 6, "c": [5.0]},
+        direction="maximize",
+    )
+    assert (found.decision, found.best) == ("winner", "b")
+    assert found.standings[0].failures == 1
+    assert found.standings[2].behind is None
+    shifted = judge({"a": list(range(20)), "b": [i + 0.5 + 0.01 * (i % 2) for i in range(20)]},
+                    direction="maximize", matched=True)  # fmt: skip
+    assert (shifted.decision, shifted.best) == ("winner", "b")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"direction": "up"}, "direction must be"),
+        ({"probability": 1.0}, "probability must be"),
+        ({"indifferent": -1.0}, "indifferent must be"),
+        ({"incumbent": "z"}, "incumbent must be one of"),
+        ({"evaluations": 9}, "at least 10"),
+    ],
+)
+def test_wrong_settings_are_refused(options, said):
+    entrants = {"a": lambda: 1.0, "b": lambda: 2.0}
+    with pytest.raises(SettingsError, match=said):
+        race(entrants, **{"direction": "maximize", **options})
+
+
+def test_wrong_values_and_too_few_entrants_are_refused():
+    with pytest.raises(SettingsError, match="two or more"):
+        race({"a": lambda: 1.0}, direction="maximize")
+    with pytest.raises(DataError, match="finite"):
+        judge({"a": [1.0, float("inf")], "b": [1.0]}, direction="maximize")
