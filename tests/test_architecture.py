@@ -27,6 +27,7 @@ ORDER = (
     "model",
     "policy",
     "analysis",
+    "signatures",
     "settings",
     "journal",
     "knowledge",
@@ -104,8 +105,11 @@ INNER_ORDER = {
     "running": (
         "stopping",
         "budget",
+        "clock",
         "present",
         "calls",
+        "progress",
+        "display",
         "result",
         "run",
         "marks",
@@ -131,6 +135,8 @@ FOREIGN = {"_storage", "_timeout"}
 
 CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
 ADAPTER_LIBRARIES = {
+    # Only where it is installed, for a display.
+    "running": {"rich"},
     "problems": {"sklearn"},
     "plots": {"matplotlib"},
     "integrations": {

@@ -9,7 +9,7 @@ from rahbo.analysis import Recommendation
 from rahbo.optimizer import Optimizer
 from rahbo.trials import Trial
 
-End = Literal["budget", "stop", "exhausted", "interrupt"]
+End = Literal["budget", "stop", "callback", "exhausted", "interrupt"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +19,8 @@ class Result:
     Attributes:
         recommendation: The point to use.
         optimizer: The optimizer of the run, to predict, plot or continue with.
-        stopped_by: What ended the run: the ``"budget"``, the criterion ``"stop"``, a list of
-            candidates that is ``"exhausted"``, or an ``"interrupt"``.
+        stopped_by: What ended the run: the ``"budget"``, the criterion ``"stop"``, the
+            ``"callback"``, a list of candidates that is ``"exhausted"``, or an ``"interrupt"``.
     """
 
     recommendation: Recommendation
