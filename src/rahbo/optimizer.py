@@ -17,7 +17,15 @@ from rahbo.errors import DataError, NotReadyError, SettingsError
 from rahbo.journal import FileName, Journal, settings_to_resume
 from rahbo.knowledge import Knowledge, Params
 from rahbo.model import shared_fits
-from rahbo.numerics import Array, Stream, generator, is_whole, one_blas_thread, shared_by_threads
+from rahbo.numerics import (
+    Array,
+    Stream,
+    generator,
+    is_whole,
+    one_blas_thread,
+    shared_by_threads,
+    spells_out,
+)
 from rahbo.policy import (
     CONFIRMED,
     UNSAFE,
@@ -33,7 +41,6 @@ from rahbo.policy import (
     with_pending,
 )
 from rahbo.settings import Keywords, Settings, setting_parameters
-from rahbo.signatures import spells_out
 from rahbo.space import Candidates, Space
 from rahbo.trials import (
     Suggestion,

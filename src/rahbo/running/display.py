@@ -61,13 +61,11 @@ def display(
     """
     out = sys.stderr
     moves = verbose is not False and _is_terminal(out) and _drawing.acquire(blocking=False)
+    live: Live | None = None
     try:
-        live = _live(out, alone) if moves else None
-    except BaseException:
         if moves:
-            _drawing.release()
-        raise
-    try:
+            with suppress(Exception):
+                live = _live(out, alone)
         yield _watch(out, live, bool(verbose), course, optimizer)
         if live is not None:
             with suppress(Exception):
@@ -76,6 +74,7 @@ def display(
         if live is not None:
             with suppress(Exception):
                 live.close()
+        if moves:
             _drawing.release()
 
 

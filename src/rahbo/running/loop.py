@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from rahbo.errors import ExhaustedError, SettingsError
-from rahbo.numerics import is_finite, is_whole
+from rahbo.numerics import is_finite, is_whole, spells_out
 from rahbo.optimizer import Optimizer, OptimizerKeywords
 from rahbo.running.budget import Budget
 from rahbo.running.calls import Objective, attempt
@@ -23,7 +23,6 @@ from rahbo.running.result import End, Result
 from rahbo.running.run import Callback, Run
 from rahbo.running.stopping import Stop
 from rahbo.settings import Direction
-from rahbo.signatures import spells_out
 from rahbo.space import Candidates, Space
 
 # What these functions pass on to the optimizer, whose direction is their own name.
@@ -38,27 +37,17 @@ OPTIMIZER_PARAMETERS = [
 def maximize(
     objective: Objective,
     space: Mapping[str, Any] | Candidates | Space,
-    *,
-    rounds: int | None = None,
-    evaluations: int | None = None,
-    seconds: float | None = None,
-    confirm: int | None = None,
-    stop: Stop | None = None,
-    callback: Callback | None = None,
-    n_jobs: int | None = None,
-    executor: Executor | Callable[[], Executor] | None = None,
-    parallel: int | None = None,
-    timeout: float | None = None,
-    context: Present | None = None,
-    verbose: bool | None = None,
-    **settings: Unpack[OptimizerKeywords],
-) -> Result:
+    *, rounds: int | None = None, evaluations: int | None = None, seconds: float | None = None,
+    confirm: int | None = None, stop: Stop | None = None, callback: Callback | None = None,
+    n_jobs: int | None = None, executor: Executor | Callable[[], Executor] | None = None,
+    parallel: int | None = None, timeout: float | None = None, context: Present | None = None,
+    verbose: bool | None = None, **settings: Unpack[OptimizerKeywords],
+) -> Result:  # fmt: skip
     """Maximise a risk measure of a noisy objective.
 
-    Give ``rounds``, ``evaluations`` or ``seconds``. Seconds may limit one of the other two. An
+    Give ``rounds``, ``evaluations`` or ``seconds``, which may also limit one of the other two. An
     evaluation that raises an exception or returns a number that is not finite counts as failed.
-    Ctrl-C returns the result so far. The logger ``rahbo`` gets each suggestion (INFO) and each
-    failure (WARNING).
+    Ctrl-C returns the result so far. The logger ``rahbo`` gets each suggestion and each failure.
 
     Args:
         objective: Called with the parameters as keywords; returns one noisy measurement. If it
@@ -69,26 +58,23 @@ def maximize(
         rounds: Suggestions after the initial design, the paper's T.
         evaluations: Calls of the objective, initial design and failures included. The last
             suggestion may get fewer repeats, so that the number is met exactly.
-        seconds: Wall-clock time from the start of the call. When it is up, no evaluation starts,
-            and those under way are finished. At least one is made. Before, time is reserved for
-            confirmation, by the pace so far. A run that is resumed gets its seconds anew.
+        seconds: Wall-clock time of this call, confirmation included. Evaluations under way at the
+            end are finished. At least one is made.
         confirm: Evaluations at the end that measure the leading points again. They are part of
             ``evaluations`` or come on top of ``rounds``. By default a tenth, with `Adaptive`.
         stop: A criterion that ends the run early, such as ``PBest(0.95)`` or ``Gap(0.1)``, once
             the initial design is complete. The recommended point is confirmed before.
-        callback: Called with the optimizer after each suggestion is evaluated. If it returns True,
-            the run ends; any other return value has no effect.
-        n_jobs: Evaluates in this many processes at the same time; -1 for as many as there are
-            cores. The processes must be able to import the objective.
-        executor: Evaluates in parallel, with each repeat as its own task. Pass any executor of
-            ``concurrent.futures``, such as threads, loky or Dask, which is left open; or a function
-            that makes one, which is shut down at the end and replaced when its workers die.
+        callback: Called with the optimizer after each suggestion. Only True ends the run.
+        n_jobs: Processes to evaluate in, -1 for all cores. They must import the objective.
+        executor: Evaluates in parallel instead. Pass any executor of ``concurrent.futures``, such
+            as threads, loky or Dask, which is left open; or a function that makes one, which is
+            shut down at the end and replaced when its workers die.
         parallel: Tasks that may run at the same time; by default the number of workers.
         timeout: Seconds after which an evaluation on an executor counts as failed.
         context: The present conditions, if the space has any (`Context`): a function that returns
             them as a dict, or an iterable of dicts. It is asked once for each suggestion.
-        verbose: None shows a line with the progress if stderr is a terminal. False shows nothing.
-            True also writes a line for each evaluation to stderr, on a terminal or not.
+        verbose: None shows the progress if stderr is a terminal, False shows nothing. True also
+            writes a line for each evaluation to stderr, on a terminal or not.
         **settings: The settings of `Optimizer` except ``direction``. With the ``trials=`` of an
             interrupted run, its rounds and evaluations count, so it ends where it would have
             ended. With ``journal=``, repeating the same call does that however the run ended.
@@ -105,10 +91,8 @@ def maximize(
     >>> abs(result.recommendation.params["x"] - 1.0) < 0.3
     True
     """
-    plan = _Plan(
-        Budget(rounds, evaluations, confirm, seconds), stop, callback, n_jobs, executor, parallel,
-        timeout, context, verbose,
-    )  # fmt: skip
+    budget = Budget(rounds, evaluations, confirm, seconds)
+    plan = _Plan(budget, stop, callback, n_jobs, executor, parallel, timeout, context, verbose)
     return _run("maximize", objective, space, plan, settings)
 
 
@@ -116,21 +100,12 @@ def maximize(
 def minimize(
     objective: Objective,
     space: Mapping[str, Any] | Candidates | Space,
-    *,
-    rounds: int | None = None,
-    evaluations: int | None = None,
-    seconds: float | None = None,
-    confirm: int | None = None,
-    stop: Stop | None = None,
-    callback: Callback | None = None,
-    n_jobs: int | None = None,
-    executor: Executor | Callable[[], Executor] | None = None,
-    parallel: int | None = None,
-    timeout: float | None = None,
-    context: Present | None = None,
-    verbose: bool | None = None,
-    **settings: Unpack[OptimizerKeywords],
-) -> Result:
+    *, rounds: int | None = None, evaluations: int | None = None, seconds: float | None = None,
+    confirm: int | None = None, stop: Stop | None = None, callback: Callback | None = None,
+    n_jobs: int | None = None, executor: Executor | Callable[[], Executor] | None = None,
+    parallel: int | None = None, timeout: float | None = None, context: Present | None = None,
+    verbose: bool | None = None, **settings: Unpack[OptimizerKeywords],
+) -> Result:  # fmt: skip
     """Minimise a noisy objective that should also be reliable. Arguments are as for `maximize`.
 
     The risk measure is applied to the negated objective: ``MeanVariance(alpha)`` minimises
@@ -140,10 +115,8 @@ def minimize(
     >>> result.recommendation.mean < 0.1
     True
     """
-    plan = _Plan(
-        Budget(rounds, evaluations, confirm, seconds), stop, callback, n_jobs, executor, parallel,
-        timeout, context, verbose,
-    )  # fmt: skip
+    budget = Budget(rounds, evaluations, confirm, seconds)
+    plan = _Plan(budget, stop, callback, n_jobs, executor, parallel, timeout, context, verbose)
     return _run("minimize", objective, space, plan, settings)
 
 

@@ -168,9 +168,9 @@ class Course:
         if budget.evaluations is not None:
             spent = f"{n}/{budget.evaluations}"
         elif budget.rounds is not None:
-            spent = f"round {made.trials.get('strategy', 0)}/{budget.rounds}, {n} evaluations"
+            spent = f"round {made.trials.get('strategy', 0)}/{budget.rounds}, {n} made"
         else:
-            spent = f"{n} evaluations"
+            spent = f"{n} made"
         if clock.seconds is not None:
             share = max(share, clock.elapsed / clock.seconds)
         known = None if math.isinf(left) else max(0.0, left)
