@@ -137,3 +137,13 @@ def scene(x, seed, folder, seeds):
     else:
         _wait_for(folder / f"start-{i ^ 1}-0")
     return noisy(x, seed)
+
+
+def broken(x):
+    """Every evaluation fails."""
+    raise ValueError("no beam")
+
+
+def asleep(x):
+    """Every evaluation takes much too long."""
+    time.sleep(60.0)

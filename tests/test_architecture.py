@@ -45,7 +45,16 @@ ORDER = (
 )
 # The order inside a room; a room not named here has none.
 INNER_ORDER = {
-    "numerics": ("arrays", "checks", "rounding", "quasinewton", "sobol", "streams", "threads"),
+    "numerics": (
+        "arrays",
+        "checks",
+        "rounding",
+        "quasinewton",
+        "signatures",
+        "sobol",
+        "streams",
+        "threads",
+    ),
     "space": ("parameters", "context", "frames", "candidates", "space"),
     "trials": ("observations", "beside", "trial", "outcomes", "blocks", "rows", "ledger"),
     "model": (
@@ -106,8 +115,11 @@ INNER_ORDER = {
     "running": (
         "stopping",
         "budget",
+        "clock",
         "present",
         "calls",
+        "progress",
+        "display",
         "result",
         "run",
         "marks",
@@ -149,6 +161,8 @@ ON_DEMAND = {
 
 CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
 ADAPTER_LIBRARIES = {
+    # Only where it is installed, for a display.
+    "running": {"rich"},
     "problems": {"sklearn"},
     "plots": {"matplotlib"},
     "integrations": {

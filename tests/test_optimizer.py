@@ -21,6 +21,7 @@ from rahbo.analysis import diagnose
 from rahbo.errors import (
     DataError,
     ExhaustedError,
+    JournalError,
     NotReadyError,
     RahboError,
     SettingsError,
@@ -1314,3 +1315,83 @@ def test_a_copy_is_made_while_another_thread_tells():
             copied.tell({"x": 0.25, "y": 0.25}, 1.0)
         done.result()
     assert len(opt.trials) == 1500
+
+
+# -- settings to try first -----------------------------------------------------------------------
+
+
+def test_settings_to_try_first_are_handed_out_exactly_as_given():
+    first = [{"x": 0.1, "n": 3}, {"x": 0.7, "n": 1}]
+    space = {"x": rahbo.Float(1e-3, 10.0, log=True), "n": rahbo.Int(1, 5)}
+    opt = rahbo.Optimizer(space, try_first=iter(first), seed=0)
+    assert [s.params for s in opt.ask(3)][:2] == first
+    assert opt.settings.try_first == tuple(first)
+
+
+def test_more_settings_to_try_first_than_the_design_has_are_all_tried():
+    first = [{"x": i / 10} for i in range(9)]
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, try_first=first, n_initial=3, repeats=1, seed=0)
+    for params in first:
+        suggestion = opt.ask()
+        assert suggestion.params == params
+        opt.tell(suggestion, params["x"])
+    assert {t.source for t in opt.trials} == {"design"}
+    asked = opt.ask()
+    assert opt.trials[asked.id].source == "strategy"
+
+
+def test_settings_to_try_first_are_tried_although_there_are_past_results_but_not_twice():
+    opt = rahbo.Optimizer(
+        {"x": (0.0, 1.0)}, try_first=[{"x": 0.5}], data=[({"x": 0.5}, 1.0)], seed=0
+    )
+    assert opt.ask().params == {"x": 0.5}
+    opt.cancel(1)
+    assert opt.ask().params != {"x": 0.5}
+
+
+def test_settings_to_try_first_keep_the_predicate_and_the_list():
+    with pytest.raises(SpaceError, match=r"try_first\[0\] must satisfy valid="):
+        rahbo.Optimizer({"x": (0.0, 1.0)}, try_first=[{"x": 0.9}], valid=lambda p: p["x"] < 0.5)
+    rows = rahbo.Candidates([{"x": 0.0}, {"x": 1.0}])
+    assert rahbo.Optimizer(rows, try_first=[{"x": 1.0}], seed=0).ask().params == {"x": 1.0}
+    with pytest.raises(SpaceError, match=r"try_first\[0\]: .*not among the candidates"):
+        rahbo.Optimizer(rows, try_first=[{"x": 0.5}])
+
+
+def test_settings_to_try_first_are_choices_under_the_present_conditions():
+    space = {"x": (0.0, 1.0), "line": rahbo.Context(["a", "b"])}
+    opt = rahbo.Optimizer(space, try_first=[{"x": 0.25}], seed=0)
+    assert opt.ask(context={"line": "b"}).params == {"x": 0.25, "line": "b"}
+    assert opt.ask(context={"line": "a"}).params["x"] != 0.25
+    with pytest.raises(SpaceError, match="unknown"):
+        rahbo.Optimizer(space, try_first=[{"x": 0.25, "line": "a"}])
+
+
+def test_a_safe_run_can_start_from_settings_to_try_first():
+    limits = {"loss": rahbo.AtMost(5.0)}
+    opt = rahbo.Optimizer(
+        {"x": (0.0, 1.0)}, constraints=limits, safe=True, try_first=[{"x": 0.5}], repeats=3, seed=0
+    )
+    suggestion = opt.ask()
+    assert suggestion.params == {"x": 0.5}
+    opt.tell(suggestion, [1.0, 1.1, 0.9], outcomes={"loss": [0.1, 0.2, 0.15]})
+    asked = opt.ask()
+    assert opt.trials[asked.id].source == "strategy"
+
+
+def test_a_journal_holds_the_settings_to_try_first(tmp_path):
+    path = tmp_path / "run.jsonl"
+    first = [{"x": 0.5, "c": "a"}, {"x": np.float64(0.1), "c": "b"}]
+    space = {"x": (0.0, 1.0), "c": ["a", "b"]}
+    opt = rahbo.Optimizer(space, try_first=first, journal=path, seed=0)
+    opt.tell(opt.ask(), [1.0, 2.0])
+    opt.close()
+    again = rahbo.Optimizer.resume(path)
+    assert again.settings.try_first == tuple(first)
+    assert again.ask().params == first[1]
+    again.close()
+    with pytest.raises(JournalError, match="try_first is"):
+        rahbo.Optimizer(space, journal=path, seed=0)
+    plain = tmp_path / "plain.jsonl"
+    rahbo.Optimizer(space, journal=plain, seed=0).close()
+    assert "try_first" not in plain.read_text()

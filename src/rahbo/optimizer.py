@@ -17,7 +17,15 @@ from rahbo.errors import DataError, NotReadyError, SettingsError
 from rahbo.journal import FileName, Journal, settings_to_resume
 from rahbo.knowledge import Knowledge, Params
 from rahbo.model import shared_fits
-from rahbo.numerics import Array, Stream, generator, is_whole, one_blas_thread, shared_by_threads
+from rahbo.numerics import (
+    Array,
+    Stream,
+    generator,
+    is_whole,
+    one_blas_thread,
+    shared_by_threads,
+    spells_out,
+)
 from rahbo.policy import (
     CONFIRMED,
     UNSAFE,
@@ -27,12 +35,13 @@ from rahbo.policy import (
     contest_between,
     next_blocks,
     propose_design,
+    propose_first,
     propose_safely,
     propose_several,
     safely_repeated,
     with_pending,
 )
-from rahbo.settings import Keywords, Settings, check_keywords, setting_parameters, spells_out
+from rahbo.settings import Keywords, Settings, setting_parameters
 from rahbo.space import Candidates, Space, is_frame
 from rahbo.trials import (
     Suggestion,
@@ -93,6 +102,9 @@ class Optimizer(Knowledge):
         blocks: The blocks in which each point can be evaluated, such as the folds of a
             cross-validation: a list of names, or their number. Each suggestion then says in which
             block to evaluate it. None if there is no such set; values may still be told with one.
+        try_first: Settings to evaluate before all others, as dicts of parameters, for example the
+            one in use today. They are the first points of the initial design. They are evaluated
+            even with ``safe=True``, so that a run can start from settings known to be safe.
         seed: Seeds every random choice; drawn and kept in ``settings.seed`` if None.
         data: Past results, as pairs of parameters and values. A third part may name the block of
             the values, or of each. A data frame is read too: its columns are the parameters,
@@ -122,7 +134,6 @@ class Optimizer(Knowledge):
         journal: FileName | None = None,
         **settings: Unpack[Keywords],
     ) -> None:
-        check_keywords(Optimizer, settings)
         known = Settings.of(space, settings)
         of, blocks = known.constraints, known.blocks or ()
         begun = list(trials) or (
@@ -194,10 +205,14 @@ class Optimizer(Knowledge):
     def _propose(self, n: int, at: Space) -> Iterator[Trial]:
         """Open ``n`` trials, at points of the initial design first, then those of the strategy."""
         settings, trials = self.settings.policy.at(at), self.ledger.trials.values()
+        first = self._first(at)
         for left in range(n, 0, -1):
             asked = sum(t.source != "user" for t in trials)
             domain = Domain(settings.space, np.empty((0, settings.space.d)), self.excluded())
             rng = generator(settings.seed, Stream.PROPOSAL, asked)
+            if first and (found := propose_first(settings, trials, domain, first)):
+                yield self._open(found, at.with_told(first))
+                continue
             if self.settings.safe:
                 yield self._open(self._propose_safely(domain, at, asked, rng), at)
                 continue
@@ -211,6 +226,11 @@ class Optimizer(Knowledge):
                     settings, trials, model, missing, domain, asked, left))  # fmt: skip
                 return
             yield self._open(found, at)
+
+    def _first(self, at: Space) -> dict[bytes, Params]:
+        """Return the settings to try first, by the bytes of their points under the conditions."""
+        wished = map(at.with_given, self.settings.try_first)
+        return {at.encode(params).tobytes(): params for params in wished}
 
     def _propose_safely(
         self, domain: Domain, at: Space, asked: int, rng: np.random.Generator
@@ -266,7 +286,7 @@ class Optimizer(Knowledge):
         x, n, named = found.x, found.repeats, self.settings.blocks
         blocks = next_blocks(named, self.ledger.trials.values(), x, n) if named else ()
         n = len(blocks) if named else n
-        params = at.with_told(self.ledger.params()).decode(x)
+        params = at.with_told({**at.told, **self.ledger.params()}).decode(x)
         return self.ledger.open(x, params, n, found.source, found.own_bound, blocks)
 
     # -- telling -----------------------------------------------------------------------------

@@ -6,17 +6,16 @@ handles settings (the optimizer, the loops, the journal) goes through these two.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, TypedDict, TypeVar, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
-from rahbo.errors import DataError, SettingsError
+from rahbo.errors import DataError, SettingsError, SpaceError
 from rahbo.model import (
     AtLeast,
     AtMost,
@@ -49,13 +48,12 @@ from rahbo.policy import (
     as_repeats,
 )
 from rahbo.risk import MeanVariance, RiskMeasure
-from rahbo.space import Space
+from rahbo.space import Space, is_frame, rows_in
 from rahbo.trials import block_name, checked_name, unwrapped
 
 Direction = Literal["maximize", "minimize"]
 # The most blocks of a given set.
 MOST_BLOCKS = 1000
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Keywords(TypedDict, total=False):
@@ -79,6 +77,7 @@ class Keywords(TypedDict, total=False):
     constraints: Mapping[str, Constraint] | None
     safe: bool
     blocks: Iterable[str | int] | int | None
+    try_first: Iterable[Mapping[str, Any]]
     seed: int | None
 
 
@@ -109,6 +108,7 @@ class Settings:
     constraints: Mapping[str, Constraint] = field(default_factory=dict)
     safe: bool = False
     blocks: tuple[str, ...] | None = None
+    try_first: tuple[dict[str, Any], ...] = ()
     seed: int
 
     @classmethod
@@ -123,7 +123,9 @@ class Settings:
             raise TypeError(f"{name}= is not a setting of Optimizer.")
         where = Space.of(space, given.get("valid"))
         known = {name: value for name, value in given.items() if name != "valid"}
-        known["n_initial"] = _checked_n_initial(given.get("n_initial"), where)
+        known["try_first"] = _checked_try_first(given.get("try_first", ()), where)
+        n_initial = _checked_n_initial(given.get("n_initial"), where)
+        known["n_initial"] = max(n_initial, len(known["try_first"]))
         known["seed"] = _checked_seed(given.get("seed"))
         known["constraints"] = _checked_constraints(given.get("constraints"), where)
         for name, convert in (("repeats", as_repeats), ("beta", as_confidence)):
@@ -239,31 +241,6 @@ def setting_parameters() -> list[inspect.Parameter]:
     ]
 
 
-def check_keywords(function: Callable[..., Any], given: Iterable[str]) -> None:
-    """Refuse keywords that the signature of a function does not show, and name a similar one."""
-    known = inspect.signature(function).parameters
-    for name in sorted(set(given) - known.keys()):
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f" Did you mean {near[0]}=?" if near else ""
-        raise TypeError(f"{function.__name__}() does not take {name}=.{hint}")
-
-
-def spells_out(parameters: Iterable[inspect.Parameter]) -> Callable[[F], F]:
-    """Show these parameters in the signature of a function that takes them as ``**keywords``.
-
-    Type checkers read `Keywords`. This is for `help` and notebooks.
-    """
-
-    def decorate(function: F) -> F:
-        signature = inspect.signature(function)
-        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        shown = signature.replace(parameters=[*own, *parameters])
-        vars(function)["__signature__"] = shown
-        return function
-
-    return decorate
-
-
 def paper_preset(alpha: float = 1.0, repeats: int = 10, n_initial: int = 10) -> dict[str, Any]:
     """Return the settings of the paper's experiments, for `Optimizer` and `maximize`.
 
@@ -324,6 +301,31 @@ def _checked_constraints(given: object, space: Space) -> dict[str, Constraint]:
                 f"constraints[{name!r}] must be AtMost(...) or AtLeast(...), got {limit!r}."
             )
     return dict(sorted(given.items()))
+
+
+def _checked_try_first(given: object, space: Space) -> tuple[dict[str, Any], ...]:
+    """Return the settings to try first, after checking that each lies in the space."""
+    given = rows_in(given, space.chosen.names) if is_frame(given) else given
+    if isinstance(given, Mapping | str | bytes) or not isinstance(given, Iterable):
+        raise SettingsError(f"try_first must be a list of dicts of parameters, got {given!r}.")
+    chosen = space.chosen
+    found: list[dict[str, Any]] = []
+    for i, params in enumerate(given):
+        try:
+            x = chosen.encode(params)
+        except SpaceError as error:
+            raise SpaceError(f"try_first[{i}]: {error}") from None
+        # With conditions, what is valid depends on them, so it is checked when they are known.
+        if not (space.conditions or space.is_valid(x[None])[0]):
+            raise SpaceError(
+                f"try_first[{i}] must satisfy valid=, got {dict(params)!r}. Leave it out."
+            )
+        if any(np.array_equal(x, chosen.encode(other)) for other in found):
+            raise SettingsError(
+                f"try_first must list different settings, got {dict(params)!r} twice."
+            )
+        found.append({name: params[name] for name in chosen.names})
+    return tuple(found)
 
 
 def _checked_seed(seed: object) -> int:

@@ -5,7 +5,8 @@ import io
 from rich.console import Console
 
 import rahbo
-from rahbo.cli.progress import Done, watch
+from rahbo.cli.progress import watch
+from rahbo.running import Done
 
 
 def console(terminal):

@@ -12,8 +12,9 @@ from rich.console import Console
 
 import rahbo
 from rahbo.cli import main
-from rahbo.cli.progress import Done, watch
+from rahbo.cli.progress import watch
 from rahbo.cli.streams import CheckedFile, QuietFile, let_go
+from rahbo.running import Done
 
 COMMANDS = (["doctor"], ["recommend"], ["recommend", "--json"], ["frontier"], ["report"])
 full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")

@@ -436,3 +436,149 @@ def test_what_is_kept_for_confirmation_goes_to_the_search_while_nothing_has_a_va
     result = rahbo.maximize(objective, {"x": (0.0, 1.0)}, evaluations=12, confirm=6, seed=0)
     assert result.n_evaluations == 12
     assert len(set(calls[:8])) > 1
+
+
+# -- an objective that always fails --------------------------------------------------------------
+
+
+def broken(x):
+    raise ValueError("no beam")
+
+
+def test_the_first_error_of_a_short_run_is_the_objectives_own():
+    with pytest.raises(
+        ObjectiveError, match=r"All 3 .* failed, the last one at \{'x': .*no beam"
+    ) as e:
+        rahbo.maximize(broken, SPACE, evaluations=3, **SMALL)
+    assert isinstance(e.value.__cause__, ValueError)
+    assert e.value.optimizer.n_evaluations == 3
+    with pytest.raises(ObjectiveError, match="The only evaluation of the objective failed, at "):
+        rahbo.maximize(broken, SPACE, evaluations=1, **SMALL)
+
+
+def test_nan_each_time_is_the_objectives_own_failure_too():
+    with pytest.raises(ObjectiveError, match=r"All 3 .*returned nan") as caught:
+        rahbo.minimize(lambda x: float("nan"), SPACE, evaluations=3, **SMALL)
+    assert caught.value.__cause__ is None
+
+
+def test_a_short_list_that_always_fails_is_the_objectives_own_failure():
+    rows = rahbo.Candidates([{"x": 0.0}, {"x": 0.5}], revisit=False)
+    with pytest.raises(ObjectiveError, match="no beam") as caught:
+        rahbo.maximize(broken, rows, evaluations=50, repeats=1, seed=0)
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_a_resumed_run_that_always_failed_still_says_why(tmp_path):
+    journal = tmp_path / "run.jsonl"
+    for _ in range(2):
+        with pytest.raises(ObjectiveError, match=r"All 3 .*no beam"):
+            rahbo.maximize(broken, SPACE, evaluations=3, journal=journal, **SMALL)
+
+
+def test_past_results_are_reported_even_if_the_objective_always_fails():
+    past = [({"x": 0.1}, [1.0, 1.1])]
+    assert rahbo.maximize(broken, SPACE, evaluations=3, data=past, **SMALL).n_evaluations == 5
+
+
+# -- ended by the callback -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("answer", [True, np.True_])
+def test_a_callback_that_returns_true_ends_the_run(answer):
+    result = rahbo.maximize(
+        noisy,
+        SPACE,
+        rounds=4,
+        callback=lambda opt: answer if opt.n_evaluations >= 6 else None,
+        **SMALL,
+    )
+    assert (result.stopped_by, result.n_evaluations) == ("callback", 6)
+    assert "ended by callback" in str(result)
+
+
+@pytest.mark.parametrize("answer", [None, False, 1, "stop", [0], np.ones(2), np.False_])
+def test_nothing_else_ends_it(answer):
+    result = rahbo.maximize(noisy, SPACE, evaluations=6, callback=lambda opt: answer, **SMALL)
+    assert (result.stopped_by, result.n_evaluations) == ("budget", 6)
+
+
+# -- n_jobs and verbose --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, "4"])
+def test_bad_numbers_of_jobs_are_named(n_jobs):
+    with pytest.raises(SettingsError, match="n_jobs must be a number of processes"):
+        rahbo.maximize(broken, SPACE, evaluations=3, n_jobs=n_jobs)
+
+
+def test_jobs_and_an_executor_exclude_each_other():
+    for other in ({"executor": lambda: None}, {"parallel": 2}):
+        with pytest.raises(SettingsError, match="either n_jobs= or executor="):
+            rahbo.maximize(broken, SPACE, evaluations=3, n_jobs=2, **other)
+
+
+def test_a_function_that_processes_cannot_import_is_refused_before_anything_runs(tmp_path):
+    journal = tmp_path / "run.jsonl"
+    with pytest.raises(SettingsError, match="with def at the top level of a module"):
+        rahbo.maximize(lambda x: x, SPACE, evaluations=3, n_jobs=2, journal=journal)
+    assert not journal.exists()
+
+
+def test_one_job_is_the_same_as_none():
+    one = rahbo.maximize(Script(1.0, 2.0, 3.0), SPACE, evaluations=3, n_jobs=1, **SMALL)
+    assert one.trials[0].values == {0: 1.0, 1: 2.0, 2: 3.0}
+
+
+@pytest.mark.parametrize("verbose", [2, "yes", 0.5])
+def test_verbose_is_none_false_or_true(verbose):
+    with pytest.raises(SettingsError, match="verbose must be None, False or True"):
+        rahbo.maximize(noisy, SPACE, evaluations=3, verbose=verbose)
+
+
+# -- settings to try first -----------------------------------------------------------------------
+
+FIRST = [{"x": 0.1}, {"x": 1.7}]
+
+
+def test_the_settings_to_try_first_come_first_and_count_as_the_design():
+    result = rahbo.maximize(noisy, SPACE, rounds=1, try_first=FIRST, **SMALL)
+    assert [t.params for t in result.trials[:2]] == FIRST
+    assert sources(result) == ["design"] * 3 + ["strategy"]
+    plain = rahbo.maximize(noisy, SPACE, rounds=1, **SMALL)
+    assert result.trials[2].params == plain.trials[0].params
+
+
+@pytest.mark.parametrize("at", [1, 4, 8])
+def test_a_resumed_run_does_not_try_them_again(at, tmp_path):
+    whole = rahbo.maximize(noisy, SPACE, rounds=1, try_first=FIRST, **SMALL)
+    calls = 0
+
+    def interrupted(x, seed):
+        nonlocal calls
+        calls += 1
+        if calls > at:
+            raise KeyboardInterrupt
+        return noisy(x, seed)
+
+    same = {"rounds": 1, "try_first": FIRST, "journal": tmp_path / "run.jsonl", **SMALL}
+    rahbo.maximize(interrupted, SPACE, **same)
+    resumed = rahbo.maximize(noisy, SPACE, **same)
+    assert recorded(resumed) == recorded(whole)
+
+
+@pytest.mark.parametrize(
+    ("first", "message"),
+    [
+        ([{"y": 1.0}], r"try_first\[0\]: .*unknown \['y'\]"),
+        ([{"x": 1.0}, {"x": 3.0}], r"try_first\[1\]: x=3.0 is outside"),
+        ([{"x": 1.0}, {"x": 1.0}], "different settings"),
+        ({"x": 1.0}, "list of dicts"),
+        ([1.0], r"try_first\[0\]"),
+    ],
+)
+def test_wrong_settings_to_try_first_are_refused_before_anything_runs(first, message):
+    objective = Script()
+    with pytest.raises(RahboError, match=message):
+        rahbo.maximize(objective, SPACE, evaluations=3, try_first=first)
+    assert objective.calls == 0

@@ -604,7 +604,7 @@ def test_failures_in_a_row_end_the_run_with_the_traceback_of_the_worker():
 
     with ThreadPoolExecutor(2) as executor, pytest.raises(ObjectiveError, match="beam") as caught:
         rahbo.maximize(broken, SPACE, evaluations=100, executor=executor, **QUICK)
-    assert "in broken" in str(caught.value.__cause__)
+    assert "in broken" in str(caught.value.__cause__.__cause__)
     assert MAX_FAILURES <= caught.value.optimizer.n_evaluations < 40
 
 
@@ -1227,3 +1227,69 @@ def test_an_exception_of_the_executor_that_cannot_be_printed_is_a_failure():
         result = rahbo.maximize(lambda x: x, SPACE, evaluations=8, seed=0, executor=pool)
     reasons = {why for trial in result.trials for why in trial.failures.values()}
     assert reasons == {"<UnprintableError, whose repr() raises ValueError>"}
+
+
+# -- short runs, n_jobs and callbacks ------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_objectives_own_exception_comes_from_its_worker():
+    with processes(1) as pool, pytest.raises(ObjectiveError, match=r"All 3 .*no beam") as caught:
+        rahbo.maximize(objectives.broken, SPACE, evaluations=3, executor=pool, **QUICK)
+    cause = caught.value.__cause__
+    assert type(cause) is ValueError
+    assert "objectives.py" in str(cause.__cause__)
+
+
+@pytest.mark.slow
+def test_an_exception_that_cannot_be_sent_leaves_its_traceback():
+    with processes(1) as pool, pytest.raises(ObjectiveError, match="Stubborn") as caught:
+        rahbo.maximize(objectives.moody, {"x": (0.0, 0.3)}, evaluations=3, executor=pool, **QUICK)
+    assert "StubbornError" in str(caught.value.__cause__)
+
+
+@pytest.mark.slow
+def test_time_outs_each_time_are_the_error_of_a_short_run():
+    with pytest.raises(ObjectiveError, match=r"All 2 .*timed out after 0.2 s"):
+        rahbo.maximize(
+            objectives.asleep, SPACE, evaluations=2, executor=processes, parallel=2, timeout=0.2,
+            **QUICK,
+        )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_n_jobs_is_a_pool_of_processes(monkeypatch):
+    made = []
+
+    def make(n):
+        made.append(n)
+        return processes(n)
+
+    monkeypatch.setattr("rahbo.running.pool.ProcessPoolExecutor", make)
+    result = rahbo.maximize(objectives.noisy, SPACE, evaluations=6, n_jobs=2, **QUICK)
+    assert made == [2]
+    told = {(t.params["x"], i): v for t in result.trials for i, v in t.values.items()}
+    for trial in result.trials:
+        for i in trial.values:
+            seed = evaluation_seed(7, trial.id, i)
+            assert told[trial.params["x"], i] == noisy(trial.params["x"], seed)
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1, 2}, raising=False)
+    rahbo.maximize(objectives.noisy, SPACE, evaluations=3, n_jobs=-1, **QUICK)
+    assert made[1] == 3
+
+
+def test_a_callback_ends_a_run_on_an_executor():
+    started = []
+
+    def objective(x):
+        started.append(x)
+        return x
+
+    with ThreadPoolExecutor(2) as pool:
+        result = rahbo.maximize(
+            objective, SPACE, evaluations=200, executor=pool,
+            callback=lambda opt: opt.n_evaluations >= 12, **QUICK,
+        )  # fmt: skip
+    assert result.stopped_by == "callback"
+    assert len(started) == result.n_evaluations < 40
+    assert result.optimizer.open == ()

@@ -110,3 +110,9 @@ def test_odd_frames_of_polars():
 def test_a_choice_that_is_missing_is_none(frame):
     space = Space.of({"kind": Categorical([None, "a"])})
     assert space.rows_in(frame({"kind": ["a", None]})) == [{"kind": "a"}, {"kind": None}]
+
+
+def test_settings_to_try_first_are_the_rows_of_a_frame(frame):
+    table = frame({"x": [0.1, 0.2], "k": [1.0, 2.0], "note": ["a", "b"]})
+    opt = rahbo.Optimizer({"x": (0.0, 1.0), "k": rahbo.Int(1, 5)}, try_first=table, seed=0)
+    assert [opt.ask().params for _ in range(2)] == [{"x": 0.1, "k": 1}, {"x": 0.2, "k": 2}]

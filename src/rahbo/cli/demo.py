@@ -79,7 +79,7 @@ def run(
     settings = rahbo.paper_preset(ALPHA, REPEATS, N_INITIAL) | {"strategy": strategy}
     result = rahbo.maximize(
         objective, problem.space, rounds=rounds, seed=seed,
-        callback=lambda optimizer: say(name, optimizer), **settings,
+        callback=lambda optimizer: say(name, optimizer), verbose=False, **settings,
     )  # fmt: skip
     if len(result.trials) < N_INITIAL + rounds:
         # Interrupted. A partial run is not comparable.

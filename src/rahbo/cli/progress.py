@@ -6,52 +6,19 @@ A display that fails goes silent. It never affects the run.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from rahbo.cli.tables import one_line, visible
+from rahbo.cli.tables import one_line
 from rahbo.errors import NotReadyError
 from rahbo.optimizer import Optimizer
+from rahbo.running import Done, Watch, harmless
 
-# Seconds between updates of the recommendation, and the characters shown of a failure's reason.
-PAUSE, REASON = 10.0, 200
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Done:
-    """One finished evaluation.
-
-    Attributes:
-        params: The parameters that were evaluated.
-        value: The value, or None if the evaluation failed.
-        failure: Why the evaluation failed; empty if it gave a value.
-        outcomes: The outcomes with limits in words; empty if there are none.
-    """
-
-    params: Mapping[str, Any]
-    value: float | None
-    failure: str = ""
-    outcomes: str = ""
-
-
-@dataclass(frozen=True)
-class Watch:
-    """The functions to call while a run goes on. They raise no errors.
-
-    Attributes:
-        evaluated: Called with each evaluation, after it was recorded.
-        told: Called with the optimizer after each suggestion.
-    """
-
-    evaluated: Callable[[Done], None]
-    told: Callable[[Optimizer], None]
+# Seconds between updates of the recommendation.
+PAUSE = 10.0
 
 
 @contextmanager
@@ -74,10 +41,10 @@ def watch(
         if not announced and confirming():
             announced = True
             out.print("Confirming: measuring the leading points again.")
-        out.print(f"{made}/{total}  {_described(done)}", soft_wrap=True)
+        out.print(f"{made}/{total}  {done!s}", soft_wrap=True)
 
     if not out.is_terminal:
-        yield Watch(_harmless(line), lambda optimizer: None)
+        yield Watch(harmless(line), lambda optimizer: None)
         return
     columns = (
         TextColumn("{task.completed:.0f}/{task.total:.0f}"), BarColumn(), TimeElapsedColumn(),
@@ -90,7 +57,7 @@ def watch(
         def bar(done: Done) -> None:
             live.advance(task)
             if done.value is None:
-                live.console.print(_described(done), soft_wrap=True)
+                live.console.print(str(done), soft_wrap=True)
 
         def state(optimizer: Optimizer) -> None:
             nonlocal looked
@@ -104,29 +71,4 @@ def watch(
                     live.update(task, state=f"{stage} {best}{kept}")
                 looked = time.monotonic()
 
-        yield Watch(_harmless(bar), _harmless(state))
-
-
-def _harmless(show: Callable[[T], None]) -> Callable[[T], None]:
-    """Return the same function, except that it does nothing after its first error."""
-    failed = False
-
-    def shown(what: T) -> None:
-        nonlocal failed
-        if not failed:
-            try:
-                show(what)
-            except Exception:
-                failed = True
-
-    return shown
-
-
-def _described(done: Done) -> str:
-    if done.value is not None:
-        beside = f", {visible(done.outcomes)}" if done.outcomes else ""
-        return f"{one_line(done.params)}: {done.value:.6g}{beside}"
-    lines = done.failure.splitlines() or [""]
-    # The message of a traceback is its last line.
-    why = lines[0] if len(lines) == 1 else f"{lines[0].split(': ')[0]}: {lines[-1]}"
-    return f"{one_line(done.params)}: failed, {visible(why[:REASON])}"
+        yield Watch(harmless(bar), harmless(state))

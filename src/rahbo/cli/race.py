@@ -27,14 +27,14 @@ from rahbo.cli.limits import Outcomes
 from rahbo.cli.options import chosen_direction, direction_options
 from rahbo.cli.processes import Processes
 from rahbo.cli.program import Program, Workers
-from rahbo.cli.progress import Done, watch
+from rahbo.cli.progress import watch
 from rahbo.cli.tables import console, visible
 from rahbo.errors import SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
 from rahbo.race import Course, Verdict, checked_rule, checked_runs, judge, sign_of, verdict_of
 from rahbo.risk import MeanVariance
-from rahbo.running import CallResult, attempt
+from rahbo.running import CallResult, Done, attempt
 from rahbo.settings import Direction
 from rahbo.space import Categorical
 

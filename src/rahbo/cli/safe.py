@@ -9,11 +9,10 @@ from typing import Any
 from rahbo.cli.limits import described
 from rahbo.cli.parameters import setting_in
 from rahbo.cli.program import Program
-from rahbo.cli.progress import Done
 from rahbo.errors import SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
-from rahbo.running import attempt, with_outcomes
+from rahbo.running import Done, attempt, with_outcomes
 from rahbo.space import Parameter
 
 # Runs of each setting, so that its noise is known as well.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from rahbo.cli.options import chosen_direction, chosen_risk, goal_options, one_o
 from rahbo.cli.parameters import blocks_in, named
 from rahbo.cli.processes import Processes
 from rahbo.cli.program import Program, Workers
-from rahbo.cli.progress import Done, watch
+from rahbo.cli.progress import watch
 from rahbo.cli.safe import RUNS, UNSAFE, Start, start_of
 from rahbo.cli.tables import console, print_report, visible
 from rahbo.cli.template import Template
@@ -38,7 +38,7 @@ from rahbo.errors import NotReadyError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
 from rahbo.risk import MeanVariance
-from rahbo.running import Budget, CallResult, Pool, Result, Run, Stop, in_parallel, with_outcomes
+from rahbo.running import Budget, CallResult, Done, Pool, Result, Run, Stop, in_parallel
 from rahbo.space import Parameter
 from rahbo.trials import LARGEST_VALUE, Suggestion
 
@@ -153,26 +153,21 @@ def _stop(ctx: click.Context) -> Stop | None:
 # -- running -----------------------------------------------------------------------------------
 
 
-class ShownRun(Run):
-    """A run that shows each outcome after it was recorded."""
+class ProgramRun(Run):
+    """A run of a program whose output may hold outcomes."""
 
-    show: Callable[[Done], None]
     outcomes: Outcomes
 
     def record(self, suggestion: Suggestion, repeat: int, outcome: CallResult) -> None:
-        """Tell the optimizer an outcome, then show it."""
-        limits = self.optimizer.settings.constraints
-        outcome = with_outcomes(outcome, limits)
-        said = described(outcome.outcomes, limits) if outcome.value is not None else ""
-        done = Done(suggestion.params, outcome.value, outcome.failure, said)
-        try:
-            super().record(suggestion, repeat, outcome)
-        except ObjectiveError:
-            # The last of too many failures. It is recorded.
-            self.show(done)
-            raise
-        self.show(done)
+        """Tell the optimizer an outcome, show it, and check the outcomes so far."""
+        super().record(suggestion, repeat, outcome)
         self.outcomes.check()
+
+    def done(self, suggestion: Suggestion, outcome: CallResult) -> Done:
+        """Return what is shown of an evaluation, with its outcomes in words."""
+        limits = self.optimizer.settings.constraints
+        said = described(outcome.outcomes, limits) if outcome.value is not None else ""
+        return Done(suggestion.params, outcome.value, outcome.failure, said)
 
 
 def run(task: Task, jobs: int, timeout: float | None) -> Result:
@@ -188,8 +183,8 @@ def run(task: Task, jobs: int, timeout: float | None) -> Result:
             task.processes,
             watch(console(stderr=True), total, made, lambda: whole.confirming) as look,
         ):
-            whole = ShownRun(program, optimizer, task.budget, task.stop, look.told)
-            whole.show, whole.outcomes = look.evaluated, outcomes
+            whole = ProgramRun(program, optimizer, task.budget, task.stop, watch=look)
+            whole.outcomes = outcomes
             try:
                 if task.start.settings:
                     task.start.run(program, optimizer, look.evaluated)

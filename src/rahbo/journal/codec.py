@@ -49,7 +49,7 @@ from rahbo.settings import Settings
 from rahbo.space import Candidates, Categorical, Context, Float, Int, Space, Time, plain
 
 # Settings that a journal holds only if they are used, so that it is as it was before they existed.
-IF_USED = ("constraints", "safe", "blocks")
+IF_USED = ("constraints", "safe", "blocks", "try_first")
 PARAMETERS = (Float, Int, Categorical, Context, Time)
 KERNELS: dict[str, type[Kernel]] = {k.__name__: k for k in (RBF, Matern32, Matern52, Linear)}
 KNOWN: dict[str, type] = {
@@ -119,6 +119,8 @@ def decode_settings(data: Mapping[str, Any]) -> dict[str, Any]:
             settings[name] = _decode_space(value) if name == "space" else decode(value)
             if name == "constraints":
                 settings[name] = dict(settings[name])
+            if name == "try_first":
+                settings[name] = [dict(pairs) for pairs in settings[name]]
         except _IsCodeError:
             settings[name] = Code(name, show(value))
     return settings
@@ -172,6 +174,8 @@ def show(data: Any) -> str:
 def _encode_setting(name: str, value: Any) -> Any:
     if name == "constraints":
         return [[outcome, encode(limit)] for outcome, limit in value.items()]
+    if name == "try_first":
+        return [[[key, encode_scalar(v, key)] for key, v in params.items()] for params in value]
     return _encode_space(value) if name == "space" else encode(value)
 
 

@@ -4,6 +4,7 @@ from rahbo.numerics.arrays import Array, Index, Mask
 from rahbo.numerics.checks import is_finite, is_number, is_whole, not_negative, positive
 from rahbo.numerics.quasinewton import BatchObjective, Minimum, quasi_newton
 from rahbo.numerics.rounding import ALL_DIGITS, FEW_DIGITS, Justified, digits_of, rounded
+from rahbo.numerics.signatures import spells_out
 from rahbo.numerics.sobol import sobol_sequence
 from rahbo.numerics.streams import FixedStream, Stream, evaluation_seed, fixed_generator, generator
 from rahbo.numerics.threads import SharedLock, one_blas_thread, shared_by_threads
@@ -34,4 +35,5 @@ __all__ = [
     "rounded",
     "shared_by_threads",
     "sobol_sequence",
+    "spells_out",
 ]

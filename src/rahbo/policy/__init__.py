@@ -23,6 +23,7 @@ from rahbo.policy.proposal import (
     contest_between,
     propose,
     propose_design,
+    propose_first,
     propose_several,
     with_pending,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "pessimistic_values",
     "propose",
     "propose_design",
+    "propose_first",
     "propose_safely",
     "propose_several",
     "safely_repeated",

@@ -145,6 +145,30 @@ def propose_design(
     return Proposal(x, "design", min(wanted, settings.most) if settings.blocks else wanted)
 
 
+def propose_first(
+    settings: PolicySettings, trials: Collection[Trial], domain: Domain, points: Iterable[bytes]
+) -> Proposal | None:
+    """Return the first of the user's own points that was not asked for yet; None if all were.
+
+    Past results at a point do not count: the user wants it tried all the same.
+
+    Args:
+        settings: The settings of the run.
+        trials: All trials of the run.
+        domain: Where to look.
+        points: The user's own points, as bytes.
+    """
+    asked = seen_in(settings.space, (t.x for t in trials if t.source != "user"))
+    told = valued(trials)
+    for point in points:
+        x = np.frombuffer(point).copy()
+        if point in asked | domain.excluded or not settings.space.is_valid(x[None])[0]:
+            continue
+        wanted = settings.repeats.initial(observations_of(told, settings.sign) if told else None)
+        return Proposal(x, "design", min(wanted, settings.most) if settings.blocks else wanted)
+    return None
+
+
 def propose(
     settings: PolicySettings,
     trials: Collection[Trial],

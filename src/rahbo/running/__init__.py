@@ -5,6 +5,7 @@ from rahbo.running.calls import CallResult, Objective, attempt, wanted_keywords,
 from rahbo.running.loop import maximize, minimize
 from rahbo.running.parallel import in_parallel
 from rahbo.running.pool import Pool
+from rahbo.running.progress import Done, Watch, harmless
 from rahbo.running.result import Result
 from rahbo.running.run import Callback, Run
 from rahbo.running.stopping import Gap, PBest, Stop
@@ -13,6 +14,7 @@ __all__ = [
     "Budget",
     "CallResult",
     "Callback",
+    "Done",
     "Gap",
     "Objective",
     "PBest",
@@ -20,7 +22,9 @@ __all__ = [
     "Result",
     "Run",
     "Stop",
+    "Watch",
     "attempt",
+    "harmless",
     "in_parallel",
     "maximize",
     "minimize",

@@ -1,7 +1,7 @@
 """What a run may still spend, on the search and then on confirmation.
 
-Everything follows from the trials of the run and the numbers it was started with, so a run that
-was killed continues as if nothing had happened.
+Except for time, everything follows from the trials of the run and the numbers it was started with,
+so a run that was killed continues as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ class Budget:
             part of ``evaluations``, but come on top of ``rounds``. None means about a tenth, see
             `confirmation.share_of`, or 0 if repeats are not adaptive, points may not be measured
             again, conditions are given, or the noise is negligible.
+        seconds: The time that the run may take, or None. See `Clock` for what is left of it.
     """
 
     rounds: int | None = None
     evaluations: int | None = None
     confirm: int | None = None
+    seconds: float | None = None
 
     def check(self, optimizer: Optimizer) -> None:
         """Raise an error for a confirmation that is not possible."""

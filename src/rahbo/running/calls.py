@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
@@ -17,6 +18,8 @@ from rahbo.numerics import is_number, is_whole
 from rahbo.trials import LARGEST_VALUE, record_of, shortened, split_record
 
 Objective = Callable[..., Any]
+# The most bytes of an exception that are sent from a worker.
+LONGEST_ERROR = 10_000
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class CallResult:
         no_number: What was returned instead of a number, which is an error in the objective.
         record: What was returned, by name, if it was a dict, a dataclass or a named tuple.
         outcomes: The outcomes beside the measurement.
-        error: The exception that caused a failure.
+        error: The exception that caused a failure, or a `RemoteError` in its place.
         seconds: How long the call took in its worker, if one was measured.
     """
 
@@ -40,6 +43,43 @@ class CallResult:
     record: Mapping[str, object] | None = None
     outcomes: Mapping[str, float] | None = None
     seconds: float | None = field(default=None, compare=False)
+
+    @property
+    def cause(self) -> BaseException | None:
+        """The exception that caused a failure, made again if it was raised in a worker."""
+        return self.error.original() if isinstance(self.error, RemoteError) else self.error
+
+
+class RemoteError(Exception):
+    """The traceback of an exception in a worker.
+
+    Args:
+        text: The traceback.
+        packed: The exception itself as bytes; empty if it cannot be sent.
+    """
+
+    def __init__(self, text: str, packed: bytes = b"") -> None:
+        super().__init__(text)
+        self.packed = packed
+
+    def original(self) -> BaseException:
+        """Return the exception itself, caused by this traceback; this if it cannot be had."""
+        try:
+            found = pickle.loads(self.packed)
+        except Exception:
+            return self
+        found.__cause__ = self
+        return found if isinstance(found, BaseException) else self
+
+
+def packed(error: BaseException) -> bytes:
+    """Return an exception as bytes from which it can be made again; none if that fails."""
+    try:
+        data = pickle.dumps(error)
+        same = type(pickle.loads(data)) is type(error)
+    except Exception:
+        return b""
+    return data if same and len(data) <= LONGEST_ERROR else b""
 
 
 def attempt(objective: Objective, arguments: dict[str, Any]) -> CallResult:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from rahbo.errors import ExhaustedError, SettingsError
-from rahbo.numerics import is_finite, is_whole
+from rahbo.numerics import is_finite, is_whole, spells_out
 from rahbo.optimizer import Optimizer, OptimizerKeywords
 from rahbo.running.budget import Budget
 from rahbo.running.calls import Objective, attempt
+from rahbo.running.clock import Clock
+from rahbo.running.display import display
 from rahbo.running.parallel import in_parallel
-from rahbo.running.pool import Pool
+from rahbo.running.pool import Pool, processes
 from rahbo.running.present import Present
+from rahbo.running.progress import Course
 from rahbo.running.result import End, Result
 from rahbo.running.run import Callback, Run
 from rahbo.running.stopping import Stop
-from rahbo.settings import Direction, check_keywords, spells_out
+from rahbo.settings import Direction
 from rahbo.space import Candidates, Space
 
 # What these functions pass on to the optimizer, whose direction is their own name.
@@ -30,26 +33,21 @@ OPTIMIZER_PARAMETERS = [
 ]
 
 
-@spells_out(OPTIMIZER_PARAMETERS)
+@spells_out(OPTIMIZER_PARAMETERS, let_through=("direction",))
 def maximize(
     objective: Objective,
     space: Mapping[str, Any] | Candidates | Space,
-    *,
-    rounds: int | None = None,
-    evaluations: int | None = None,
-    confirm: int | None = None,
-    stop: Stop | None = None,
-    callback: Callback | None = None,
-    executor: Executor | Callable[[], Executor] | None = None,
-    parallel: int | None = None,
-    timeout: float | None = None,
-    context: Present | None = None,
-    **settings: Unpack[OptimizerKeywords],
-) -> Result:
+    *, rounds: int | None = None, evaluations: int | None = None, seconds: float | None = None,
+    confirm: int | None = None, stop: Stop | None = None, callback: Callback | None = None,
+    n_jobs: int | None = None, executor: Executor | Callable[[], Executor] | None = None,
+    parallel: int | None = None, timeout: float | None = None, context: Present | None = None,
+    verbose: bool | None = None, **settings: Unpack[OptimizerKeywords],
+) -> Result:  # fmt: skip
     """Maximise a risk measure of a noisy objective.
 
-    Give exactly one of ``rounds`` and ``evaluations``. An evaluation that raises an exception or
-    returns a number that is not finite counts as failed. Ctrl-C returns the result so far.
+    Give ``rounds``, ``evaluations`` or ``seconds``, which may also limit one of the other two. An
+    evaluation that raises an exception or returns a number that is not finite counts as failed.
+    Ctrl-C returns the result so far. The logger ``rahbo`` gets each suggestion and each failure.
 
     Args:
         objective: Called with the parameters as keywords; returns one noisy measurement. If it
@@ -60,25 +58,30 @@ def maximize(
         rounds: Suggestions after the initial design, the paper's T.
         evaluations: Calls of the objective, initial design and failures included. The last
             suggestion may get fewer repeats, so that the number is met exactly.
+        seconds: Wall-clock time of this call, confirmation included. Evaluations under way at the
+            end are finished. At least one is made.
         confirm: Evaluations at the end that measure the leading points again. They are part of
             ``evaluations`` or come on top of ``rounds``. By default a tenth, with `Adaptive`.
         stop: A criterion that ends the run early, such as ``PBest(0.95)`` or ``Gap(0.1)``, once
             the initial design is complete. The recommended point is confirmed before.
-        callback: Called with the optimizer after each suggestion is evaluated.
-        executor: Evaluates in parallel, with each repeat as its own task. Pass any executor of
-            ``concurrent.futures``, such as threads, loky or Dask, which is left open; or a function
-            that makes one, which is shut down at the end and replaced when its workers die.
+        callback: Called with the optimizer after each suggestion. Only True ends the run.
+        n_jobs: Processes to evaluate in, -1 for all cores. They must import the objective.
+        executor: Evaluates in parallel instead. Pass any executor of ``concurrent.futures``, such
+            as threads, loky or Dask, which is left open; or a function that makes one, which is
+            shut down at the end and replaced when its workers die.
         parallel: Tasks that may run at the same time; by default the number of workers.
         timeout: Seconds after which an evaluation on an executor counts as failed.
         context: The present conditions, if the space has any (`Context`): a function that returns
             them as a dict, or an iterable of dicts. It is asked once for each suggestion.
+        verbose: None shows the progress if stderr is a terminal, False shows nothing. True also
+            writes a line for each evaluation to stderr, on a terminal or not.
         **settings: The settings of `Optimizer` except ``direction``. With the ``trials=`` of an
             interrupted run, its rounds and evaluations count, so it ends where it would have
             ended. With ``journal=``, repeating the same call does that however the run ended.
 
     Raises:
-        ObjectiveError: At least ten evaluations in a row failed, at eight points or more, or one
-            did not return a number.
+        ObjectiveError: At least ten evaluations in a row failed, at eight points or more, or all
+            evaluations of a shorter run, or one did not return a number.
         ExecutorError: The executor cannot run any more tasks.
 
     >>> from random import Random
@@ -88,27 +91,21 @@ def maximize(
     >>> abs(result.recommendation.params["x"] - 1.0) < 0.3
     True
     """
-    budget = Budget(rounds, evaluations, confirm)
-    plan = _Plan(budget, stop, callback, executor, parallel, timeout, context)
+    budget = Budget(rounds, evaluations, confirm, seconds)
+    plan = _Plan(budget, stop, callback, n_jobs, executor, parallel, timeout, context, verbose)
     return _run("maximize", objective, space, plan, settings)
 
 
-@spells_out(OPTIMIZER_PARAMETERS)
+@spells_out(OPTIMIZER_PARAMETERS, let_through=("direction",))
 def minimize(
     objective: Objective,
     space: Mapping[str, Any] | Candidates | Space,
-    *,
-    rounds: int | None = None,
-    evaluations: int | None = None,
-    confirm: int | None = None,
-    stop: Stop | None = None,
-    callback: Callback | None = None,
-    executor: Executor | Callable[[], Executor] | None = None,
-    parallel: int | None = None,
-    timeout: float | None = None,
-    context: Present | None = None,
-    **settings: Unpack[OptimizerKeywords],
-) -> Result:
+    *, rounds: int | None = None, evaluations: int | None = None, seconds: float | None = None,
+    confirm: int | None = None, stop: Stop | None = None, callback: Callback | None = None,
+    n_jobs: int | None = None, executor: Executor | Callable[[], Executor] | None = None,
+    parallel: int | None = None, timeout: float | None = None, context: Present | None = None,
+    verbose: bool | None = None, **settings: Unpack[OptimizerKeywords],
+) -> Result:  # fmt: skip
     """Minimise a noisy objective that should also be reliable. Arguments are as for `maximize`.
 
     The risk measure is applied to the negated objective: ``MeanVariance(alpha)`` minimises
@@ -118,8 +115,8 @@ def minimize(
     >>> result.recommendation.mean < 0.1
     True
     """
-    budget = Budget(rounds, evaluations, confirm)
-    plan = _Plan(budget, stop, callback, executor, parallel, timeout, context)
+    budget = Budget(rounds, evaluations, confirm, seconds)
+    plan = _Plan(budget, stop, callback, n_jobs, executor, parallel, timeout, context, verbose)
     return _run("minimize", objective, space, plan, settings)
 
 
@@ -130,10 +127,12 @@ class _Plan:
     budget: Budget
     stop: Stop | None
     callback: Callback | None
+    n_jobs: int | None
     executor: Executor | Callable[[], Executor] | None
     parallel: int | None
     timeout: float | None
     context: Present | None
+    verbose: bool | None
 
     def check(self, direction: Direction) -> None:
         """Raise an error for an invalid budget, stop criterion or time-out."""
@@ -145,11 +144,27 @@ class _Plan:
         timeout, parallel = self.timeout, self.parallel
         if timeout is not None and not (is_finite(timeout) and timeout > 0.0):
             raise SettingsError(f"timeout must be a positive number of seconds, got {timeout!r}.")
-        if self.executor is None and (parallel is not None or timeout is not None):
+        if self.verbose not in (None, False, True):
+            raise SettingsError(f"verbose must be None, False or True, got {self.verbose!r}.")
+        if self.n_jobs is not None and (self.executor is not None or parallel is not None):
             raise SettingsError(
-                f"parallel= and timeout= need an executor=, got parallel={parallel!r} and "
-                f"timeout={timeout!r}. Pass one, such as concurrent.futures.ProcessPoolExecutor(4)."
+                f"n_jobs={self.n_jobs!r} makes a pool of processes, so executor= and parallel= "
+                "must be left out. Pass either n_jobs= or executor=."
             )
+        if self.n_jobs is None and self.executor is None and (parallel is not None or timeout):
+            raise SettingsError(
+                f"parallel= and timeout= need an executor= or n_jobs=, got parallel={parallel!r} "
+                f"and timeout={timeout!r}. Pass n_jobs=4, for example."
+            )
+
+    def pool(self, objective: Objective) -> Pool | None:
+        """Return where to evaluate; None for this process, one evaluation after the other."""
+        executor = self.executor
+        if self.n_jobs is not None:
+            executor = processes(self.n_jobs, objective)
+            if self.n_jobs == 1 and self.timeout is None:
+                return None
+        return None if executor is None else Pool(executor, self.parallel)
 
 
 def _run(
@@ -165,14 +180,20 @@ def _run(
             f"{direction}() needs no direction=, got {settings['direction']!r}. "
             "Call maximize() or minimize()."
         )
-    check_keywords(maximize if direction == "maximize" else minimize, settings)
     plan.check(direction)
-    pool = None if plan.executor is None else Pool(plan.executor, plan.parallel)
+    clock = Clock(plan.budget.seconds)
+    pool = plan.pool(objective)
     settings["direction"] = direction
     optimizer = Optimizer(space, **settings)
     try:
-        run = Run(objective, optimizer, plan.budget, plan.stop, plan.callback, plan.context)
-        ended = _in_turn(run) if pool is None else in_parallel(run, pool, plan.timeout)
+        course = Course(plan.budget, clock, optimizer)
+        with display(plan.verbose, course, optimizer, alone=pool is None) as watch:
+            run = Run(
+                objective, optimizer, plan.budget, plan.stop, plan.callback, plan.context, clock,
+                watch,
+            )  # fmt: skip
+            ended = _in_turn(run) if pool is None else in_parallel(run, pool, plan.timeout)
+        run.check_told()
         if ended == "budget":
             # A run that died may have left suggestions that its budget does not pay for.
             for suggestion in optimizer.open:
@@ -191,26 +212,40 @@ def _in_turn(run: Run) -> End:
                 return "stop"
             asked = run.ask()
             if not asked:
-                return "stop"
+                return "budget" if run.clock.is_up else "stop"
             ((suggestion, paid),) = asked
             for repeat in suggestion.indices[:paid]:
+                if run.clock.is_up:
+                    break
+                began = run.clock.elapsed
                 outcome = attempt(run.objective, run.arguments(suggestion, repeat))
-                run.record(suggestion, repeat, outcome)
-            run.evaluated(suggestion, complete=suggestion.repeats == paid)
+                taken = run.clock.elapsed - began
+                run.record(suggestion, repeat, replace(outcome, seconds=taken))
+            missing = optimizer.ledger.trials[suggestion.id].n_missing
+            run.evaluated(suggestion, complete=not missing)
+            if run.is_called_off:
+                return "callback"
     except (KeyboardInterrupt, ExhaustedError) as error:
         return run.ended_by(error)
     return "budget"
 
 
 def _check_budget(direction: Direction, budget: Budget) -> None:
-    """Raise an error unless there is exactly one budget and it is a whole number."""
-    rounds, evaluations = budget.rounds, budget.evaluations
-    if (rounds is None) == (evaluations is None):
+    """Raise an error unless there is a budget, and it is a whole number or a time."""
+    rounds, evaluations, seconds = budget.rounds, budget.evaluations, budget.seconds
+    if rounds is None and evaluations is None and seconds is None:
         raise SettingsError(
-            f"{direction}() needs exactly one of rounds= (suggestions after the initial design) "
-            f"and evaluations= (calls of the objective), got rounds={rounds!r} and "
-            f"evaluations={evaluations!r}. Pass one of them."
+            f"{direction}() needs a budget: evaluations= (calls of the objective), rounds= "
+            "(suggestions after the initial design) or seconds=. Pass one of them."
         )
-    name, n = ("rounds", rounds) if evaluations is None else ("evaluations", evaluations)
-    if not is_whole(n) or n < 1:
-        raise SettingsError(f"{name} must be a whole number >= 1, got {n!r}.")
+    if rounds is not None and evaluations is not None:
+        raise SettingsError(
+            f"{direction}() takes one of rounds= (suggestions after the initial design) and "
+            f"evaluations= (calls of the objective), got rounds={rounds!r} and "
+            f"evaluations={evaluations!r}. Leave one of them out."
+        )
+    for name, n in (("rounds", rounds), ("evaluations", evaluations)):
+        if n is not None and (not is_whole(n) or n < 1):
+            raise SettingsError(f"{name} must be a whole number >= 1, got {n!r}.")
+    if seconds is not None and not (is_finite(seconds) and seconds > 0.0):
+        raise SettingsError(f"seconds must be a positive number, got {seconds!r}.")

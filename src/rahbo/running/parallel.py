@@ -100,6 +100,7 @@ class _Tasks:
         # The number of unfinished tasks of each suggestion, by its id.
         self._unsettled: dict[int, int] = {}
         self._last_event = self._awake_since = monotonic()
+        self._is_ending = False
 
     @property
     def idle(self) -> bool:
@@ -114,18 +115,31 @@ class _Tasks:
         self._awake_since = monotonic()
         # Open suggestions of an earlier run are evaluated first.
         news = not self._run.optimizer.open
-        while not (news and self._run.has_enough()):
+        while (end := self._end(news)) is None:
             more = self._fill()
             if not self._under_way and not self._waiting and self._run.is_spent():
                 return "budget"
             news = self._settle(patiently=not more)
+        self._is_ending = True
         self._take_back_queue()
         while self._under_way:
             self._settle()
         for suggestion in self._run.optimizer.open:
             if suggestion.id in self._unsettled:
                 self._run.optimizer.cancel(suggestion)
-        return "stop"
+        return end
+
+    def _end(self, news: bool) -> End | None:
+        """Return why no more tasks are to be started; None if there may be more.
+
+        Args:
+            news: Whether a suggestion was completed, so that the stop criterion has to be checked.
+        """
+        if self._run.is_called_off:
+            return "callback"
+        if self._run.clock.is_up:
+            return "budget"
+        return "stop" if news and self._run.has_enough() else None
 
     def _take_back_queue(self) -> None:
         """Take back the tasks that no worker has started, if that can be seen."""
@@ -247,10 +261,12 @@ class _Tasks:
 
         Without patience there may be none.
         """
-        liveness = self._pool.watch()
+        liveness, clock = self._pool.watch(), self._run.clock
         while True:
             futures = [*self._under_way, *self._overdue]
             longest = self._start_clocks()
+            if 0.0 < clock.left < longest:
+                longest = clock.left
             done, _ = wait(futures, longest if patiently else 0.0, return_when=FIRST_COMPLETED)
             now = monotonic()
             past = {f: t.deadline for f, t in self._under_way.items() if t.deadline <= now}
@@ -258,7 +274,7 @@ class _Tasks:
             late = [f for f in past if f not in done and past[f] <= liveness.heard_at]
             if done or late:
                 self._last_event = now
-            if not patiently:
+            if not patiently or (clock.is_up and not self._is_ending):
                 return done, late
             if done or late:
                 self._awake_since = now

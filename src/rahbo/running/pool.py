@@ -7,8 +7,10 @@ kill their workers.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
+import pickle
 import signal
 from collections.abc import Callable
 from concurrent.futures import (
@@ -16,6 +18,7 @@ from concurrent.futures import (
     CancelledError,
     Executor,
     Future,
+    ProcessPoolExecutor,
     ThreadPoolExecutor,
     wait,
 )
@@ -36,8 +39,44 @@ LONGEST_WAIT = 1.0
 EXIT_TIME = 5.0
 # Workers may die for unrelated reasons. A task during which they die this often is to blame.
 MAX_CRASHES = 3
+# The most processes that a pool can have on Windows.
+MOST_ON_WINDOWS = 61
 
 T = TypeVar("T")
+
+
+def processes(n_jobs: object, function: object) -> Callable[[], Executor]:
+    """Return what makes a pool of processes for ``n_jobs=`` of `maximize`.
+
+    Args:
+        n_jobs: The number of processes; -1 for the number of cores that this process may use.
+        function: What they will run. Raise an error if they cannot have it.
+    """
+    if not (is_whole(n_jobs) and (n_jobs == -1 or n_jobs >= 1)):
+        raise SettingsError(
+            f"n_jobs must be a number of processes >= 1, or -1 for all cores, got {n_jobs!r}."
+        )
+    try:
+        pickle.dumps(function)
+    except Exception as error:
+        raise SettingsError(
+            f"n_jobs={n_jobs} calls the objective in other processes, which must be able to import "
+            f"it, but {function!r} cannot be sent there: {described(error)}. Define it with def at "
+            "the top level of a module, or pass executor= with a "
+            "concurrent.futures.ThreadPoolExecutor or loky.get_reusable_executor, which take any "
+            "function."
+        ) from error
+    workers = _n_cores() if n_jobs == -1 else int(n_jobs)
+    if os.name == "nt":
+        workers = min(workers, MOST_ON_WINDOWS)
+    return functools.partial(ProcessPoolExecutor, workers)
+
+
+def _n_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Pool:

@@ -24,7 +24,7 @@ from rahbo.trials import Trial
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-End = Literal["budget", "stop", "exhausted", "interrupt"]
+End = Literal["budget", "stop", "callback", "exhausted", "interrupt"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +37,9 @@ class Result:
     Attributes:
         recommendation: The point to use.
         optimizer: The optimizer of the run, to continue with.
-        stopped_by: What ended the run: the ``"budget"``, the criterion ``"stop"``, a list of
-            candidates that is ``"exhausted"``, or an ``"interrupt"``.
+        stopped_by: What ended the run: the ``"budget"``, the criterion ``"stop"``, the
+            ``"callback"``, an ``"interrupt"``, or ``"exhausted"`` if nothing is left that may be
+            evaluated.
     """
 
     recommendation: Recommendation

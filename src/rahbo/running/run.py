@@ -9,12 +9,17 @@ from collections.abc import Callable, Container
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from rahbo.errors import ExhaustedError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
+from rahbo.policy import share_of
 from rahbo.running.budget import Budget, confirmations, open_trials
 from rahbo.running.calls import CallResult, Objective, wanted_keywords, with_outcomes
+from rahbo.running.clock import Clock
 from rahbo.running.present import Present, context_of
+from rahbo.running.progress import Done, Watch, log_failure, log_trial
 from rahbo.running.result import End
 from rahbo.running.stopping import Stop
 from rahbo.trials import Suggestion
@@ -39,11 +44,15 @@ class Run:
         optimizer: Suggests the points and records the values.
         budget: The length of the run.
         stop: A criterion that ends the run early, or None.
-        callback: Called with the optimizer after each suggestion is evaluated.
+        callback: Called with the optimizer after each suggestion is evaluated. True ends the run.
         context: Where the present conditions come from, in a space with conditions.
+        clock: Runs since the start of the call, with the seconds of the budget.
+        watch: Shows evaluations.
 
     Attributes:
+        clock: The same.
         confirming: Whether the last suggestion measures a point again.
+        is_called_off: Whether the callback has ended the run.
     """
 
     def __init__(
@@ -54,6 +63,8 @@ class Run:
         stop: Stop | None = None,
         callback: Callback | None = None,
         context: Present | None = None,
+        clock: Clock | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.objective = objective
         self.optimizer = optimizer
@@ -70,8 +81,13 @@ class Run:
                 f"the conditions {list(optimizer.settings.space.conditions)}. Leave it out."
             )
         self._criterion_met = False
-        self.confirming = False
+        self.clock = clock or Clock(budget.seconds)
+        self._watch = watch or Watch()
+        self.confirming = self.is_called_off = False
+        # How many evaluations the end of the time is reserved for, once it has come to that.
+        self._reserved = 0
         self._failed: list[tuple[object, ...]] = []
+        self._last_failure = CallResult()
         # Repeats of the latest suggestion.
         self._each = 1
 
@@ -90,7 +106,26 @@ class Run:
             asked: Ids of the suggestions they belong to. Other open suggestions were left by an
                 earlier run and are not yet paid for.
         """
-        return self._budget.for_all(self.optimizer, under_way, asked) <= 0
+        return self._for_all(under_way, asked) <= 0
+
+    def _for_all(self, under_way: int, asked: Container[int]) -> float:
+        """Return how many evaluations may still be asked for, to search and to confirm."""
+        left = self._budget.for_all(self.optimizer, under_way, asked)
+        if left <= 0 or self.clock.is_up:
+            return 0
+        if self._is_late():
+            left = min(left, self._reserved - confirmations(self.optimizer.trials, asked))
+        return left
+
+    def _is_late(self) -> bool:
+        """Return whether the rest of the time is needed to confirm the leading points."""
+        if self._reserved == 0 and self.clock.seconds is not None:
+            kept = self._budget.confirm
+            n = share_of(self.clock.made) if kept is None else kept
+            told = any(trial.values for trial in self.optimizer.trials)
+            if n > 0 and told and self.clock.leaves_only(n, self._each):
+                self._reserved = min(n, self._budget.kept(self.optimizer))
+        return self._reserved > 0
 
     def has_enough(self) -> bool:
         """Return whether the stop criterion is met and the recommended point is confirmed.
@@ -131,6 +166,8 @@ class Run:
         optimizer = self.optimizer
         enough = n * optimizer.settings.policy.most
         room = self._budget.for_search(optimizer, under_way, asked, enough)
+        if self._is_late():
+            room = 0
         if room <= 0 and not any(trial.values for trial in optimizer.trials):
             # There is nothing to confirm, so the search may spend what is reserved for it.
             room = 0 if under_way else self._budget.for_all(optimizer, under_way, asked)
@@ -146,7 +183,7 @@ class Run:
             optimizer.cancel(trial.id)
         if unpaid:
             return self.ask(n, under_way, asked)
-        room = self._budget.for_all(optimizer, under_way, asked)
+        room = self._for_all(under_way, asked)
         found = self._search(1, 1) if earlier else self._ask_to_confirm(int(min(n, room)))
         return self._paid(found, room)
 
@@ -195,9 +232,26 @@ class Run:
 
         If nothing was told, raise the error instead.
         """
+        if isinstance(error, ExhaustedError):
+            self.check_told()
         if not any(trial.values for trial in self.optimizer.trials):
             raise error
         return "interrupt" if isinstance(error, KeyboardInterrupt) else "exhausted"
+
+    def check_told(self) -> None:
+        """Raise the objective's own error if every evaluation has failed."""
+        trials = self.optimizer.trials
+        failed = [(trial, why) for trial in trials for why in trial.failures.values()]
+        if not failed or any(trial.values for trial in trials):
+            return
+        last, why = failed[-1]
+        n = len(failed)
+        times = "The only evaluation" if n == 1 else f"All {n} evaluations"
+        raise ObjectiveError(
+            f"{times} of the objective failed, {'' if n == 1 else 'the last one '}at "
+            f"{last.params}: {why}. Correct the objective, or exclude such points with valid=.",
+            self.optimizer,
+        ) from self._last_failure.cause
 
     # -- one evaluation ----------------------------------------------------------------------
 
@@ -220,12 +274,18 @@ class Run:
         Too many failures in a row, or a result that is not a number, raise an error.
         """
         outcome = with_outcomes(outcome, self.optimizer.settings.constraints)
+        self.clock.evaluated(outcome.seconds)
         self._check(suggestion, outcome)
+        done = self.done(suggestion, outcome)
         if outcome.value is not None:
             self.tell(suggestion, repeat, outcome)
             self._failed.clear()
+            self._watch.evaluated(done)
             return
         self.optimizer.tell_failure(suggestion, outcome.failure, repeat=repeat)
+        log_failure(done, suggestion.id, repeat)
+        self._watch.evaluated(done)
+        self._last_failure = outcome
         self._failed.append(tuple(suggestion.params.values()))
         points = len(set(self._failed))
         enough = min(MAX_FAILED_POINTS, self.optimizer.settings.space.size)
@@ -235,7 +295,11 @@ class Run:
                 f"at {suggestion.params}: {outcome.failure}. Correct it, or exclude such points "
                 "with valid=. The error's .optimizer holds all measurements.",
                 self.optimizer,
-            ) from outcome.error
+            ) from outcome.cause
+
+    def done(self, suggestion: Suggestion, outcome: CallResult) -> Done:
+        """Return what is shown of an evaluation."""
+        return Done(suggestion.params, outcome.value, outcome.failure)
 
     def tell(self, suggestion: Suggestion, repeat: int, outcome: CallResult) -> None:
         """Tell the optimizer a measurement, if there is one."""
@@ -268,5 +332,9 @@ class Run:
         """Finish a suggestion that got all its repeats, or all that the budget paid for."""
         if not complete:
             self.optimizer.cancel(suggestion)
+        log_trial(self.optimizer.ledger.trials[suggestion.id], self.optimizer.n_evaluations)
+        self._watch.told(self.optimizer)
         if self._callback is not None:
-            self._callback(self.optimizer)
+            answer = self._callback(self.optimizer)
+            # Only True ends the run. A callback may return anything else by accident.
+            self.is_called_off |= isinstance(answer, bool | np.bool_) and bool(answer)

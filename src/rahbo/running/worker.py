@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, NoReturn
 
-from rahbo.running.calls import CallResult, Objective, attempt, described
+from rahbo.running.calls import CallResult, Objective, RemoteError, attempt, described, packed
 from rahbo.running.marks import starts
 from rahbo.trials import shortened
 
@@ -26,10 +26,6 @@ PARENT_CHECK = 1.0
 
 # The process in which the watch runs; a fork of it has this number, but not the thread.
 _watching = 0
-
-
-class RemoteError(Exception):
-    """The traceback of an exception in a worker; not every exception can be sent back."""
 
 
 def arrive(objective: Objective) -> None:
@@ -66,7 +62,7 @@ def attempt_there(
     lines = "".join(traceback.format_exception(outcome.error))
     # A worker that is killed while it writes a long message leaves the rest of it missing, and the
     # executor would wait for that rest.
-    return replace(outcome, error=RemoteError("\n" + shortened(lines)))
+    return replace(outcome, error=RemoteError("\n" + shortened(lines), packed(outcome.error)))
 
 
 def begin(

@@ -90,6 +90,14 @@ class Space:
             return {}
         return {name: part for name, part in self.spec.items() if isinstance(part, Condition)}
 
+    @property
+    def chosen(self) -> Space:
+        """The space of the parameters alone, without conditions and ``valid``."""
+        if not self.conditions:
+            return Space(self.spec)
+        spec = {} if isinstance(self.spec, Candidates) else self.spec
+        return Space({name: p for name, p in spec.items() if not isinstance(p, Condition)})
+
     @cached_property
     def kinds(self) -> Mapping[str, Parameter] | Candidates:
         """The candidates, or what each name looks like on an axis, conditions included."""
@@ -110,6 +118,11 @@ class Space:
         """
         spec = {} if isinstance(self.spec, Candidates) else self.spec
         return Space(given_at(spec, context), self.valid, self.told)
+
+    def with_given(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return chosen parameters together with the conditions that the space is at."""
+        parts = self.conditions.items()
+        return {**params, **{name: part.at for name, part in parts if isinstance(part, Given)}}
 
     @cached_property
     def _given(self) -> Array:

@@ -20,9 +20,9 @@ from rahbo.errors import DataError, ExhaustedError, SettingsError
 from rahbo.integrations.gest.results import Result
 from rahbo.integrations.gest.vocs import Problem, nearly
 from rahbo.journal import FileName, full_name
-from rahbo.numerics import SharedLock, is_whole, shared_by_threads
+from rahbo.numerics import SharedLock, is_whole, shared_by_threads, spells_out
 from rahbo.optimizer import Optimizer
-from rahbo.settings import Keywords, Settings, check_keywords, setting_parameters, spells_out
+from rahbo.settings import Keywords, Settings, setting_parameters
 from rahbo.trials import Trial
 
 # Settings that the VOCS decides, and those that points of the standard cannot hold.
@@ -65,7 +65,10 @@ class RahboGenerator(Generator):
 
     returns_id = True
 
-    @spells_out(p for p in setting_parameters() if p.name not in IN_VOCS + NOT_HERE)
+    @spells_out(
+        [p for p in setting_parameters() if p.name not in IN_VOCS + NOT_HERE],
+        let_through=IN_VOCS + NOT_HERE,
+    )
     def __init__(
         self,
         vocs: VOCS,
@@ -317,11 +320,10 @@ def _alike(one: Result, other: Result) -> bool:
 
 
 def _check_names(settings: Mapping[str, Any]) -> None:
-    """Refuse settings that the VOCS decides, and those that are misspelt."""
+    """Refuse settings that the VOCS decides."""
     for name in (*IN_VOCS, *NOT_HERE):
         if name in settings:
             why = (
                 "the VOCS decides it" if name in IN_VOCS else "points of a generator have no block"
             )
             raise SettingsError(f"RahboGenerator does not take {name}=: {why}. Leave it out.")
-    check_keywords(RahboGenerator, settings)

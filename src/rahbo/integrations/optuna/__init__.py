@@ -10,7 +10,7 @@ from typing import Unpack
 from optuna.study import Study
 
 from rahbo.errors import SettingsError
-from rahbo.integrations.optuna.history import optimizer_of, recommend
+from rahbo.integrations.optuna.history import optimizer_of, recommend, shows_settings
 from rahbo.integrations.optuna.repeats import repeated
 from rahbo.integrations.optuna.sampler import RahboSampler
 from rahbo.settings import Keywords
@@ -18,6 +18,7 @@ from rahbo.settings import Keywords
 __all__ = ["RahboSampler", "optimizer_of", "publish", "recommend", "repeated"]
 
 
+@shows_settings
 def publish(
     study: Study,
     *,

@@ -20,8 +20,9 @@ from rahbo.errors import NotReadyError, SettingsError, SpaceError
 from rahbo.integrations.optuna.beside import Reading, is_broken_for_sure, outcome_names
 from rahbo.integrations.optuna.distributions import Kinds, merged, shared, space_of
 from rahbo.integrations.optuna.repeats import VALUES, is_measured, seed_of
+from rahbo.numerics import spells_out
 from rahbo.optimizer import Optimizer
-from rahbo.settings import Keywords
+from rahbo.settings import Keywords, setting_parameters
 from rahbo.space import Space
 from rahbo.trials import Trial
 
@@ -32,9 +33,18 @@ MAX_LOST = 3
 # Settings of `Optimizer` that come from the study.
 IN_STUDY = ("space", "direction", "data", "trials", "journal", "constraints", "blocks")
 
+# Settings that a study cannot have, with a reason of their own.
+REFUSED = (*IN_STUDY, "safe", "try_first")
+# Every function that takes settings shows them, and says why it refuses these.
+shows_settings = spells_out(
+    [parameter for parameter in setting_parameters() if parameter.name not in REFUSED],
+    let_through=REFUSED,
+)
+
 Internal = dict[str, float]
 
 
+@shows_settings
 def recommend(
     study: Study,
     *,
@@ -77,6 +87,7 @@ def recommend(
     return replace(found, params=history.stored(found.params), runner_ups=runner_ups)
 
 
+@shows_settings
 def optimizer_of(
     study: Study,
     *,
@@ -128,6 +139,11 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     if refused:
         raise SettingsError(
             f"The study itself determines {', '.join(refused)}. Leave out these settings."
+        )
+    if settings.get("try_first"):
+        raise SettingsError(
+            "try_first= is not possible with Optuna, which has study.enqueue_trial() for it. Call "
+            "that instead."
         )
     if settings.get("safe"):
         raise SettingsError(

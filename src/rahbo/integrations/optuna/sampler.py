@@ -11,7 +11,7 @@ number of workers may share a study. Each trial keeps its proposal in the system
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Unpack
 from zlib import crc32
 
 import numpy as np
@@ -36,9 +36,11 @@ from rahbo.integrations.optuna.history import (
     numbers,
     points,
     records,
+    shows_settings,
 )
 from rahbo.integrations.optuna.repeats import seed_of
 from rahbo.optimizer import Optimizer
+from rahbo.settings import Keywords
 from rahbo.trials import Trial
 
 # Only this many later trials make room for a trial without parameters, in case it never gets any.
@@ -84,22 +86,24 @@ class RahboSampler(BaseSampler):
     3
     """
 
+    @shows_settings
     def __init__(
         self,
         *,
-        seed: int | None = None,
         independent_sampler: BaseSampler | None = None,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
         probability: float = 0.95,
         block_attr: str | None = None,
-        **settings: Any,
+        **settings: Unpack[Keywords],
     ) -> None:
         check_settings(settings)
+        seed = settings.pop("seed", None)
         # Settings that need the space are checked once it is known.
-        checked = {k: v for k, v in settings.items() if k not in ("kernel", "noise", "valid")}
+        given: dict[str, Any] = dict(settings)
+        checked = {k: v for k, v in given.items() if k not in ("kernel", "noise", "valid")}
         self._repeats = Optimizer({"x": (0.0, 1.0)}, seed=seed, **checked).settings.repeats
         self._seed = seed
-        self._settings = settings
+        self._settings = given
         self._independent = independent_sampler
         self._constraints_func = constraints_func
         self._reading = Reading(probability, block_attr)
