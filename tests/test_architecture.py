@@ -44,7 +44,7 @@ ORDER = (
 )
 # The order inside a room; a room not named here has none.
 INNER_ORDER = {
-    "numerics": ("arrays", "checks", "quasinewton", "sobol", "streams", "threads"),
+    "numerics": ("arrays", "checks", "rounding", "quasinewton", "sobol", "streams", "threads"),
     "space": ("parameters", "context", "candidates", "space"),
     "trials": ("observations", "beside", "trial", "outcomes", "blocks", "ledger"),
     "model": (

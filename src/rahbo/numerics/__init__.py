@@ -1,21 +1,26 @@
-"""Arrays, checks of numbers, a quasi-Newton search, Sobol sequences, threads, random streams."""
+"""Arrays, checks and rounding of numbers, a quasi-Newton search, Sobol points, threads, streams."""
 
 from rahbo.numerics.arrays import Array, Index, Mask
 from rahbo.numerics.checks import is_finite, is_number, is_whole, not_negative, positive
 from rahbo.numerics.quasinewton import BatchObjective, Minimum, quasi_newton
+from rahbo.numerics.rounding import ALL_DIGITS, FEW_DIGITS, Justified, digits_of, rounded
 from rahbo.numerics.sobol import sobol_sequence
 from rahbo.numerics.streams import FixedStream, Stream, evaluation_seed, fixed_generator, generator
 from rahbo.numerics.threads import SharedLock, one_blas_thread, shared_by_threads
 
 __all__ = [
+    "ALL_DIGITS",
+    "FEW_DIGITS",
     "Array",
     "BatchObjective",
     "FixedStream",
     "Index",
+    "Justified",
     "Mask",
     "Minimum",
     "SharedLock",
     "Stream",
+    "digits_of",
     "evaluation_seed",
     "fixed_generator",
     "generator",
@@ -26,6 +31,7 @@ __all__ = [
     "one_blas_thread",
     "positive",
     "quasi_newton",
+    "rounded",
     "shared_by_threads",
     "sobol_sequence",
 ]

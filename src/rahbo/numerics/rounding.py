@@ -1,0 +1,99 @@
+"""Numbers in few digits: enough to tell them apart, or as many as an interval justifies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+FEW_DIGITS, ALL_DIGITS = 6, 17
+# Significant digits of a number without an interval, and of what is unknown about one with it.
+DEFAULT, UNKNOWN = 5, 2
+# Intervals whose larger end lies between these are written without an exponent.
+SMALLEST_PLAIN, LARGEST_PLAIN = 1e-4, 1e7
+# An interval that is much longer on one side of its centre counts as at least this share of itself.
+LEAST_SHARE = 0.1
+
+
+def digits_of(*columns: Iterable[float], few: int = FEW_DIGITS) -> int:
+    """Return how many digits show the differences between some numbers.
+
+    Values near 10¹² that differ by 10⁻⁴ need more than those near 1 that differ by 1.
+
+    Args:
+        columns: The numbers, which are shown together. Those that are not finite do not count.
+        few: The digits that the differences are to have.
+
+    >>> digits_of([0.0, 1.0]), digits_of([1000.0, 1001.0]), digits_of([1.0, 1.0 + 2**-52])
+    (6, 9, 17)
+    """
+    numbers = [number for column in columns for number in column if math.isfinite(number)]
+    if not numbers:
+        return few
+    low, high = min(numbers), max(numbers)
+    size = max(abs(low), abs(high))
+    # Halves, because the whole may overflow.
+    part = (high / 2 - low / 2) / (size / 2) if size / 2 > 0.0 else 1.0
+    if part <= 0.0:
+        return few
+    return min(ALL_DIGITS, few + max(0, math.floor(-math.log10(part))))
+
+
+def rounded(number: float, digits: int = FEW_DIGITS) -> float:
+    """Return a number rounded to some significant digits; an int stays as it is.
+
+    >>> rounded(1 / 3, 2), rounded(7)
+    (0.33, 7)
+    """
+    return number if isinstance(number, int) else float(f"{number:.{digits}g}")
+
+
+@dataclass(frozen=True)
+class Justified:
+    """How to write an estimate, the ends of its interval, and other numbers of its kind.
+
+    What is unknown about the estimate gets two digits, so numbers that the interval cannot tell
+    apart look alike.
+
+    Attributes:
+        place: The power of ten of the last digit; None if the interval has no length, or none that
+            is finite. Numbers then have five digits.
+        plain: Whether numbers are written without an exponent.
+
+    >>> show = Justified.by(26.7386, (26.1173, 27.3599))
+    >>> show.text(26.7386), show.text(26.1173), show.text(27.3599)
+    ('26.7', '26.1', '27.4')
+    """
+
+    place: int | None
+    plain: bool = True
+
+    @classmethod
+    def by(cls, value: float, interval: tuple[float, float]) -> Justified:
+        """Return how to write an estimate with this interval."""
+        lower, upper = interval
+        # Halves, because the whole may overflow.
+        half = upper / 2 - lower / 2
+        size = max(abs(lower), abs(upper))
+        if not (math.isfinite(half) and half > 0.0):
+            return cls(None)
+        nearer = min(upper - value, value - lower)
+        half = max(nearer, LEAST_SHARE * half) if math.isfinite(nearer) else half
+        place = math.floor(math.log10(half) + math.log10(2.0)) - (UNKNOWN - 1)
+        # A float has no more digits than these.
+        place = max(place, math.floor(math.log10(size)) - (ALL_DIGITS - 3))
+        return cls(place, SMALLEST_PLAIN <= size < LARGEST_PLAIN)
+
+    def text(self, number: float) -> str:
+        """Return a number in the digits that are justified.
+
+        >>> Justified(-3).text(0.04), Justified(2).text(12345.0), Justified(-9, False).text(3e-7)
+        ('0.040', '12300', '3.00e-07')
+        """
+        if self.place is None or not math.isfinite(number):
+            return f"{number:.{DEFAULT}g}"
+        if self.plain:
+            tidy = number if self.place <= 0 else round(number / 10**self.place) * 10**self.place
+            return f"{tidy:z.{max(0, -self.place)}f}"
+        digits = -1 if number == 0.0 else math.floor(math.log10(abs(number))) - self.place
+        return f"{number:.{digits}e}" if digits >= 0 else "0"

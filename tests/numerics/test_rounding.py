@@ -1,0 +1,60 @@
+import math
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rahbo.numerics import Justified
+
+# An estimate, the ends of its interval, and how the three are written.
+CASES = [
+    (26.7386, (26.1173, 27.3599), "26.7 26.1 27.4"),
+    (1.0069, (0.98836, 1.0262), "1.007 0.988 1.026"),
+    (0.051631, (0.040311, 0.066129), "0.052 0.040 0.066"),
+    (-26.7386, (-27.3599, -26.1173), "-26.7 -27.4 -26.1"),
+    (0.0004, (-0.5, 0.6), "0.0 -0.5 0.6"),
+    (-0.0004, (-0.05, 0.06), "0.000 -0.050 0.060"),
+    (56789.0, (56212.3, 57399.0), "56800 56200 57400"),
+    (1e6 + 1.0, (1e6, 1e6 + 2.0), "1000001.0 1000000.0 1000002.0"),
+    (3.21e12, (3.0e12, 3.4e12), "3.21e+12 3.00e+12 3.40e+12"),
+    (2e-7, (1e-7, 3e-7), "2.0e-07 1.0e-07 3.0e-07"),
+    (0.0, (-1e-9, 1e-9), "0 -1.0e-09 1.0e-09"),
+    # The interval of a standard deviation reaches farther up than down.
+    (0.05, (0.01, 3.2), "0.05 0.01 3.20"),
+    # Nothing is unknown, or everything.
+    (0.123456789, (0.123456789, 0.123456789), "0.12346 0.12346 0.12346"),
+    (1.5, (-math.inf, math.inf), "1.5 -inf inf"),
+    (math.nan, (math.nan, math.nan), "nan nan nan"),
+]
+
+
+@pytest.mark.parametrize(("value", "interval", "expected"), CASES, ids=lambda part: str(part))
+def test_an_interval_says_how_many_digits_are_shown(value, interval, expected):
+    show = Justified.by(value, interval)
+    assert " ".join(show.text(number) for number in (value, *interval)) == expected
+
+
+FINITE = st.floats(-sys.float_info.max / 4, sys.float_info.max / 4)
+
+
+@given(st.tuples(FINITE, FINITE, FINITE).map(sorted))
+def test_rounding_changes_little_of_what_is_unknown(numbers):
+    lower, value, upper = numbers
+    show = Justified.by(value, (lower, upper))
+    width = upper - lower
+    for number in numbers:
+        text = show.text(number)
+        assert len(text) <= 24
+        precision = 1e-13 * max(abs(lower), abs(upper)) if width else 1e-4 * abs(number)
+        assert abs(float(text) - number) <= max(0.1 * width, precision)
+
+
+def test_all_numbers_of_one_kind_have_the_same_last_digit():
+    show = Justified.by(1.0, (0.9, 1.1))
+    assert [show.text(number) for number in (0.0, 1.0, 99.95, -0.001)] == [
+        "0.00",
+        "1.00",
+        "99.95",
+        "0.00",
+    ]
