@@ -122,7 +122,7 @@ def test_estimates_have_the_digits_of_the_package(page, estimate):
 
 def test_one_outlier_lies_outside_and_ordinary_numbers_do_not(page, rng):
     ordinary = rng.standard_normal(40).tolist()
-    low, high = page.evaluate(f"((b) => [b.low, b.high])(bulkOf({ordinary + [5e4]}))")
+    low, high = page.evaluate(f"((b) => [b.low, b.high])(bulkOf({[*ordinary, 5e4]}))")
     assert (low, high) == (min(ordinary), max(ordinary))
     for numbers in (ordinary, [0.0] * 20 + [5e4] * 20, [1.0] * 20 + [7.0], [1.0, 9.0], [3.0]):
         found = page.evaluate(f"((b) => [b.low, b.high])(bulkOf([{', '.join(map(js, numbers))}]))")

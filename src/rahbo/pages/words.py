@@ -72,7 +72,9 @@ def recommendation(found: Recommendation) -> list[str]:
     stds = Justified.by(found.noise_std, found.noise_std_interval)
     risks = Justified.by(found.risk, found.risk_interval)
     less = "" if found.blocks is None else ", less the effects of their blocks,"
-    told = f"The value{less.replace('their blocks', 'its block')} was {means.text(found.sample_mean)}"
+    told = (
+        f"The value{less.replace('their blocks', 'its block')} was {means.text(found.sample_mean)}"
+    )
     if found.sample_std is not None:
         told = (
             f"The mean of these values{less} is {means.text(found.sample_mean)}, their "
@@ -88,7 +90,8 @@ def recommendation(found: Recommendation) -> list[str]:
         f"Its mean is {means.text(found.mean)} ({level} {_ends(found.mean_interval, means)}).",
         "Single evaluations vary around it with a standard deviation of "
         f"{stds.text(found.noise_std)} ({level} {_ends(found.noise_std_interval, stds)}).",
-        f"Its risk value is {risks.text(found.risk)} ({level} {_ends(found.risk_interval, risks)}).",
+        f"Its risk value is {risks.text(found.risk)} "
+        f"({level} {_ends(found.risk_interval, risks)}).",
         decided,
         f"It was measured {_times(found.n_evaluations, 'time')}{found.elsewhere}. {told}.",
     ]
