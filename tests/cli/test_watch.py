@@ -81,9 +81,9 @@ def test_it_opens_the_page_and_warns_beyond_the_loopback(tmp_path, monkeypatch):
 
 
 @contextmanager
-def served(path):
+def served(path, **settings):
     """The address of the live page of a journal."""
-    live = Live(path, pause=0.5)
+    live = Live(path, pause=0.5, **settings)
     with Server(live) as server:
         live.start()
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
@@ -265,7 +265,7 @@ def test_limits_and_blocks_are_shown(browser, tmp_path, width):
         page = browser.page(url, width=width, dark=width == 390)
         page.wait_until("document.querySelector('#limits td')")
         page.wait_until("document.querySelector('#noise .unsure').getAttribute('d').length > 0")
-        for text in (name, "at most 0.8 with probability 0.95", "Grey rings are points"):
+        for text in (name, "at most 0.8 with probability 0.95", "not sure to keep its limits"):
             assert text in page.text()
         assert page.evaluate("document.getElementById('blocked').hidden")
         assert_sound(page, url)
@@ -279,3 +279,75 @@ def test_limits_and_blocks_are_shown(browser, tmp_path, width):
         assert page.evaluate("document.getElementById('limited').hidden")
         assert_sound(page, url)
         page.close()
+
+
+PLACES = """[...document.querySelectorAll('#values .{}')].flatMap(
+  (p) => p.getAttribute('d').split('M').slice(1).map((part) => parseFloat(part.split(' ')[1])))"""
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_an_outlier_and_failures_leave_room_for_the_values(browser, tmp_path, rng):
+    path = tmp_path / "run.jsonl"
+    opt = rahbo.Optimizer({"x": (0.0, 1.0), "n": rahbo.Int(1, 3)}, seed=0, journal=path)
+    for i in range(24):
+        point = {"x": i / 23, "n": 1 + i % 3}
+        if i % 6 == 5:
+            opt.tell_failure(point, "beam trip")
+        else:
+            opt.tell(point, 5e4 if i == 13 else float(rng.standard_normal()))
+    with served(path, budget=60) as url:
+        page = browser.page(url, width=390, dark=True)
+        page.wait_until("document.querySelector('#noise .chosen')")
+        values, failures = (page.evaluate(PLACES.format(kind)) for kind in ("marks", "lost"))
+        assert (len(values), len(failures)) == (19, 4)
+        # The values fill the chart, and the failures lie below all of them.
+        height = page.evaluate("document.getElementById('values').clientHeight")
+        assert max(values) - min(values) > 0.4 * height
+        assert min(failures) > max(values)
+        legends = page.evaluate(
+            "[...document.querySelectorAll('.legend')].map((l) => l.textContent)"
+        )
+        assert legends[2] == "valuefailed1 outside the range"
+        assert "recommended" in legends[1]
+        assert "Crosses in the strip below are failures." in page.text()
+        assert "24 of 60 evaluations (4 failed)" in page.text()
+        # Results are read without scrolling: the intervals end within the window.
+        ends = (
+            "[...document.querySelectorAll('#known td')]"
+            ".map((c) => c.getBoundingClientRect().right)"
+        )
+        assert max(page.evaluate(ends)) <= 390
+        assert page.evaluate("document.getElementById('known').compareDocumentPosition("
+                             "document.getElementById('params')) & 4")  # fmt: skip
+        # With more values the page knows how fast they come, and how long the rest will take.
+        end = time.monotonic() + 60
+        while " left" not in page.evaluate("document.getElementById('state').textContent"):
+            assert time.monotonic() < end
+            opt.tell({"x": 0.5, "n": 2}, float(rng.standard_normal()))
+            time.sleep(0.1)
+        assert re.search(r"; [\d.]+ a (second|minute), about \d+ (s|min) left", page.text())
+        assert_sound(page, url)
+        page.close()
+    opt.close()
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_failures_alone_and_a_single_value_have_no_invented_ticks(browser, tmp_path):
+    path = tmp_path / "run.jsonl"
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, journal=path)
+    opt.tell_failure({"x": 0.5}, "beam trip")
+    texts = "[...document.querySelectorAll('#values text')].map((t) => t.textContent)"
+    with served(path) as url:
+        page = browser.page(url)
+        page.wait_until("document.querySelector('#values .lost')")
+        assert page.evaluate(texts) == ["1", "evaluation", "value", "failed"]
+        opt.tell({"x": 0.25}, 26.7386)
+        page.wait_until("document.querySelector('#noise .chosen')")
+        page.wait_until(f"{texts}.includes('2')")
+        assert "3" not in page.evaluate(texts)
+        assert "There is one evaluated point." in page.text()
+        assert_sound(page, url)
+        page.close()
+    opt.close()

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sys
 from collections.abc import Iterator
 from importlib.resources import files
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from browser import Page, needs_chromium, open_browser
-from rahbo.pages.rounding import digits_of
+from rahbo.numerics import Justified, digits_of
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 
@@ -97,3 +98,60 @@ def test_the_digits_are_those_of_the_package(page, interval):
 def test_whole_numbers_have_whole_ticks(page):
     assert page.evaluate("ticks(1, 2, 6, 1)") == [1, 2]
     assert page.evaluate("ticks(1, 3, 6)") == [1, 1.5, 2, 2.5, 3]
+
+
+# An estimate and its interval: ordinary, one-sided, very large, very small, exact, unknown.
+ESTIMATES = (
+    (26.7386, 26.1173, 27.3599), (1.0069, 0.98836, 1.0262), (-0.0004, -0.05, 0.06),
+    (56789.0, 56212.3, 57399.0), (3.21e12, 3.0e12, 3.4e12), (2e-7, 1e-7, 3e-7), (0.05, 0.01, 3.2),
+    (0.123456789, 0.123456789, 0.123456789), (1.5, -math.inf, math.inf), (0.0, -1e-9, 1e-9),
+    (-26.7386, -27.3599, -26.1173),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES, ids=str)
+def test_estimates_have_the_digits_of_the_package(page, estimate):
+    value, *ends = estimate
+    show = Justified.by(value, (ends[0], ends[1]))
+    given = ", ".join("null" if math.isinf(number) else js(number) for number in estimate)
+    texts = page.evaluate(f"[{given}].map(justified({given}))")
+    # Scripts write the exponent -7 where Python writes -07.
+    expected = [re.sub(r"e([+-])0", r"e\1", show.text(number)) for number in estimate]
+    assert texts == ["–" if "inf" in text else text for text in expected]
+
+
+def test_one_outlier_lies_outside_and_ordinary_numbers_do_not(page, rng):
+    ordinary = rng.standard_normal(40).tolist()
+    low, high = page.evaluate(f"((b) => [b.low, b.high])(bulkOf({[*ordinary, 5e4]}))")
+    assert (low, high) == (min(ordinary), max(ordinary))
+    for numbers in (ordinary, [0.0] * 20 + [5e4] * 20, [1.0] * 20 + [7.0], [1.0, 9.0], [3.0]):
+        found = page.evaluate(f"((b) => [b.low, b.high])(bulkOf([{', '.join(map(js, numbers))}]))")
+        assert found == [min(numbers), max(numbers)]
+    assert page.evaluate("bulkOf([null])") is None
+    # Nothing overflows.
+    assert page.evaluate(f"bulkOf([{js(-LARGEST)}, {js(LARGEST)}, 0, 1, 2]).high") == 2
+    widest = [-LARGEST, -LARGEST, 0.0, LARGEST, LARGEST]
+    assert page.evaluate(f"bulkOf([{', '.join(map(js, widest))}]).high") == LARGEST
+
+
+def test_colours_do_not_stretch_over_what_hardly_differs(page):
+    low, high = page.evaluate("colourRange([0.00257, 0.0026], 0.001, 0)")
+    assert (high - low, low > 0) == (pytest.approx(0.001), True)
+    assert page.evaluate("colourRange([0.1, 0.9], 0.2, 0)") == [0.1, 0.9]
+    assert page.evaluate("colourRange([0.0001, 0.0002], 0.1, 0)") == [0, 0.1]
+    assert page.evaluate("colourRange([2, 2], 0)") == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ((3e-3, 4e-2), [0.003, 0.005, 0.01, 0.02, 0.03]),
+        ((1e-4, 1e-1), [1e-4, 1e-3, 1e-2, 1e-1]),
+        ((1e-9, 1e3), [1e-9, 1e-7, 1e-5, 1e-3, 1e-1, 1e1, 1e3]),
+        ((1.0, 4.0), [1, 2, 3, 4]),
+        ((2.1, 2.9), [2 + i / 10 for i in range(1, 10)]),
+    ],
+)
+def test_the_ticks_of_a_log_scale_are_whole_numbers_that_stand_alone(page, ends, expected):
+    found = page.evaluate(f"logTicks({js(ends[0])}, {js(ends[1])}, 8)")
+    assert found == pytest.approx(expected)

@@ -6,6 +6,7 @@ import constrained
 from page_runs import run
 from rahbo import AtLeast, AtMost, ExpectedShortfall, MeanStd, MeanVariance, Quantile
 from rahbo.analysis import BlockEffects, Gain, Interval
+from rahbo.numerics import Justified
 from rahbo.pages import words
 
 
@@ -28,9 +29,15 @@ def test_the_recommendation_is_said_with_its_intervals():
     optimizer.tell_failure({"lr": 0.01, "depth": 3, "kind": "a"}, "broke")
     found = optimizer.recommend()
     said = " ".join(words.recommendation(found))
-    for interval in (found.mean_interval, found.noise_std_interval, found.risk_interval):
-        assert f"90 % interval {interval.lower:.4g} to {interval.upper:.4g}" in said
-    assert f"Its pessimistic value, {found.pessimistic:.4g}, decided the choice." in said
+    for value, interval in (
+        (found.mean, found.mean_interval),
+        (found.noise_std, found.noise_std_interval),
+        (found.risk, found.risk_interval),
+    ):
+        digits = Justified.by(value, interval)
+        middle, lower, upper = map(digits.text, (value, *interval))
+        assert f"{middle} (90 % interval {lower} to {upper})" in said
+    assert f"Its pessimistic value, {digits.text(found.pessimistic)}, decided the choice." in said
     assert "measured 3 times" in said
     other = replace(found, rule="best_observed", score=0.25)
     assert "Its sample mean, 0.25, decided the choice." in " ".join(words.recommendation(other))
@@ -72,4 +79,4 @@ def test_limits_are_said_with_their_certainty():
 def test_blocks_are_said_with_their_spread():
     found = BlockEffects(0.5, Interval(0.25, 1.0), {"a": 0.1, "b": -0.1}, {"a": 0, "b": 0}, 0.9)
     said = words.blocks(found)
-    assert said.startswith("2 blocks differ with a standard deviation of 0.5 (90 % interval 0.25")
+    assert said.startswith("2 blocks differ with a standard deviation of 0.50 (90 % interval 0.25")

@@ -63,3 +63,12 @@ def test_coverage_is_drawn_beside_what_chance_allows():
     # The quantiles of 200 tosses of a coin.
     assert (at.min(), at.max()) == (86 / 200, 114 / 200)
     assert x[0] == y[0] == 0.0
+
+
+def test_one_outlier_does_not_squeeze_the_others(rng):
+    z = rng.standard_normal(30)
+    record = LeftOut(np.append(z, 5e4), np.append(z, 0.0), np.ones(31))
+    ax = draw_left_out(record, Figure().subplots())
+    assert np.ptp(ax.get_ylim()) < 10.0
+    mark = next(line for line in ax.lines if line.get_label() == "outside the range")
+    assert mark.get_ydata() == [ax.get_ylim()[1]]

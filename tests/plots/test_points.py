@@ -59,6 +59,21 @@ def test_what_is_far_worse_stands_at_the_edge(direction):
     assert set(edge.get_ydata()) == {low if direction == "maximize" else high}
 
 
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_one_far_better_point_does_not_squeeze_the_others(direction):
+    sign = 1.0 if direction == "maximize" else -1.0
+    x = np.linspace(0.0, 1.0, 15)
+    y = np.where(x == 0.5, 5e4, x)
+    data = [({"x": float(a)}, [sign * b, sign * b + 0.1]) for a, b in zip(x, y, strict=True)]
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, direction=direction, data=data, seed=0)
+    ax = draw_trade_off(trade_off(opt), Figure().subplots())
+    low, high = ax.get_ylim()
+    # The model draws its neighbours up a little.
+    assert high - low < 5e3
+    assert line(ax, "evaluated, far better").get_ydata() == [high if sign > 0.0 else low]
+    assert low <= line(ax, "reported point").get_ydata()[0] <= high
+
+
 @pytest.mark.parametrize("run", ["flat", "mixed", "listed"])
 def test_the_ranking_is_by_the_pessimistic_value(run, request):
     opt = request.getfixturevalue(run)

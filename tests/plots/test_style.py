@@ -1,6 +1,7 @@
 """The style of figures."""
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.colors import to_rgb
 
 from rahbo.experiments.spec import METHODS
@@ -9,6 +10,7 @@ from rahbo.plots.style import (
     COLORS,
     DASHES,
     STYLE,
+    bulk,
     fitting,
     interval_label,
     legend_below,
@@ -69,3 +71,10 @@ def test_names_are_shortened_and_never_mathematics():
 def test_an_interval_is_called_by_its_probability():
     assert interval_label(0.9) == "90 % interval"
     assert interval_label(0.975) == "97.5 % interval"
+
+
+def test_the_bulk_leaves_out_one_outlier_and_nothing_ordinary(rng):
+    ordinary = rng.standard_normal(30)
+    assert bulk(np.append(ordinary, -1e5)) == (ordinary.min(), ordinary.max())
+    for values in (ordinary, np.repeat([0.0, 1e5], 10), np.ones(5), np.array([1.0, 1e9])):
+        assert bulk(values) == (values.min(), values.max())

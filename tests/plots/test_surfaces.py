@@ -1,5 +1,7 @@
 """Maps over two inputs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.collections import PathCollection, QuadMesh
@@ -125,8 +127,6 @@ def test_maps_show_the_record(flat, quantity):
 
 @pytest.mark.parametrize("minimised", [False, True])
 def test_a_steep_border_does_not_hide_the_rest(flat, minimised):
-    from dataclasses import replace
-
     field = np.linspace(0.0, -1.0, 25).reshape(5, 5)
     field[0, 0] = 50.0 if minimised else -50.0
     if minimised:
@@ -146,3 +146,12 @@ def test_the_figure_has_three_maps(mixed, tmp_path):
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert labels == ["a", "b", "c"]
     figure.savefig(tmp_path / "maps.png")
+
+
+def test_noise_that_hardly_differs_does_not_get_all_colours(flat):
+    names = flat.settings.space.names
+    field = np.linspace(0.00257, 0.0026, 9).reshape(3, 3)
+    record = replace(surface(flat, (names[0], names[1]), n=3), noise_std=field)
+    low, high = record.limits("noise_std")
+    assert high - low == pytest.approx(0.25 * 0.0026)
+    assert low < 0.00257 < 0.0026 < high

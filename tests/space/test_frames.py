@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import frames
+import rahbo
 from extras import imported, needs
 from rahbo import Candidates, Categorical, Context, Float, Int
 from rahbo.errors import DataError, SpaceError

@@ -24,11 +24,16 @@ from rahbo.pages import LOOPBACK, Live, Server
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N",
     help="Port to listen on; 0 picks a free one.  [default: 0]",
 )  # fmt: skip
+@click.option(
+    "--evaluations", type=click.IntRange(min=1), metavar="N",
+    help="Budget of the run, to show how much is left. A journal does not hold it.",
+)  # fmt: skip
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 @click.pass_context
 def command(
-    ctx: click.Context, /, journal: str, host: str, port: int, opens: bool, **options: object
-) -> None:
+    ctx: click.Context, /, journal: str, host: str, port: int, evaluations: int | None,
+    opens: bool, **options: object,
+) -> None:  # fmt: skip
     """Show the run in JOURNAL on a web page while it goes on.
 
     JOURNAL need not exist yet. It may be replaced or truncated meanwhile. It is only read.
@@ -39,7 +44,7 @@ def command(
             f"JOURNAL must be a file, got {hidden(journal)!r}. For an Optuna study use "
             "rahbo.integrations.optuna.publish() and optuna-dashboard."
         )
-    live = Live(journal, chosen_risk(ctx))
+    live = Live(journal, chosen_risk(ctx), budget=evaluations)
     try:
         with Server(live, host, port) as server:
             live.start()

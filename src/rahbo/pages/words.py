@@ -16,8 +16,8 @@ from rahbo.analysis import (
     short,
 )
 from rahbo.journal import describe
+from rahbo.numerics import Justified
 from rahbo.optimizer import Optimizer
-from rahbo.pages.rounding import digits_of
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
 
 
@@ -68,28 +68,30 @@ def basis(optimizer: Optimizer) -> str:
 def recommendation(found: Recommendation) -> list[str]:
     """Return the estimates for the recommended setting, as sentences."""
     level = f"{100 * found.level:g} % interval"
-    means, risks = (
-        _digits(found.mean, found.mean_interval),
-        _digits(found.risk, found.risk_interval),
-    )
+    means = Justified.by(found.mean, found.mean_interval)
+    stds = Justified.by(found.noise_std, found.noise_std_interval)
+    risks = Justified.by(found.risk, found.risk_interval)
     less = "" if found.blocks is None else ", less the effects of their blocks,"
-    told = f"The value{less.replace('their blocks', 'its block')} was {found.sample_mean:.{means}g}"
+    told = (
+        f"The value{less.replace('their blocks', 'its block')} was {means.text(found.sample_mean)}"
+    )
     if found.sample_std is not None:
         told = (
-            f"The mean of these values{less} is {found.sample_mean:.{means}g}, their standard "
-            f"deviation {found.sample_std:.3g}"
+            f"The mean of these values{less} is {means.text(found.sample_mean)}, their "
+            f"standard deviation {found.sample_std:.2g}"
         )
     if not found.feasible:
-        decided = f"Its pessimistic value is {found.pessimistic:.{risks}g}."
+        decided = f"Its pessimistic value is {risks.text(found.pessimistic)}."
     elif found.rule == "pessimistic":
-        decided = f"Its pessimistic value, {found.pessimistic:.{risks}g}, decided the choice."
+        decided = f"Its pessimistic value, {risks.text(found.pessimistic)}, decided the choice."
     else:
-        decided = f"Its {SCORES[found.rule]}, {found.score:.{risks}g}, decided the choice."
+        decided = f"Its {SCORES[found.rule]}, {risks.text(found.score)}, decided the choice."
     return [
-        f"Its mean is {found.mean:.{means}g} ({level} {_ends(found.mean_interval, means)}).",
-        f"Single evaluations vary around it with a standard deviation of {found.noise_std:.3g} "
-        f"({level} {_ends(found.noise_std_interval)}).",
-        f"Its risk value is {found.risk:.{risks}g} ({level} {_ends(found.risk_interval, risks)}).",
+        f"Its mean is {means.text(found.mean)} ({level} {_ends(found.mean_interval, means)}).",
+        "Single evaluations vary around it with a standard deviation of "
+        f"{stds.text(found.noise_std)} ({level} {_ends(found.noise_std_interval, stds)}).",
+        f"Its risk value is {risks.text(found.risk)} "
+        f"({level} {_ends(found.risk_interval, risks)}).",
         decided,
         f"It was measured {_times(found.n_evaluations, 'time')}{found.elsewhere}. {told}.",
     ]
@@ -105,22 +107,24 @@ def _limit(check: ConstraintCheck) -> str:
     said = f"The outcome {check.name} must be {constraint.described}."
     if math.isnan(check.quantile):
         return f"{said} No value of it was told, so it is not known whether the limit is kept."
-    digits = _digits(check.quantile, check.interval)
+    digits = Justified.by(check.quantile, check.interval)
     within = "at most" if constraint.sign < 0 else "at least"
     answer = "The limit is kept" if check.kept else "It is not sure that the limit is kept"
     return (
-        f"{said} With this probability a single value is {within} {check.quantile:.{digits}g} "
+        f"{said} With this probability a single value is {within} {digits.text(check.quantile)} "
         f"({100 * check.level:g} % interval {_ends(check.interval, digits)}). {answer}: the "
         f"probability of it is {check.chance:.3g}, and the pessimistic bound, which decides, is "
-        f"{check.pessimistic:.{digits}g}."
+        f"{digits.text(check.pessimistic)}."
     )
 
 
 def blocks(found: BlockEffects) -> str:
     """Return how much blocks differ, as sentences."""
+    digits = Justified.by(found.std, found.std_interval)
     return (
         f"{_times(len(found.effects), 'block')} differ with a standard deviation of "
-        f"{found.std:.3g} ({100 * found.level:g} % interval {_ends(found.std_interval, 3)}). What "
+        f"{digits.text(found.std)} ({100 * found.level:g} % interval "
+        f"{_ends(found.std_interval, digits)}). What "
         "the values of a block have in common is taken out: the noise is what is left within "
         "blocks."
     )
@@ -137,12 +141,8 @@ def certainty(found: Recommendation) -> str:
     return " ".join([*said, *filter(None, [found.advice])])
 
 
-def _digits(value: float, interval: Interval) -> int:
-    return digits_of((value, *interval), few=4)
-
-
-def _ends(interval: Interval, digits: int = 4) -> str:
-    return f"{interval.lower:.{digits}g} to {interval.upper:.{digits}g}"
+def _ends(interval: Interval, digits: Justified) -> str:
+    return f"{digits.text(interval.lower)} to {digits.text(interval.upper)}"
 
 
 def _times(n: int, what: str) -> str:

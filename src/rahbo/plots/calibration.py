@@ -13,7 +13,7 @@ from scipy.special import bdtr, ndtri
 from rahbo.analysis import BAND, COVERAGE_LEVEL, LeftOut, left_out_of
 from rahbo.errors import NotReadyError
 from rahbo.optimizer import Optimizer
-from rahbo.plots.style import BELIEF, DATA, INK
+from rahbo.plots.style import BELIEF, DATA, INK, bulk
 
 
 def left_out(optimizer: Optimizer) -> LeftOut:
@@ -35,11 +35,19 @@ def draw_left_out(record: LeftOut, ax: Axes) -> Axes:
         marker="o", markersize=3.5, markeredgewidth=0, linewidth=0.8, linestyle="none",
         label="points left out, 90 % bands",
     )  # fmt: skip
-    low, high = float(record.measured.min()), float(record.measured.max())
+    low, high = bulk(record.measured)
     ax.axline((low, low), slope=1.0, color=INK, linewidth=1.0, linestyle=":", zorder=0)
     room = 0.08 * (high - low) or 0.5
-    ax.set_xlim(min(low, record.predicted.min()) - room, max(high, record.predicted.max()) + room)
-    ax.set_ylim(low - room, high + room)
+    left, right = bulk(record.predicted)
+    xlim, ylim = (min(low, left) - room, max(high, right) + room), (low - room, high + room)
+    ax.set(xlim=xlim, ylim=ylim)
+    x, y = np.clip(record.predicted, *xlim), np.clip(record.measured, *ylim)
+    off = (x != record.predicted) | (y != record.measured)
+    if off.any():
+        ax.plot(
+            x[off], y[off], "D", color=DATA, markersize=5, linestyle="none", clip_on=False,
+            label="outside the range",
+        )  # fmt: skip
     ax.set_xlabel("predicted by the others")
     ax.set_ylabel("sample mean")
     return ax

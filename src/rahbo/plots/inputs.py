@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axis import Axis, XAxis
+from matplotlib.ticker import MaxNLocator
 
 from rahbo.analysis import Prediction, newest_times
 from rahbo.errors import SettingsError, SpaceError
@@ -66,6 +67,8 @@ class Input:
         across = isinstance(axis, XAxis)
         if self.log:
             axis.axes.set(**{"xscale" if across else "yscale": "log"})
+        elif isinstance(self.kind, Int):
+            axis.set_major_locator(MaxNLocator("auto", integer=True))
         if self.choices:
             named = [fitting(str(choice), 12) for choice in self.choices]
             axis.set_ticks(np.arange(len(named)), named)

@@ -24,6 +24,7 @@ from rahbo.plots.style import (
     DATA,
     INK,
     REPORT,
+    bulk,
     draw_unsure,
     fitting,
     interval_label,
@@ -116,16 +117,18 @@ def draw_trade_off(record: TradeOff, ax: Axes) -> Axes:
         noise_std[record.frontier], mean[record.frontier], "o-", color=BELIEF, markersize=5,
         linewidth=1.4, zorder=2, label="best for some α",
     )  # fmt: skip
-    _mark(ax, noise_std[record.reported], mean[record.reported])
     ax.set_xlim(*_with_room(0.0, float(max(noise_std.max(), np.quantile(ends[:, 1], 0.95)))))
     low, high = _with_room(*_worth_showing(record))
-    off = (mean < low) | (mean > high)
-    if off.any():
-        ax.plot(
-            noise_std[off], np.full(off.sum(), high if record.minimised else low),
-            "^" if record.minimised else "v", color=DATA, markersize=5, clip_on=False,
-            label="evaluated, far worse",
-        )  # fmt: skip
+    for off, edge, marker in ((mean < low, low, "v"), (mean > high, high, "^")):
+        if off.any():
+            worse = record.minimised == (edge == high)
+            ax.plot(
+                noise_std[off], np.full(off.sum(), edge), marker, color=DATA, markersize=5,
+                linestyle="none", clip_on=False,
+                label=f"evaluated, far {'worse' if worse else 'better'}",
+            )  # fmt: skip
+    # The reported point can be seen even if it lies outside.
+    _mark(ax, noise_std[record.reported], float(np.clip(mean[record.reported], low, high)))
     ax.set_ylim(low, high)
     ax.set_xlabel("noise std")
     ax.set_ylabel("mean (minimised)" if record.minimised else "mean")
@@ -133,10 +136,10 @@ def draw_trade_off(record: TradeOff, ax: Axes) -> Axes:
 
 
 def _worth_showing(record: TradeOff) -> tuple[float, float]:
-    """Return the range of means, without the few that are far worse than all others."""
+    """Return the range of means, without the few that are far from all others."""
     sign = -1.0 if record.minimised else 1.0
     mean = sign * record.mean
-    best = float(mean.max())
+    best = bulk(mean)[1]
     worst = best - FAR * (best - float(np.quantile(mean, 0.1)))
     worst = min(max(worst, float(mean.min())), float(mean[record.frontier].min()))
     low, high = sorted((sign * worst, sign * best))

@@ -45,6 +45,8 @@ TRUTH, BELIEF, DATA, CHOSEN, REPORT = INK, "#0072B2", GREY, "#E69F00", "#D55E00"
 FIELD = "cividis"
 # Opacity of data far from a slice, which are faint but not hidden, and of data on it.
 FAINT, CLEAR = 0.07, 0.55
+# Values farther from the quartiles than this multiple of the distance between them are outliers.
+FAR = 5.0
 
 
 @contextmanager
@@ -83,6 +85,25 @@ def draw_unsure(ax: Axes, x: Array, y: Array) -> None:
             x, y, "o", color=GREY, markersize=4.5, markerfacecolor="none", markeredgewidth=0.8,
             alpha=0.8, zorder=3, label="not sure to keep limits",
         )  # fmt: skip
+
+
+def bulk(values: Array) -> tuple[float, float]:
+    """Return the range of values without the few outliers that would squeeze the rest.
+
+    They lie farther from the quartiles than five times the distance between them, are at most two
+    or a tenth of all, and would leave less than a third of the range to the others.
+
+    >>> bulk(np.array([1.0, 2.0, 3.0, 4.0, 5e4]))
+    (1.0, 4.0)
+    """
+    low, first, third, high = (float(q) for q in np.quantile(values, [0.0, 0.25, 0.75, 1.0]))
+    spread = third - first
+    if len(values) < 5 or not (spread > 0.0 and np.isfinite(FAR * spread)):
+        return low, high
+    near = values[(values >= first - FAR * spread) & (values <= third + FAR * spread)]
+    inner = float(near.min()), float(near.max())
+    few = len(values) - len(near) <= max(2, 0.1 * len(values))
+    return inner if few and high / 3.0 - low / 3.0 >= inner[1] - inner[0] else (low, high)
 
 
 def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None:

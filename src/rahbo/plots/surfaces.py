@@ -36,6 +36,8 @@ from rahbo.risk import MeanVariance
 FAINT = 0.12
 # Values farther from the best than this multiple of the median's distance share one colour.
 STEEP = 3.0
+# The range of the noise's colours is at least this share of its largest value.
+EVEN = 0.25
 # More points than this are drawn smaller, so that they do not hide the map.
 CROWD = 60
 
@@ -92,7 +94,9 @@ class Surface:
         field = getattr(self, quantity)
         low, middle, high = (float(q) for q in np.nanquantile(field, [0.0, 0.5, 1.0]))
         if quantity == "noise_std":
-            return low, high
+            # Noise that hardly differs does not get all colours.
+            room = max(0.0, EVEN * high - (high - low)) / 2.0
+            return max(0.0, low - room), high + room
         if self.minimised:
             return low, min(high, low + STEEP * (middle - low))
         return max(low, high - STEEP * (high - middle)), high

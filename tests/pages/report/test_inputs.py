@@ -1,5 +1,5 @@
 from page_runs import SPACE
-from rahbo import Candidates
+from rahbo import Candidates, Context, Int
 from rahbo.pages.report.inputs import places, report_inputs, value_at
 from rahbo.space import Space
 
@@ -38,3 +38,14 @@ def test_long_texts_are_cut():
     (found,) = report_inputs(space, 3)
     assert len(found.name) == 200
     assert len(found.choices[0]) == 200
+
+
+def test_whole_numbers_and_conditions_are_known():
+    space = Space.of({"n": Int(1, 5), "x": (0.0, 1.0), "room": Context(15.0, 25.0)})
+    assert [(one.whole, one.given) for one in report_inputs(space, 5)] == [
+        (True, False),
+        (False, False),
+        (False, True),
+    ]
+    rows = Candidates([{"n": 1, "x": 0.5, "kind": "a"}, {"n": 2, "x": 1, "kind": "b"}])
+    assert [one.whole for one in report_inputs(Space.of(rows), 5)] == [True, False, False]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rahbo.pages.rounding import digits_of, rounded
-from rahbo.space import Candidates, Categorical, Space, is_real, key, plain
+from rahbo.space import Candidates, Categorical, Int, Space, is_real, key, plain
 
 # Longer texts are cut, because a page has little room and must not grow large.
 LONGEST = 200
@@ -26,30 +26,41 @@ class ReportInput:
         log: Whether it is on a log scale.
         choices: The choices at places 0, 1, 2 and so on; empty for a number.
         grid: Some of its legal places, in order; empty for a list of candidates.
+        whole: Whether it is a whole number.
+        given: Whether it is a condition, which is given and not chosen.
     """
 
     name: str
     log: bool
     choices: tuple[str, ...]
     grid: tuple[Place, ...]
+    whole: bool = False
+    given: bool = False
 
 
 def report_inputs(space: Space, n: int) -> tuple[ReportInput, ...]:
     """Return all parameters, each with at most ``n`` places, or all its choices."""
     if isinstance(space.kinds, Candidates):
         levels = _levels(space.kinds.rows)
+        whole = {
+            name: not found and all(isinstance(plain(row[name]), int) for row in space.kinds.rows)
+            for name, found in levels.items()
+        }
         return tuple(
-            ReportInput(cut(name), False, tuple(cut(str(v)) for v in found), ())
+            ReportInput(cut(name), False, tuple(cut(str(v)) for v in found), (), whole[name])
             for name, found in levels.items()
         )
     inputs = []
     for name, kind in space.kinds.items():
+        given = name in space.conditions
         if isinstance(kind, Categorical):
             choices = tuple(cut(str(choice)) for choice in kind.choices)
-            inputs.append(ReportInput(cut(name), False, choices, tuple(range(len(choices)))))
+            grid: tuple[Place, ...] = tuple(range(len(choices)))
+            inputs.append(ReportInput(cut(name), False, choices, grid, given=given))
             continue
-        grid = sorted({kind.value([u]) for u in np.linspace(0.0, 1.0, n).tolist()})
-        inputs.append(ReportInput(cut(name), kind.log, (), tuple(grid)))
+        grid = tuple(sorted({kind.value([u]) for u in np.linspace(0.0, 1.0, n).tolist()}))
+        whole_number = isinstance(kind, Int)
+        inputs.append(ReportInput(cut(name), kind.log, (), grid, whole_number, given))
     return tuple(inputs)
 
 

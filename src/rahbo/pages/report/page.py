@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from importlib.resources import files
 from string import Template
 
-from rahbo.analysis import SCORES, Recommendation, short
+from rahbo.analysis import SCORES, Interval, Recommendation, short
+from rahbo.numerics import Justified
 from rahbo.pages.escape import embedded, shown
 from rahbo.pages.report.inputs import cut
 from rahbo.pages.report.record import ReportRecord
-from rahbo.pages.rounding import digits_of
 from rahbo.pages.words import blocks, limits, listed
 
 # The part of plotly.js 4.1.1 that draws in two dimensions, `plotly.js-cartesian-dist-min` on npm.
@@ -106,13 +106,12 @@ def _known(found: Recommendation) -> str:
         ("risk value", found.risk, found.risk_interval),
     ]
     body = "".join(
-        f'<tr><th scope="row">{name}</th>{_numbers(value, *ends)}</tr>'
+        f'<tr><th scope="row">{name}</th>{_estimate(value, ends)}</tr>'
         for name, value, ends in rows
     )
-    digits = digits_of((found.risk, *found.risk_interval), few=5)
-    decided = f'<tr><th scope="row">pessimistic value</th>{_number(found.pessimistic, digits)}</tr>'
-    level = f"{100 * found.level:g} % interval"
-    head = f"<tr><td></td>{_heads('value', f'{level} from', 'to')}</tr>"
+    worst = Justified.by(found.risk, found.risk_interval).text(found.pessimistic)
+    decided = f'<tr><th scope="row">pessimistic value</th>{_cell(worst)}<td></td></tr>'
+    head = f"<tr><td></td>{_heads('value', f'{100 * found.level:g} % interval')}</tr>"
     return f"<table><thead>{head}</thead><tbody>{body}{decided}</tbody></table>"
 
 
@@ -125,15 +124,15 @@ def _runner_ups(found: Recommendation) -> str:
         return f"<p>{which} is worse with at least {level} probability.</p>"
     if not found.runner_ups:
         return f"<p>Every other evaluated setting is worse with at least {level} probability.</p>"
-    digits = digits_of(*((other.risk, other.score) for other in found.runner_ups), few=5)
+    digits = Justified.by(found.risk, found.risk_interval)
     body = "".join(
-        f'<tr><td class="point">{shown(listed(other.params))}</td>{_number(other.risk, digits)}'
-        f"{_number(other.score, digits)}"
-        f"{_number(other.gain.expected, 2)}{_number(other.gain.bound, 2)}</tr>"
+        f"<tr>{_cell(digits.text(other.risk))}{_cell(digits.text(other.score))}"
+        f"{_number(other.gain.expected, 2)}{_number(other.gain.bound, 2)}"
+        f'<td class="point">{shown(listed(other.params))}</td></tr>'
         for other in found.runner_ups
     )
     heads = _heads("risk value", SCORES[found.rule], "expected gain", f"{level} bound of gain")
-    head = f'<tr><th scope="col">runner-up</th>{heads}</tr>'
+    head = f'<tr>{heads}<th scope="col">runner-up</th></tr>'
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
@@ -143,21 +142,16 @@ def _limits(found: Recommendation) -> str:
         return ""
     body = "".join(
         f'<tr><th scope="row">{shown(cut(check.name))}</th>'
-        f"<td>{shown(check.constraint.described)}</td>"
-        f"{_numbers(check.quantile, *check.interval, check.pessimistic)}"
-        f"{_number(check.chance, 3)}<td>{'yes' if check.kept else 'not sure'}</td></tr>"
+        f"<td>{'yes' if check.kept else 'not sure'}</td>{_number(check.chance, 3)}"
+        f"{_estimate(check.quantile, check.interval, check.pessimistic)}"
+        f"<td>{shown(check.constraint.described)}</td></tr>"
         for check in found.constraints
     )
-    heads = _heads(
-        "quantile",
-        f"{100 * found.level:g} % interval from",
-        "to",
-        "pessimistic",
-        "probability that it is kept",
-    )
+    level = f"{100 * found.level:g} % interval"
+    heads = _heads("probability", "quantile", level, "pessimistic")
     head = (
-        f'<tr><th scope="col">outcome</th><th scope="col">limit</th>{heads}'
-        '<th scope="col">kept</th></tr>'
+        f'<tr><th scope="col">outcome</th><th scope="col">kept</th>{heads}'
+        '<th scope="col">limit</th></tr>'
     )
     table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
     return f'\n<h3 id="limits">Limits</h3>\n<div class="wide">{table}</div>'
@@ -173,10 +167,10 @@ def _blocks(found: Recommendation) -> str:
     if len(rows) > MOST_BLOCKS:
         rows = rows[: MOST_BLOCKS // 2] + rows[-MOST_BLOCKS // 2 :]
     body = "".join(
-        f'<tr><th scope="row">{shown(cut(name))}</th>{_numbers(effect, *ends[name])}</tr>'
+        f'<tr><th scope="row">{shown(cut(name))}</th>{_estimate(effect, ends[name])}</tr>'
         for name, effect in rows
     )
-    heads = _heads("effect", f"{100 * known.level:g} % interval from", "to")
+    heads = _heads("effect", f"{100 * known.level:g} % interval")
     head = f'<tr><th scope="col">block</th>{heads}</tr>'
     some = "" if len(rows) == len(known.effects) else f" The {len(rows)} largest are shown."
     table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
@@ -189,15 +183,16 @@ def _blocks(found: Recommendation) -> str:
 
 def _frontier(record: ReportRecord) -> str:
     """Return the table of the points that each coefficient would report."""
-    trade, points = record.pictures.trade, record.pictures.points
-    digits = digits_of([points.mean[c.point] for c in trade.choices], few=5)
+    trade, points = record.pictures.trade, record.frontier.evaluated
+    chosen = [(c, points[c.point], record.pictures.points.count[c.point]) for c in trade.choices]
     body = "".join(
-        f"<tr>{_number(c.start)}{_number(c.end)}{_number(points.mean[c.point], digits)}"
-        f"{_number(points.noise[c.point])}{_number(points.count[c.point])}"
-        f"<td>{shown(listed(record.frontier.evaluated[c.point].params))}</td></tr>"
-        for c in trade.choices
+        f"<tr>{_number(c.start, 4)}{_number(c.end, 4)}{_estimate(p.mean, p.mean_interval)}"
+        f"{_estimate(p.noise_std, p.noise_std_interval)}{_number(count)}"
+        f'<td class="point">{shown(listed(p.params))}</td></tr>'
+        for c, p, count in chosen
     )
-    heads = _heads(f"{trade.symbol} from", "to", "mean", "noise std", "evaluated")
+    level = f"{100 * record.recommendation.level:g} % interval"
+    heads = _heads(f"{trade.symbol} from", "to", "mean", level, "noise std", level, "evaluated")
     head = f'<tr>{heads}<th scope="col">point</th></tr>'
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
 
@@ -226,11 +221,15 @@ def _heads(*names: str) -> str:
 
 
 def _number(value: float, digits: int = 5) -> str:
-    text = f"{value:.{digits}g}" if isinstance(value, float) else short(value)
+    return _cell(f"{value:.{digits}g}" if isinstance(value, float) else short(value))
+
+
+def _estimate(value: float, interval: Interval, *more: float) -> str:
+    """Return an estimate, its interval and other numbers, in the digits that it justifies."""
+    digits = Justified.by(value, interval)
+    ends = " to ".join(map(digits.text, interval))
+    return "".join(map(_cell, (digits.text(value), ends, *map(digits.text, more))))
+
+
+def _cell(text: str) -> str:
     return f'<td class="number">{text.replace("inf", "∞")}</td>'
-
-
-def _numbers(*values: float) -> str:
-    """Return a value and its interval, in as many digits as show how they differ."""
-    digits = digits_of(values, few=5)
-    return "".join(_number(value, digits) for value in values)

@@ -10,12 +10,12 @@ const SLIDES = Number(get("slider").max);
 
 // -- text ------------------------------------------------------------------------------------
 
-// A point's mean or noise with its interval, in as many digits as show how the points differ.
-const DIGITS = Object.fromEntries(["mean", "noise"].map((name) => [
-  name, digitsOf(["", "_lower", "_upper"].flatMap((end) => points[name + end]))]));
+// A point's mean or noise with its interval, in the digits that the interval justifies.
+const endsOf = (name, i) => ["", "_lower", "_upper"].map((end) => points[name + end][i]);
+const digitsAt = (name, i) => justified(...endsOf(name, i));
 
 function withInterval(name, i) {
-  const [value, lower, upper] = ["", "_lower", "_upper"].map((end) => number(points[name + end][i], DIGITS[name]));
+  const [value, lower, upper] = endsOf(name, i).map(digitsAt(name, i));
   return `${value} [${lower}, ${upper}]`;
 }
 
@@ -28,7 +28,16 @@ function cutMiddle(text, most) {
   return text.length > most ? `${text.slice(0, most / 2 - 1)}…${text.slice(-most / 2)}` : text;
 }
 
-function params(i) { return inputs.map((input, j) => `${input.name} = ${valueAt(input, points.places[i][j])}`); }
+function params(i, some = () => true) {
+  const text = (input, j) => `${input.name} = ${valueAt(input, points.places[i][j])}`;
+  return inputs.map(text).filter((_, j) => some(inputs[j]));
+}
+
+// A setting in words, apart from the conditions that were given.
+function setting(i) {
+  const given = params(i, (input) => input.given);
+  return params(i, (input) => !input.given).join(", ") + (given.length ? ` (tried at ${given.join(", ")})` : "");
+}
 
 // Plotly reads tags and entities in its texts as markup, so texts of the run are escaped.
 function plain(text) {
@@ -52,7 +61,7 @@ function hover(i) {
 const isKept = (i) => !compliance || compliance.kept[i];
 const keptText = (i) => `${isKept(i) ? "yes" : "not sure"} (${number(100 * compliance.chance[i], 3)} %)`;
 const outcomeText = compliance ? compliance.outcomes.map((one) => {
-  const digits = digitsOf(one.mean, 5);
+  const digits = digitsOf(one.mean, 3);
   return (i) => number(one.mean[i], digits);
 }) : [];
 const anyUnsure = Boolean(compliance && compliance.kept.includes(false));
@@ -80,7 +89,7 @@ function layout(c, x, y, more = {}) {
     xaxis: axis(x), yaxis: axis(y),
     ...(window.matchMedia("print").matches ? { autosize: false, width: PAPER } : { autosize: true }),
     hovermode: "closest", hoverlabel: { align: "left", bgcolor: c.panel, bordercolor: c.line, font: { color: c.ink } },
-    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: narrow() ? 11 : 12 } },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: c.faint, activecolor: c.ink },
     // On a small screen, dragging must scroll the page.
     dragmode: narrow() ? false : "zoom",
@@ -98,10 +107,73 @@ function config() {
 
 function title(text) { return { text: plain(cut(text, narrow() ? 30 : 60)), standoff: 8 }; }
 
-// An axis of quantities or of an input: where a number is drawn, and the settings for plotly.
+// An axis of quantities or of an input: where a number is drawn, and the settings for plotly. The
+// other numbers, such as ends of intervals, widen it only as far as the first ones reasonably go.
 const MOST_TICKS = 25;
 
-function linear(name, numbers) {
+function linear(name, numbers, others = [], fromZero = false) {
+  const bulk = bulkOf(numbers) ?? { low: 0, high: 1, from: -Infinity, to: Infinity };
+  const isCut = bulk.from > -Infinity;
+  const frame = frameOf(isCut ? [bulk.low, bulk.high] : [...numbers, ...others]);
+  const axis = { at: frame.at, isOutside: () => false, shown: frame.at, settings: { title: title(frame.title(name)) } };
+  if (fromZero) axis.settings.rangemode = "tozero";
+  if (!isCut) return axis;
+  const near = others.filter((value) => value >= bulk.from && value <= bulk.to);
+  const { low, high } = extent([bulk.low, bulk.high, ...near].map(frame.at)), room = 0.08 * (high - low);
+  const range = [fromZero ? Math.min(low - room, frame.at(0)) : low - room, high + room];
+  // Lines and bars that leave the plot go on for some way, because extremely large places cannot be drawn.
+  const way = 10 * (range[1] - range[0]);
+  const place = (value) => (Number.isFinite(value) ? Math.min(range[1] + way, Math.max(range[0] - way, frame.at(value))) : null);
+  // At the edge, marks of numbers outside stay whole.
+  const [first, last] = [range[0] + 0.4 * room, range[1] - 0.4 * room];
+  const isOutside = (value) => Number.isFinite(value) && (value < bulk.low || value > bulk.high) && (frame.at(value) < range[0] || frame.at(value) > range[1]);
+  return Object.assign(axis, {
+    at: place, isOutside, shown: (value) => (isOutside(value) ? (value > bulk.high ? last : first) : frame.at(value)),
+    settings: { ...axis.settings, range, rangemode: "normal" },
+  });
+}
+
+// Marks at the edge for what lies outside.
+function outside(c, x, y, xs, ys, text) {
+  const found = ys.map((_, i) => i).filter((i) => x.isOutside(xs[i]) || y.isOutside(ys[i]));
+  const symbol = (i) => {
+    if (y.isOutside(ys[i])) return y.shown(ys[i]) < y.at(ys[i]) ? "triangle-up" : "triangle-down";
+    return x.shown(xs[i]) < x.at(xs[i]) ? "triangle-right" : "triangle-left";
+  };
+  return found.length ? [{
+    x: found.map((i) => x.shown(xs[i])), y: found.map((i) => y.shown(ys[i])), mode: "markers", name: "outside the range",
+    cliponaxis: false, hoverinfo: "text", hovertext: found.map(text),
+    marker: { symbol: found.map(symbol), color: c.red, size: 9, line: { color: c.paper, width: 1 } },
+  }] : [];
+}
+
+// What a caption says of them.
+function sayOutside(name, axis, numbers) {
+  const found = numbers.filter(axis.isOutside);
+  if (!found.length) return "";
+  const { low, high } = extent(found), [first, last] = [low, high].map((value) => number(value, 3));
+  const which = found.length === 1 ? `1 ${name} is` : `${found.length} ${name}s are`;
+  return ` ${which} outside the range and marked by triangles at the edge: ${first === last ? first : `${first} to ${last}`}.`;
+}
+
+// An axis of something that is counted or a whole number.
+function wholeAxis(name, low, high) {
+  const marks = ticks(low, high, narrow() ? 5 : 10, 1);
+  return { title: title(name), tickvals: marks.length ? marks : [low], range: [low - 0.5 - 0.02 * (high - low), high + 0.5 + 0.02 * (high - low)] };
+}
+
+// Whether an input is a whole number of which each has its own place.
+const isStepped = (input) => input.whole && !input.log && input.grid.length > 0 && input.grid.at(-1) - input.grid[0] < MOST_TICKS;
+
+// The labels of a log scale: powers of ten if some numbers would be long.
+function logTexts(marks) {
+  const isLong = marks.some((tick) => tick < 1e-4 || tick > 1e4);
+  const power = (tick) => Math.round(1e9 * Math.log10(tick)) / 1e9;
+  return marks.map((tick) => (isLong && Number.isInteger(power(tick)) ? `10<sup>${power(tick)}</sup>` : number(tick)));
+}
+
+// An axis that shows all its numbers.
+function spanned(name, numbers) {
   const frame = frameOf(numbers);
   return { at: frame.at, settings: { title: title(frame.title(name)) } };
 }
@@ -111,11 +183,17 @@ function axisOfInput(input, j) {
   const ends = input.grid.length ? input.grid : input.choices.length ? [] : all();
   const decades = input.log ? Math.log10(ends.at(-1)) - Math.log10(ends[0]) : 0;
   // Within a small factor, a log scale is nearly linear, and has no powers of ten to show.
-  if (!input.choices.length && decades < 0.3) return linear(input.name, ends);
-  const axis = { at: (place) => place, settings: { title: title(input.name) } };
+  const named = input.given ? `${input.name} (given)` : input.name;
+  if (!input.choices.length && decades < 0.3) {
+    const found = extent(ends) ?? { low: 0, high: 1 };
+    if (!input.whole || found.high - found.low >= 1e6) return spanned(named, ends);
+    return { at: (place) => place, settings: wholeAxis(named, found.low, found.high) };
+  }
+  const axis = { at: (place) => place, settings: { title: title(named) } };
   if (!input.choices.length) {
-    Object.assign(axis.settings, { type: "log" }, decades >= 2 ? { dtick: Math.ceil(decades / (narrow() ? 5 : 10)) } : {});
-    return axis;
+    const all = logTicks(ends[0], ends.at(-1), narrow() ? 5 : 10);
+    const marks = input.whole ? all.filter(Number.isInteger) : all;
+    return Object.assign(axis, { settings: { ...axis.settings, type: "log", tickvals: marks, ticktext: logTexts(marks) } });
   }
   const n = input.choices.length, every = Math.ceil(n / MOST_TICKS);
   const places = input.choices.map((_, i) => i).filter((i) => i % every === 0);
@@ -153,8 +231,8 @@ function choiceAt(w) {
 
 const edge = trade.choices.map((choice) => choice.point);
 const ofEdge = (name) => ["_lower", "_upper"].flatMap((end) => edge.map((i) => points[name + end][i]));
-const across = linear("noise standard deviation", [...points.noise, ...ofEdge("noise")]);
-const upwards = linear("mean", [...points.mean, ...ofEdge("mean")]);
+const across = linear("noise standard deviation", points.noise, ofEdge("noise"), true);
+const upwards = linear("mean", points.mean, ofEdge("mean"));
 
 // The length of a bar between two numbers; none if one is missing.
 function gap(axis, from, to) {
@@ -170,7 +248,7 @@ const bars = (i, name, axis, colour) => ({
 
 function at(indices) {
   return {
-    x: indices.map((i) => across.at(points.noise[i])), y: indices.map((i) => upwards.at(points.mean[i])),
+    x: indices.map((i) => across.shown(points.noise[i])), y: indices.map((i) => upwards.shown(points.mean[i])),
     hoverinfo: "text", hovertext: indices.map(hover),
   };
 }
@@ -179,20 +257,22 @@ function drawFrontier() {
   const c = colours();
   const all = points.mean.map((_, i) => i);
   const now = choiceAt(weight).point;
+  // A mark at the edge has no bars, which would be in the wrong place.
+  const inside = edge.map((i) => (across.isOutside(points.noise[i]) || upwards.isOutside(points.mean[i]) ? -1 : i));
   const unsure = {
     ...at(all.filter((i) => !isKept(i))), mode: "markers", name: "not sure to keep its limits",
-    marker: { symbol: "circle-open", color: c.faint, opacity: 0.8, size: 7 },
+    marker: { symbol: "circle-open", color: c.faint, opacity: 1, size: 7, line: { width: 1.5 } },
   };
   return Plotly.react("frontier-plot", [
-    { ...at(all.filter(isKept)), mode: "markers", name: "evaluated", marker: { color: c.faint, opacity: 0.55, size: 6 } },
+    { ...at(all.filter(isKept)), mode: "markers", name: "evaluated", marker: { color: c.faint, opacity: 0.8, size: 6 } },
     { ...at(edge), mode: "lines+markers", name: `chosen by some ${trade.symbol}`,
       line: { color: c.blue, width: 1.5, dash: "dot" }, marker: { color: c.blue, size: 8 },
-      error_x: bars(edge, "noise", across, c.blue), error_y: bars(edge, "mean", upwards, c.blue) },
+      error_x: bars(inside, "noise", across, c.blue), error_y: bars(inside, "mean", upwards, c.blue) },
     { ...at([points.recommended]), mode: "markers", name: "recommended",
       marker: { symbol: "circle-open", size: 20, color: c.green, line: { width: 2.5 } } },
     { ...at([now]), mode: "markers", name: `chosen by the slider`, marker: star(c) },
-    ...(anyUnsure ? [unsure] : []),
-  ], layout(c, { ...across.settings, rangemode: "tozero" }, upwards.settings), config());
+    ...(anyUnsure ? [unsure] : []), ...outside(c, across, upwards, points.noise, points.mean, hover),
+  ], layout(c, across.settings, upwards.settings), config());
 }
 
 function showChoice() {
@@ -203,9 +283,9 @@ function showChoice() {
     : choice.end === null
       ? `Every ${trade.symbol} from ${from} upwards chooses this point.`
       : `Every ${trade.symbol} from ${from} to ${number(choice.end)} chooses this point.`;
-  const isOwn = weight === trade.own;
+  const isOwn = weight === trade.own && !inputs.some((input) => input.given);
   get("choice").textContent =
-    `${trade.symbol} = ${number(weight)}${isOwn ? ", as in this report" : ""}: use ${params(i).join(", ")}. ` +
+    `${trade.symbol} = ${number(weight)}${isOwn ? ", as in this report" : ""}: use ${setting(i)}. ` +
     `Mean ${withInterval("mean", i)}, noise standard deviation ${withInterval("noise", i)}, ` +
     `evaluated ${times(points.count[i])}. Brackets show ${LEVEL} intervals. ${where}`;
   get("choice").dataset.point = i;
@@ -235,10 +315,14 @@ function startFrontier() {
   });
   get("own").addEventListener("click", () => choose(trade.own, "own"));
   showChoice();
-  get("frontier-caption").textContent =
-    `Grey: evaluated points. Blue: points that some value of the slider would report, with ${LEVEL} ` +
-    "intervals. Circle: the recommended point. Star: the point that the slider chooses." +
-    (anyUnsure ? " Hollow: points that are not sure to keep their limits. The slider does not choose them." : "");
+  const only = points.mean.length === 1;
+  get("frontier-caption").textContent = (only ? `There is one point, with its ${LEVEL} intervals.`
+    : `Grey: evaluated points. Blue: ${edge.length === 1 ? "the point" : "points"} that some value of the slider would report, ` +
+      `with ${LEVEL} intervals. Circle: the recommended point. Star: the point that the slider chooses.`) +
+    (inputs.some((input) => input.given) ? " Each point is judged under the conditions in which it was tried. The recommendation is " +
+      "for the conditions to expect, so it may be another point." : "") +
+    (anyUnsure ? " Hollow: points that are not sure to keep their limits. The slider does not choose them." : "") +
+    sayOutside("mean", upwards, points.mean) + sayOutside("noise standard deviation", across, points.noise);
 }
 
 // -- maps --------------------------------------------------------------------------------------
@@ -266,7 +350,7 @@ function fillUp() {
   const across = Number(get("across").value), before = get("up").selectedOptions[0]?.value;
   get("up").replaceChildren();
   maps.inputs.filter((i) => i !== across && (maps.listed || mapOf(across, i))).forEach((i) => option(get("up"), i, inputs[i].name));
-  option(get("up"), "", "nothing else");
+  option(get("up"), "", "no other input");
   if ([...get("up").options].some((o) => o.value === before)) get("up").value = before;
 }
 
@@ -282,19 +366,35 @@ function startMaps() {
   get("up-label").hidden = maps.inputs.length < 2;
   get("across").addEventListener("change", () => { fillUp(); drawMap(); });
   for (const id of ["quantity", "up"]) get(id).addEventListener("change", drawMap);
+}
+
+// What is drawn in this case.
+function captionMap(quantity, up, cut) {
   const some = inputs.length > maps.inputs.length
     ? ` The map offers the ${maps.inputs.length} of ${inputs.length} inputs over which the noise varies most.` : "";
   const pairs = maps.inputs.length * (maps.inputs.length - 1) / 2;
   const fewer = !maps.listed && maps.maps.length < pairs ? " Two inputs with many choices each have no map together." : "";
-  get("map-caption").textContent =
-    (maps.listed ? "Each mark is a candidate. " : "Small marks are evaluated points, whatever their other inputs. ") +
-    "The star is the recommended point. " + (maps.listed ? "" : `Along one input, the band is the ${LEVEL} interval.`) +
-    (known.length && !maps.listed ? " The dashed line is the limit of an outcome." : "") + some + fewer;
+  const parts = maps.listed ? [`Each mark is a candidate${up === null ? "" : ", coloured by the " + QUANTITIES[quantity]}.`]
+    : up !== null ? [`Colour: the ${QUANTITIES[quantity]}. Dots: evaluated points${inputs.length > 2 ? ", whatever their other inputs" : ""}.`]
+      : [`${inputs[Number(get("across").value)].choices.length || isStepped(inputs[Number(get("across").value)]) ? "Bars" : "Band"}: the ${LEVEL} interval.`];
+  get("map-caption").textContent = [...parts, "Star: the recommended point.",
+    outcomeOf(quantity) && up === null && !maps.listed ? "Dashed line: the limit." : "",
+    cut ? "The colours stop at the ends of the scale. A few places lie beyond." : ""].filter(Boolean).join(" ") + some + fewer;
 }
 
-const heat = (c, values, axis) => ({
-  color: values.map(axis.at), colorscale: "Cividis", showscale: true, size: 9, line: { width: 0 },
-  colorbar: bar(c, axis),
+// The ends of the colours of a quantity. They span at least a typical interval, and for the noise a
+// quarter of its size, so that differences that do not matter hardly show.
+function colourEnds(quantity, values) {
+  const widths = (lower, upper) => lower.map((low, i) => (low === null || upper[i] === null ? null : upper[i] - low));
+  const ofOutcome = outcomeOf(quantity) ? maps.slices.flatMap(({ outcomes }) => widths(outcomes[Number(quantity)].lower, outcomes[Number(quantity)].upper)) : null;
+  const typical = median(ofOutcome ?? widths(points[`${quantity}_lower`], points[`${quantity}_upper`]));
+  if (quantity !== "noise") return colourRange(values, typical);
+  return colourRange(values, Math.max(typical, (extent(values)?.high ?? 0) / 4), 0);
+}
+
+const heat = (c, values, axis, [low, high]) => ({
+  color: values.map(axis.at), cmin: axis.at(low), cmax: axis.at(high), colorscale: "Cividis", showscale: true, size: 9,
+  line: { color: c.ink, width: 0.8 }, colorbar: bar(c, axis),
 });
 
 const bar = (c, axis) => ({
@@ -306,8 +406,9 @@ function drawMap() {
   const c = colours(), quantity = get("quantity").value, across = Number(get("across").value);
   const up = get("up").value === "" ? null : Number(get("up").value);
   const draw = maps.listed ? listed : up === null ? slice : surface;
-  const [traces, axes] = draw(c, quantity, across, up);
-  return Plotly.react("map-plot", traces, layout(c, ...axes, { showlegend: false }), config());
+  const [traces, axes, isCut = false] = draw(c, quantity, across, up);
+  captionMap(quantity, up, isCut);
+  return Plotly.react("map-plot", traces, layout(c, ...axes, { showlegend: true }), config());
 }
 
 // The axis of an input, with where the recommended and all evaluated points lie on it.
@@ -322,15 +423,15 @@ function listed(c, quantity, across, up) {
     ...inputs.slice(0, 12).map((input, j) => plain(cut(`${input.name} = ${valueAt(input, row[j])}`, 60))),
     `${plain(QUANTITIES[quantity])} ${number(values[i], digits)}`].join("<br>"));
   const own = ownOf(quantity), x = inputAxis(across);
-  const axis = linear(QUANTITIES[quantity], [...values, own]);
-  const shared = { mode: "markers", hoverinfo: "text", hovertext: text, x: places.map((row) => x.at(row[across])) };
-  const mine = { mode: "markers", hoverinfo: "skip", marker: star(c), x: [x.recommended] };
+  const axis = spanned(QUANTITIES[quantity], [...values, own]);
+  const shared = { mode: "markers", name: "candidates", hoverinfo: "text", hovertext: text, x: places.map((row) => x.at(row[across])) };
+  const mine = { mode: "markers", name: "recommended", hoverinfo: "skip", marker: star(c), x: [x.recommended] };
   if (up === null) {
     return [[{ ...shared, y: values.map(axis.at), marker: { color: c.blue, size: 8 } }, { ...mine, y: [axis.at(own)] }],
       [x.settings, axis.settings]];
   }
   const y = inputAxis(up);
-  return [[{ ...shared, y: places.map((row) => y.at(row[up])), marker: heat(c, values, axis) },
+  return [[{ ...shared, y: places.map((row) => y.at(row[up])), marker: heat(c, values, axis, colourEnds(quantity, values)) },
     { ...mine, y: [y.recommended] }], [x.settings, y.settings]];
 }
 
@@ -340,27 +441,29 @@ function slice(c, quantity, across) {
   const [middle, low, high] = found ? [found.middle, found.lower, found.upper]
     : ["", "_lower", "_upper"].map((end) => field[quantity + end]);
   const own = ownOf(quantity), x = inputAxis(across);
-  const numbers = [...middle, ...low, ...high], digits = digitsOf(numbers);
-  const axis = linear(QUANTITIES[quantity], [...numbers, own, ...(outcome ? [outcome.bound] : [])]);
-  const text = places.map((place, i) => `${plain(cut(valueAt(inputs[across], place), 60))}<br>` +
-    `${number(middle[i], digits)} [${number(low[i], digits)}, ${number(high[i], digits)}]`);
+  const numbers = [...middle, ...low, ...high];
+  const axis = spanned(QUANTITIES[quantity], [...numbers, own, ...(outcome ? [outcome.bound] : [])]);
+  const text = places.map((place, i) => {
+    const [value, from, to] = [middle[i], low[i], high[i]].map(justified(middle[i], low[i], high[i]));
+    return `${plain(cut(valueAt(inputs[across], place), 60))}<br>${value} [${from}, ${to}]`;
+  });
   const error = {
     type: "data", symmetric: false, color: c.blue,
     array: middle.map((v, i) => gap(axis, v, high[i])), arrayminus: middle.map((v, i) => gap(axis, low[i], v)),
   };
-  const band = { mode: "lines", line: { width: 0 }, hoverinfo: "skip", x: places.map(x.at) };
+  const band = { mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false, x: places.map(x.at) };
   const line = {
-    x: places.map(x.at), y: middle.map(axis.at), hoverinfo: "text", hovertext: text,
+    name: "estimate", x: places.map(x.at), y: middle.map(axis.at), hoverinfo: "text", hovertext: text,
     line: { color: c.blue }, marker: { color: c.blue, size: 9 },
   };
-  const mine = { mode: "markers", hoverinfo: "skip", x: [x.recommended], y: [axis.at(own)], marker: star(c) };
-  const traces = inputs[across].choices.length
+  const mine = { mode: "markers", name: "recommended", hoverinfo: "skip", x: [x.recommended], y: [axis.at(own)], marker: star(c) };
+  const traces = inputs[across].choices.length || isStepped(inputs[across])
     ? [{ ...line, mode: "markers", error_y: error }, mine]
-    : [{ ...band, y: low.map(axis.at) }, { ...band, y: high.map(axis.at), fill: "tonexty", fillcolor: `${c.blue}33` },
+    : [{ ...band, y: low.map(axis.at) }, { ...band, y: high.map(axis.at), fill: "tonexty", fillcolor: `${c.blue}33`, name: `${LEVEL} interval`, showlegend: true },
       { ...line, mode: "lines" }, mine];
   if (outcome) {
     const ends = inputs[across].choices.length ? [-0.5, inputs[across].choices.length - 0.5] : [places[0], places.at(-1)].map(x.at);
-    traces.push({ mode: "lines", x: ends, y: ends.map(() => axis.at(outcome.bound)), hoverinfo: "text",
+    traces.push({ mode: "lines", name: "limit", x: ends, y: ends.map(() => axis.at(outcome.bound)), hoverinfo: "text",
       hovertext: `limit ${number(outcome.bound, 6)}`, line: { color: c.ink, dash: "dash", width: 1.5 } });
   }
   return [traces, [x.settings, axis.settings]];
@@ -372,67 +475,87 @@ function surface(c, quantity, across, up) {
   const swapped = found.across !== across;
   const values = swapped ? found.x.map((_, i) => rows.map((row) => row[i])) : rows;
   const [rightwards, upwards] = swapped ? [found.y, found.x] : [found.x, found.y];
-  const x = inputAxis(across), y = inputAxis(up), digits = digitsOf(flat), axis = linear(QUANTITIES[quantity], flat);
+  const x = inputAxis(across), y = inputAxis(up), digits = digitsOf(flat, 3), axis = spanned(QUANTITIES[quantity], flat);
+  const ends = colourEnds(quantity, flat), seen = extent(flat);
   const text = upwards.map((b, j) => rightwards.map((a, i) =>
     [[across, a], [up, b]].map(([k, place]) => plain(cut(`${inputs[k].name} = ${valueAt(inputs[k], place)}`, 60)))
       .concat(`${plain(QUANTITIES[quantity])} ${number(values[j][i], digits)}`).join("<br>")));
-  const numeric = [across, up].every((i) => !inputs[i].choices.length && !inputs[i].log);
+  const numeric = [across, up].every((i) => !inputs[i].choices.length && !inputs[i].log && !isStepped(inputs[i]));
   return [[
     { type: "heatmap", x: rightwards.map(x.at), y: upwards.map(y.at), z: values.map((row) => row.map(axis.at)), text,
-      hoverinfo: "text", colorscale: "Cividis", zsmooth: numeric ? "best" : false, colorbar: bar(c, axis) },
-    { mode: "markers", hoverinfo: "text", hovertext: points.mean.map((_, i) => hover(i)), x: x.evaluated, y: y.evaluated,
-      marker: { symbol: "circle-open", size: 5, color: "#ffffff", opacity: 0.75 } },
-    { mode: "markers", hoverinfo: "text", hovertext: [hover(points.recommended)], x: [x.recommended], y: [y.recommended],
+      hoverinfo: "text", colorscale: "Cividis", zsmooth: numeric ? "best" : false, colorbar: bar(c, axis),
+      ...(ends ? { zmin: axis.at(ends[0]), zmax: axis.at(ends[1]) } : {}) },
+    { mode: "markers", name: "evaluated", hoverinfo: "text", hovertext: points.mean.map((_, i) => hover(i)), x: x.evaluated, y: y.evaluated,
+      // White with a dark edge, to be seen on every colour of the map.
+      marker: { size: 6, color: "#ffffff", opacity: points.mean.length > 300 ? 0.6 : 0.9, line: { color: "#000000", width: 1 } } },
+    { mode: "markers", name: "recommended", hoverinfo: "text", hovertext: [hover(points.recommended)], x: [x.recommended], y: [y.recommended],
       marker: { ...star(c, 19), color: "#d55e00", line: { color: "#ffffff", width: 1.5 } } },
-  ], [{ ...x.settings, showgrid: false }, { ...y.settings, showgrid: false }]];
+  ], [{ ...x.settings, showgrid: false }, { ...y.settings, showgrid: false }],
+  Boolean(ends && seen && (seen.low < ends[0] || seen.high > ends[1]))];
 }
 
 // -- history -----------------------------------------------------------------------------------
 
+const valueAxis = linear("value", history.value, history.best);
+
 function drawHistory() {
-  const c = colours(), axis = linear("value", [...history.value, ...history.best]);
-  const values = history.value.map(axis.at), floor = extent(values)?.low ?? 0;
+  const c = colours(), axis = valueAxis, times = { at: (i) => i, shown: (i) => i, isOutside: () => false };
+  const best = history.best.map(axis.at);
+  const failed = history.failed.length > 0;
   const traces = [
-    { x: history.number, y: values, mode: "markers", name: "values", marker: { color: c.faint, opacity: 0.6, size: 5 } },
-    { x: history.best_at, y: history.best.map(axis.at), mode: "lines+markers", name: "best pessimistic value",
-      line: { color: c.blue, shape: "hv", width: 2 }, marker: { color: c.blue, size: 5 } },
+    { x: history.number, y: history.value.map((value) => (axis.isOutside(value) ? null : axis.at(value))), mode: "markers",
+      name: "values", marker: { color: c.faint, opacity: 0.8, size: 5 } },
+    ...(best.length ? [{ x: history.best_at, y: best, mode: "lines+markers", name: "best pessimistic value",
+      line: { color: c.blue, shape: "hv", width: 2 }, marker: { color: c.blue, size: 5 } }] : []),
+    ...outside(c, times, axis, history.number, history.value, (i) => `evaluation ${history.number[i]}: ${number(history.value[i], 6)}`),
   ];
-  if (history.failed.length) {
-    traces.push({ x: history.failed, y: history.failed.map(() => floor), mode: "markers", name: "failed",
-      marker: { symbol: "x", color: c.red, size: 8 } });
+  if (failed) {
+    traces.push({ x: history.failed, y: history.failed.map(() => 0), yaxis: "y2", mode: "markers", name: "failed",
+      hoverinfo: "x", marker: { symbol: "x", color: c.red, size: 8 } });
   }
-  return Plotly.react("history-plot", traces, layout(c, { title: title("evaluations") }, axis.settings), config());
+  // Failures have a strip of their own, because they have no value.
+  const strip = {
+    yaxis2: { domain: [0, 0.1], range: [-1, 1], tickvals: [0], ticktext: ["failed"], automargin: true, showgrid: false,
+      zeroline: false, fixedrange: true, linecolor: c.line },
+  };
+  const shape = layout(c, { ...wholeAxis("evaluation", 1, history.n), anchor: failed ? "y2" : "y" },
+    { ...axis.settings, ...(failed ? { domain: [0.16, 1] } : {}) }, failed ? strip : {});
+  return Plotly.react("history-plot", traces, shape, config());
 }
 
 function startHistory() {
   const some = history.n > history.number.length + history.failed.length
     ? ` Of ${history.n} evaluations, ${history.number.length + history.failed.length} are shown.` : "";
   get("history-caption").textContent =
-    "Grey: every value, in the order of the run. Blue: the best pessimistic value of the points evaluated " +
-    "until then, computed from the data until then." +
-    (compliance ? " Only points that were sure to keep their limits count." : "") + some;
+    "Grey: every value, in the order of the run." + (history.best.length ? " Blue: the best pessimistic value of the points " +
+      "evaluated until then, computed from the data until then." : "") +
+    (compliance ? (history.best.length ? " Only points that were sure to keep their limits count."
+      : " No point was sure to keep its limits, so there is no best value.") : "") +
+    (history.failed.length ? " Crosses in the strip below: failed evaluations." : "") +
+    sayOutside("value", valueAxis, history.value) + some;
 }
 
 // -- the table ---------------------------------------------------------------------------------
 
 const interval = (name) => (i) => withInterval(name, i);
 
-function plainNumber(name) {
-  const digits = digitsOf(points[name], 5);
-  return (i) => number(points[name][i], digits);
-}
+// Numbers of the kind of the mean have its digits.
+const TEXT = {
+  pessimistic: (i) => digitsAt("mean", i)(points.pessimistic[i]), sample_mean: (i) => digitsAt("mean", i)(points.sample_mean[i]),
+  sample_std: (i) => number(points.sample_std[i], 2),
+};
 
-const PESSIMISTIC = inputs.length + 2 + (compliance ? 1 + compliance.outcomes.length : 0);
+// Results come before parameters, so that they can be read without scrolling.
 const columns = [
-  ...inputs.map((input, j) => ({
-    name: input.name, key: (i) => points.places[i][j], text: (i) => cut(valueAt(input, points.places[i][j]), 60),
-    number: !input.choices.length,
-  })),
   { name: "mean", key: (i) => points.mean[i], text: interval("mean"), number: true },
   { name: "noise std", key: (i) => points.noise[i], text: interval("noise"), number: true },
   ...["pessimistic", "count", "failures", "sample_mean", "sample_std"].map((name) => ({
-    name: { pessimistic: "pessimistic value", count: "values", failures: "failed" }[name] || name.replace("_", " "),
-    key: (i) => points[name][i], text: plainNumber(name), number: true,
+    own: name, name: { pessimistic: "pessimistic value", count: "values", failures: "failed" }[name] || name.replace("_", " "),
+    key: (i) => points[name][i], text: TEXT[name] ?? ((i) => number(points[name][i], 17)), number: true,
+  })).filter((column) => column.own !== "failures" || points.failures.some((n) => n > 0)),
+  ...inputs.map((input, j) => ({
+    name: input.given ? `${input.name} (given)` : input.name, key: (i) => points.places[i][j],
+    text: (i) => cut(valueAt(input, points.places[i][j]), 60), number: !input.choices.length,
   })),
 ];
 if (compliance) {
@@ -440,8 +563,9 @@ if (compliance) {
     name: one.name, key: (i) => one.mean[i], text: outcomeText[j], number: true,
   }));
   const kept = { name: "limits kept", key: (i) => compliance.chance[i], text: keptText, number: true };
-  columns.splice(inputs.length, 0, kept, ...ofOutcomes);
+  columns.unshift(kept, ...ofOutcomes);
 }
+const PESSIMISTIC = columns.findIndex((column) => column.own === "pessimistic");
 
 // Until the reader sorts, points that are sure to keep their limits come first.
 let order = { column: PESSIMISTIC, falling: !data.minimised, keptFirst: true };

@@ -20,6 +20,7 @@ from rahbo.optimizer import Optimizer
 from rahbo.pages.history import history_of
 from rahbo.pages.rounding import digits_of, rounded
 from rahbo.pages.watch.follow import Arrival, Follower
+from rahbo.pages.watch.rate import Seen, noted, rate_of, time_left
 from rahbo.pages.words import blocks, certainty
 from rahbo.risk import RiskMeasure
 from rahbo.trials import NOTHING, Trial
@@ -59,12 +60,18 @@ class Live:
         path: The journal of the run, which need not exist yet.
         risk: Replaces the risk measure of the run, unless None.
         pause: The least number of seconds between two fits.
+        budget: How many evaluations the run will have, if that is known. A journal does not say.
     """
 
     def __init__(
-        self, path: FileName, risk: RiskMeasure | None = None, pause: float = PAUSE
+        self,
+        path: FileName,
+        risk: RiskMeasure | None = None,
+        pause: float = PAUSE,
+        budget: int | None = None,
     ) -> None:
         self._follower, self._risk, self._pause = Follower(path), risk, pause
+        self._budget, self._seen = budget, (0, list[Seen]())
         self._lock, self._wanted = threading.Lock(), threading.Event()
         self._fit = PageState()
         self._fitting = False
@@ -86,6 +93,7 @@ class Live:
             now = follower.epoch, len(follower.arrivals)
             if self._fit.of != now and follower.arrivals:
                 self._wanted.set()
+            rate = self._rate(follower)
             first = max(known if epoch == follower.epoch else 0, now[1] - MOST_VALUES)
             return {
                 **_run(follower),
@@ -93,7 +101,20 @@ class Live:
                 "values": follower.arrivals[first:],
                 "model": self._fit.version,
                 "fitting": self._fitting,
+                "budget": self._budget,
+                "rate": rate,
+                "left": time_left(rate, now[1], self._budget),
             }
+
+    def _rate(self, follower: Follower) -> float | None:
+        """Return the evaluations a second, after noting how many there are now."""
+        if follower.written is None:
+            return None
+        epoch, seen = self._seen
+        before = seen if epoch == follower.epoch else []
+        now = noted(before, Seen(follower.written, len(follower.arrivals)))
+        self._seen = follower.epoch, now
+        return rate_of(now, time.time())
 
     def model(self) -> Json:
         """Return the estimates of the latest fit."""

@@ -38,26 +38,40 @@ function svg(name, attributes = {}, text = "") {
   return element;
 }
 
-// The smallest and largest of some numbers, with a margin so that they always differ.
-function ends(numbers) {
-  const found = extent(numbers);
-  if (found === null) return [0, 1];
+// The smallest and largest of some numbers without outliers, with a margin so that they differ. The
+// others, such as ends of intervals, count only as far as the first ones reasonably go.
+function ends(numbers, others = []) {
+  const bulk = bulkOf(numbers);
+  if (bulk === null) return null;
+  const found = extent([bulk.low, bulk.high, ...others.filter((value) => value >= bulk.from && value <= bulk.to)]);
   const room = 0.05 * (found.high - found.low) || found.size * 0.1 || 1;
   return [found.low - room, found.high + room];
 }
+
+// Numbers in their frame, which outliers do not decide.
+function framed(numbers) {
+  const bulk = bulkOf(numbers);
+  return frameOf(bulk === null || bulk.from === -Infinity ? numbers : [bulk.low, bulk.high]);
+}
+
+// Evaluations are counted, so there is nothing between them and nothing after the last one.
+const counted = (first, last) => [first - 0.5, last + 0.5];
 
 // The width of a text of ticks, about.
 const widthOf = (texts) => 7 * texts.reduce((most, text) => Math.max(most, text.length), 0);
 
 // Draw the axes of a chart, and return the scales to draw on them. The steps between the ticks of
 // x are at least as large as given.
-function axes(id, [x0, x1], [y0, y1], xlabel, ylabel, least = 0) {
+function axes(id, [x0, x1], range, xlabel, ylabel, least = 0, strip = 0) {
   const place = at(id), width = place.clientWidth, height = place.clientHeight;
   const texts = (found) => found.map((tick) => number(tick, digitsOf(found)));
-  const ups = ticks(y0, y1, 5), left = Math.max(62, 12 + widthOf(texts(ups)));
-  const right = width - 10, top = 22, bottom = height - 38;
-  const x = (value) => left + ((value - x0) / (x1 - x0)) * (right - left);
-  const y = (value) => bottom - ((value - y0) / (y1 - y0)) * (bottom - top);
+  // Without numbers there are no ticks either.
+  const [y0, y1] = range ?? [0, 1], ups = range ? ticks(y0, y1, 5) : [], left = Math.max(62, 12 + widthOf(texts(ups)));
+  const right = width - 10, top = 22, floor = height - 38, bottom = floor - strip;
+  // Beyond the edges, places stay near enough to be drawn.
+  const clip = (px, low, high) => Math.min(high + 1000, Math.max(low - 1000, px));
+  const x = (value) => clip(left + ((value - x0) / (x1 - x0)) * (right - left), left, right);
+  const y = (value) => clip(bottom - ((value - y0) / (y1 - y0)) * (bottom - top), top, bottom);
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
   root.setAttribute("aria-label", `${ylabel} by ${xlabel}`);
   ups.forEach((tick, i) => {
@@ -66,14 +80,59 @@ function axes(id, [x0, x1], [y0, y1], xlabel, ylabel, least = 0) {
   });
   const rights = ticks(x0, x1, width < 500 ? 4 : 6, least);
   rights.forEach((tick, i) => {
-    root.append(svg("path", { class: "grid", d: `M${x(tick)} ${bottom}v4` }));
-    root.append(svg("text", { x: x(tick), y: bottom + 17, "text-anchor": "middle" }, texts(rights)[i]));
+    root.append(svg("path", { class: "grid", d: `M${x(tick)} ${floor}v4` }));
+    root.append(svg("text", { x: x(tick), y: floor + 17, "text-anchor": "middle" }, texts(rights)[i]));
   });
   root.append(svg("text", { x: right, y: height - 5, "text-anchor": "end" }, xlabel));
   root.append(svg("text", { x: 0, y: 12 }, ylabel));
   place.replaceChildren(root);
-  return { root, x, y, left, right, top, bottom };
+  // Lines and bars end at the edges, and what lies outside is marked there.
+  const clipped = svg("clipPath", { id: `${id}-clip` });
+  clipped.append(svg("rect", { x: left - 4, y: top - 4, width: Math.max(0, right - left + 8), height: Math.max(0, bottom - top + 8) }));
+  root.append(clipped);
+  const isOutside = ([px, py]) => px < left - 1 || px > right + 1 || py < top - 1 || py > bottom + 1;
+  const inside = ([px, py]) => [Math.min(right - 4, Math.max(left + 4, px)), Math.min(bottom - 4, Math.max(top + 4, py))];
+  return { root, x, y, left, right, top, bottom, floor, isOutside, inside, clip: `url(#${id}-clip)` };
 }
+
+// Triangles at the edge that point to what lies outside.
+function arrows(places, { isOutside, inside, top, bottom, right }) {
+  return places.filter(isOutside).map(([px, py]) => {
+    const [cx, cy] = inside([px, py]);
+    if (py < top) return `M${cx - 4} ${cy + 3}h8l-4 -7z`;
+    if (py > bottom) return `M${cx - 4} ${cy - 3}h8l-4 7z`;
+    return px > right ? `M${cx - 3} ${cy - 4}v8l7 -4z` : `M${cx + 3} ${cy - 4}v8l-7 -4z`;
+  }).join("");
+}
+
+// A legend beside the title of a chart: the class of each mark, how it looks and what it means.
+const LOOKS = {
+  marks: "M7 6h0", line: "M0 6h14", bars: "M0 6h14M7 1v10", unsure: "M4 6a3 3 0 1 0 6 0a3 3 0 1 0 -6 0", lost: "M4 3l6 6m0 -6l-6 6",
+  chosen: "M2 6a5 5 0 1 0 10 0a5 5 0 1 0 -10 0", outside: "M3 9h8l-4 -7z",
+};
+
+function legend(id, entries) {
+  const figure = at(id).parentElement, text = entries.map((entry) => entry.join()).join();
+  let list = figure.querySelector(".legend");
+  if (list === null) {
+    list = document.createElement("ul");
+    list.className = "legend";
+    at(id).before(list);
+  }
+  if (list.dataset.shown === text) return;
+  list.dataset.shown = text;
+  list.replaceChildren(...entries.map(([look, label]) => {
+    const item = document.createElement("li"), sample = svg("svg", { viewBox: "0 0 14 12", "aria-hidden": "true" });
+    sample.append(svg("path", { class: look, d: LOOKS[look] }));
+    item.append(sample, label);
+    return item;
+  }));
+}
+
+const outsideEntry = (places, isOutside) => {
+  const n = places.filter(isOutside).length;
+  return n ? [["outside", `${n} outside the range`]] : [];
+};
 
 // A chart without marks says so.
 function empty(id) {
@@ -81,16 +140,19 @@ function empty(id) {
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Nothing to show yet" });
   root.append(svg("text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, "Nothing to show yet."));
   place.replaceChildren(root);
+  legend(id, []);
+  caption(id, "");
 }
 
 // All marks are one path, so that thousands of them are cheap to draw.
 const dots = (points) => points.map(([px, py]) => `M${px.toFixed(1)} ${py.toFixed(1)}h0`).join("");
 
-// Set what a chart's caption says while no mark is described.
+// Set what the caption of a chart says while no mark is described.
 function caption(id, text) {
-  if (at(id).dataset.usual === text) return;
-  at(id).dataset.usual = text;
-  at(id).textContent = text;
+  const place = at(id).parentElement.querySelector(".reading");
+  if (place.dataset.usual === text) return;
+  place.dataset.usual = text;
+  place.textContent = text;
 }
 
 // Describe the mark next to the pointer below the chart.
@@ -123,69 +185,108 @@ function readable(id, root, spots) {
 function drawValues() {
   const { values, known } = shown, first = known - values.length;
   if (!values.length) { empty("values"); return; }
-  const told = values.map((v) => v[2]), frame = frameOf(told), digits = digitsOf(told, 6);
-  const xs = [first + 1, Math.max(known, first + 2)];
-  const { root, x, y, bottom } = axes("values", xs, ends(told.map(frame.at)), "evaluation", frame.title("value"), 1);
-  const spots = values.map(([trial, repeat, value], i) => ({
-    x: x(first + i + 1),
-    y: value === null ? bottom - 5 : y(frame.at(value)),
-    lost: value === null,
-    say: () => `Evaluation ${first + i + 1}, suggestion ${trial}, repeat ${repeat}: ${value === null ? "failed" : number(value, digits)}`,
+  const told = values.map((v) => v[2]).filter((value) => value !== null), frame = framed(told), digits = digitsOf(told, 4);
+  const lost = values.length > told.length;
+  // Failures have a strip of their own, because they have no value.
+  const drawn = axes("values", counted(first + 1, known), ends(told.map(frame.at)), "evaluation", frame.title("value"), 1, lost ? 24 : 0);
+  const { root, x, y, left, right, bottom, floor, isOutside, inside } = drawn;
+  const place = ([, , value], i) => [x(first + i + 1), value === null ? floor - 8 : y(frame.at(value))];
+  const spots = values.map((row, i) => ({
+    place: place(row, i), lost: row[2] === null,
+    say: () => `Evaluation ${first + i + 1}, suggestion ${row[0]}, repeat ${row[1]}: ${row[2] === null ? "failed" : number(row[2], digits)}`,
   }));
-  const points = (lost) => spots.filter((s) => s.lost === lost).map((s) => [s.x, s.y]);
-  root.append(svg("path", { class: "marks", d: dots(points(false)) }));
-  const crosses = points(true).map(([px, py]) => `M${px - 3} ${py - 3}l6 6m0 -6l-6 6`).join("");
-  root.append(svg("path", { class: "lost", d: crosses }));
-  readable("values", root, spots);
+  const of = (isLost) => spots.filter((spot) => spot.lost === isLost).map((spot) => spot.place);
+  root.append(svg("path", { class: "marks", d: dots(of(false).filter((one) => !isOutside(one))) }));
+  root.append(svg("path", { class: "outside", d: arrows(of(false), drawn) }));
+  if (lost) {
+    root.append(svg("path", { class: "grid", d: `M${left} ${bottom + 8}H${right}` }));
+    root.append(svg("text", { class: "strip", x: left - 6, y: floor - 4, "text-anchor": "end" }, "failed"));
+    root.append(svg("path", { class: "lost", d: of(true).map(([px, py]) => `M${px - 3} ${py - 3}l6 6m0 -6l-6 6`).join("") }));
+  }
+  legend("values", [["marks", "value"], ...(lost ? [["lost", "failed"]] : []), ...outsideEntry(of(false), isOutside)]);
+  caption("values", "Each value in the order it arrived." + (lost ? " Crosses in the strip below are failures." : ""));
+  readable("values", root, spots.map((spot) => {
+    const [px, py] = spot.lost ? spot.place : inside(spot.place);
+    return { x: px, y: py, say: spot.say };
+  }));
 }
 
 function drawBest() {
-  const { best = [], n_evaluations: n = 1 } = shown.model;
-  const all = best.map((b) => b[1]), frame = frameOf(all), digits = digitsOf(all, 5);
+  const { best = [], n_evaluations: n = 1, recommendation: found } = shown.model;
+  const all = best.map((b) => b[1]), frame = framed(all), digits = digitsOf(all, 4);
   if (!best.length) { empty("best"); return; }
-  const { root, x, y } = axes("best", [1, Math.max(n, 2)], ends(all.map(frame.at)), "evaluation", frame.title("risk value"), 1);
+  const drawn = axes("best", counted(1, n), ends(all.map(frame.at)), "evaluation", frame.title("risk value"), 1);
+  const { root, x, y, clip, isOutside, inside } = drawn;
   const points = best.map(([i, value]) => [x(i), y(frame.at(value))]);
-  root.append(svg("path", { class: "line", d: points.map((p, k) => `${k ? "L" : "M"}${p}`).join("") }));
-  root.append(svg("path", { class: "marks", d: dots(points) }));
+  root.append(svg("path", { class: "line", "clip-path": clip, d: points.map((p, k) => `${k ? "L" : "M"}${p}`).join("") }));
+  root.append(svg("path", { class: "marks", d: dots(points.filter((one) => !isOutside(one))) }));
+  root.append(svg("path", { class: "outside", d: arrows(points, drawn) }));
+  legend("best", [["line", "best pessimistic value"], ...outsideEntry(points, isOutside)]);
+  caption("best", "The best pessimistic value of the points evaluated until then, computed from the data until then." +
+    (found && found.limits.length ? " Only points that were sure to keep their limits count." : ""));
   readable("best", root, best.map(([i, value], k) => ({
-    x: points[k][0], y: points[k][1], say: () => `After ${count(i, "evaluation", "evaluations")}: ${number(value, digits)}`,
+    x: inside(points[k])[0], y: inside(points[k])[1],
+    say: () => `After ${count(i, "evaluation", "evaluations")}: ${number(value, digits)}`,
   })));
 }
 
 function drawNoise() {
-  const { points = [], chosen = -1 } = shown.model;
+  const { points = [], chosen = -1, recommendation: found } = shown.model;
   if (!points.length) { empty("noise"); return; }
-  const stds = points.flatMap((p) => p.slice(3, 6)), means = points.flatMap((p) => p.slice(0, 3));
-  const across = frameOf(stds), up = frameOf(means), digits = digitsOf(means, 5);
-  const xs = ends(stds.map(across.at)), least = across.at(0);
-  const { root, x, y, left, right, top, bottom } = axes("noise", [Math.max(least, xs[0]), xs[1]], ends(means.map(up.at)),
+  const column = (j) => points.map((p) => p[j]), both = (j) => [...column(j + 1), ...column(j + 2)];
+  const bulk = bulkOf(column(3)), wide = bulkOf(column(0));
+  const across = bulk.from === -Infinity ? frameOf([...column(3), ...both(3)]) : framed(column(3));
+  const up = wide.from === -Infinity ? frameOf([...column(0), ...both(0)]) : framed(column(0));
+  const xs = ends(column(3).map(across.at), both(3).map(across.at)), least = across.at(0);
+  const drawn = axes("noise", [Math.max(least, xs[0]), xs[1]], ends(column(0).map(up.at), both(0).map(up.at)),
     across.title("noise std"), up.title("mean"));
+  const { root, x, y, left, right, top, bottom, clip, isOutside, inside } = drawn;
   // A bound that is not finite lies at the edge of the chart.
   const px = (value, edge) => (value === null ? edge : x(across.at(value)));
   const py = (value, edge) => (value === null ? edge : y(up.at(value)));
   const middle = (p) => [px(p[3], left), py(p[0], bottom)];
   const bars = (p) => `M${middle(p)[0]} ${py(p[1], bottom)}V${py(p[2], top)}M${px(p[4], left)} ${middle(p)[1]}H${px(p[5], right)}`;
+  const path = (name, d) => root.append(svg("path", { class: name, d, ...(name.endsWith("bars") ? { "clip-path": clip } : {}) }));
   // A point that is not sure to keep its limits is a ring.
-  const others = points.filter((p, i) => i !== chosen && p[8] !== false);
-  const unsure = points.filter((p, i) => i !== chosen && p[8] === false);
-  root.append(svg("path", { class: "unsure-bars", d: unsure.map(bars).join("") }));
-  root.append(svg("path", { class: "unsure", d: unsure.map(middle).map(
-    ([cx, cy]) => `M${(cx - 3).toFixed(1)} ${cy.toFixed(1)}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0`).join("") }));
-  root.append(svg("path", { class: "bars", d: others.map(bars).join("") }));
-  root.append(svg("path", { class: "marks", d: dots(others.map(middle)) }));
+  const near = points.filter((p, i) => i !== chosen && !isOutside(middle(p)));
+  const others = near.filter((p) => p[8] !== false), unsure = near.filter((p) => p[8] === false);
+  path("unsure-bars", unsure.map(bars).join(""));
+  path("unsure", unsure.map(middle).map(([cx, cy]) => `M${(cx - 3).toFixed(1)} ${cy.toFixed(1)}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0`).join(""));
+  path("bars", others.map(bars).join(""));
+  path("marks", dots(others.map(middle)));
+  path("outside", arrows(points.map(middle), drawn));
   if (chosen in points) {
-    const p = points[chosen], [cx, cy] = middle(p);
-    root.append(svg("path", { class: "chosen-bars", d: bars(p) }));
+    const p = points[chosen], [cx, cy] = inside(middle(p));
+    if (!isOutside(middle(p))) path("chosen-bars", bars(p));
     root.append(svg("circle", { class: "chosen", r: 7, cx, cy }));
   }
+  const level = found ? `${number(100 * found.level)} % ` : "";
+  legend("noise", [["chosen", "recommended"], ...(others.length ? [["marks", "evaluated"]] : []),
+    ...(unsure.length ? [["unsure", "not sure to keep its limits"]] : []), ["bars", `${level}interval`],
+    ...outsideEntry(points.map(middle), isOutside)]);
+  caption("noise", points.length === 1 ? "There is one evaluated point." : "Each evaluated point. Quieter points are further left.");
   readable("noise", root, points.map((p, i) => ({
-    x: middle(p)[0],
-    y: middle(p)[1],
-    say: () => `${i === chosen ? "Recommended: " : ""}${p[7]}: mean ${number(p[0], digits)}, noise std ${number(p[3], 5)}, ${count(p[6], "value", "values")}${p[8] === false ? ", not sure to keep its limits" : ""}`,
+    x: inside(middle(p))[0],
+    y: inside(middle(p))[1],
+    say: () => `${i === chosen ? "Recommended: " : ""}${p[7]}: mean ${justified(...p.slice(0, 3))(p[0])}, noise std ` +
+      `${justified(...p.slice(3, 6))(p[3])}, ${count(p[6], "value", "values")}${p[8] === false ? ", not sure to keep its limits" : ""}`,
   })));
 }
 
 // -- contents ---------------------------------------------------------------------------------
+
+// How far the run is, and how fast it goes. The budget is known only if the command was told.
+function progress(run) {
+  const made = count(run.n_evaluations, "evaluation", "evaluations");
+  return run.budget ? `${run.n_evaluations.toLocaleString("en")} of ${count(run.budget, "evaluation", "evaluations")}` : made;
+}
+
+function pace(run) {
+  if (!run.rate) return "";
+  const [per, unit] = [[1, "second"], [60, "minute"], [3600, "hour"]].find(([each]) => run.rate * each >= 1) ?? [86400, "day"];
+  const left = run.left ? `, about ${ago(run.left)} left` : "";
+  return `; ${number(run.rate * per, 2)} a ${unit}${left}`;
+}
 
 function showRun(run, age) {
   say("name", run.name.split(/[\\/]/).pop());
@@ -194,15 +295,15 @@ function showRun(run, age) {
   say("problem", run.problem);
   at("problem").hidden = !run.problem;
   const lost = run.n_failures ? ` (${run.n_failures.toLocaleString("en")} failed)` : "";
-  say("state", `${count(run.n_evaluations, "evaluation", "evaluations")}${lost}${age}.`);
+  say("state", `${progress(run)}${lost}${pace(run)}${age}.`);
   at("no-open").hidden = run.n_open > 0;
   table("open", [["suggestion"], ["values"], ["failed"], ["missing"], "parameters"], run.open.map(
     (o) => [[o.id], [o.told], [o.failed], [o.missing], o.params]));
   const more = run.n_open - run.open.length;
   say("evaluated", more > 0 ? `Being evaluated, and ${more} more` : "Being evaluated");
-  const digits = digitsOf(run.newest.map((v) => v.value), 6);
+  const digits = digitsOf(run.newest.map((v) => v.value), 4);
   const blocked = run.newest.some((v) => v.block) ? [0] : [];
-  const ofOutcome = run.outcomes.map((_, j) => digitsOf(run.newest.map((v) => v.outcomes[j]), 6));
+  const ofOutcome = run.outcomes.map((_, j) => digitsOf(run.newest.map((v) => v.outcomes[j]), 4));
   table("newest", [["value"], ...run.outcomes.map((name) => [name]), ["suggestion"], ...blocked.map(() => "block"), "parameters"],
     run.newest.map((v) => [
       [v.value === null ? "failed" : number(v.value, digits)], ...v.outcomes.map((told, j) => [number(told, ofOutcome[j])]),
@@ -213,26 +314,23 @@ function showRun(run, age) {
   table("settings", ["", ""], run.settings);
 }
 
-// The digits of a number with an interval.
-const enough = (numbers) => Math.max(4, digitsOf(numbers, 3));
+// An estimate and its interval as cells, in the digits that the interval justifies.
+function estimate(value, lower, upper, ...more) {
+  const text = justified(value, lower, upper);
+  return [[text(value)], [value === null ? "–" : `${text(lower)} to ${text(upper)}`], ...more.map((one) => [text(one)])];
+}
 
 function showLimits(found, level) {
-  const limited = found.limits.length > 0;
-  table("limits", ["outcome", "limit", ...["quantile", `${level} interval from`, "to", "pessimistic", "probability that it is kept"]
-    .map((head) => [head]), "kept"], found.limits.map(([name, limit, ...known]) => [
-    name, limit, ...known.slice(0, 4).map((value) => [number(value, enough(known.slice(0, 4)))]), [number(known[4], 3)],
-    known[5] ? "yes" : "not sure"]));
-  caption("intervals", `Each evaluated point with its ${level} intervals. The recommended point is the large one.` +
-    (limited ? " Grey rings are points that are not sure to keep their limits." : ""));
-  caption("best-caption", "The best pessimistic value of the points evaluated until then, computed from the data until then." +
-    (limited ? " Only points that were sure to keep their limits count." : ""));
+  table("limits", ["outcome", ...["kept", "quantile", `${level} interval`, "pessimistic"].map((head) => [head]), "limit"],
+    found.limits.map(([name, limit, quantile, lower, upper, pessimistic, chance, kept]) => [
+      name, [`${kept ? "yes" : "not sure"} (${number(100 * chance, 3)} %)`], ...estimate(quantile, lower, upper, pessimistic), limit]));
 }
 
 function showBlocks(blocks, level) {
   const more = blocks.n > blocks.effects.length ? ` The ${blocks.effects.length} largest effects are shown.` : "";
   say("between", blocks.said + more);
-  table("blocks", ["block", ["effect"], [`${level} interval from`], ["to"]], blocks.effects.map(
-    ([name, ...numbers]) => [name, ...numbers.map((value) => [number(value, enough(numbers))])]));
+  table("blocks", ["block", ["effect"], [`${level} interval`]], blocks.effects.map(
+    ([name, ...numbers]) => [name, ...estimate(...numbers)]));
 }
 
 function showModel(model) {
@@ -250,18 +348,17 @@ function showModel(model) {
   const level = `${number(100 * found.level)} %`;
   say("sure", found.certainty);
   table("params", ["parameter", "value"], found.params);
-  table("known", ["", [""], [`${level} interval from`], ["to"]], found.known.map(
-    ([label, ...numbers]) => [label, ...numbers.map((value) => [number(value, enough(numbers))])])
-    .concat([["pessimistic value", [number(found.pessimistic, enough(found.known.at(-1).slice(1)))], [""], [""]]]));
+  const digits = justified(...found.known.at(-1).slice(1)), means = justified(...found.known[0].slice(1));
+  table("known", ["", ["value"], [`${level} interval`]], found.known.map(([label, ...numbers]) => [label, ...estimate(...numbers)])
+    .concat([["pessimistic value", [digits(found.pessimistic)], [""]]]));
   showLimits(found, level);
   if (found.blocks) showBlocks(found.blocks, level);
-  const spread = found.sample_std === null ? "" : `, standard deviation ${number(found.sample_std, 4)}`;
+  const spread = found.sample_std === null ? "" : `, standard deviation ${number(found.sample_std, 2)}`;
   const less = found.blocks ? ", less the effects of their blocks" : "";
-  say("measured", `Values at this point${less}: ${found.n_evaluations}, mean ${number(found.sample_mean, enough(found.known[0].slice(1)))}${spread}.`);
-  const digits = digitsOf(found.runner_ups.flatMap((r) => [r.risk, r.score]), 5);
+  say("measured", `Values at this point${less}: ${found.n_evaluations}, mean ${means(found.sample_mean)}${spread}.`);
   const heads = ["risk value", "pessimistic value", "expected gain", `${level} bound of gain`];
-  table("runner-ups", ["parameters", ...heads.map((head) => [head])], found.runner_ups.map(
-    (r) => [r.params, [number(r.risk, digits)], [number(r.score, digits)], [number(r.expected, 2)], [number(r.bound, 2)]]));
+  table("runner-ups", [...heads.map((head) => [head]), "parameters"], found.runner_ups.map(
+    (r) => [[digits(r.risk)], [digits(r.score)], [number(r.expected, 2)], [number(r.bound, 2)], r.params]));
 }
 
 function sayLearned() {
