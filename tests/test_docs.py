@@ -1,4 +1,7 @@
-"""Every Python block of the documentation runs, and every link in it leads somewhere."""
+"""Every Python block of the documentation runs and prints what is shown; every link leads somewhere.
+
+``pytest tests/test_docs.py --write-docs`` writes what the blocks print into the pages.
+"""
 
 import importlib
 import random
@@ -12,30 +15,16 @@ import pytest
 
 import rahbo
 from extras import skipping_without_extras
+from shown import differences, programs, with_outputs
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
-FENCED = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-OUTPUT = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# Pages that leave out what their blocks print.
+NOT_SHOWN = {"docs/blocks.md"}
+
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 DOCUMENTED = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
-
-
-def blocks(text: str) -> list[tuple[int, str]]:
-    """Line number and source of each Python block."""
-    return [(text.count("\n", 0, m.start(1)), m.group(1)) for m in FENCED.finditer(text)]
-
-
-def shown(text: str) -> list[tuple[int, str]]:
-    """Line number and text of each block of output."""
-    return [(text.count("\n", 0, m.start(1)), m.group(1)) for m in OUTPUT.finditer(text)]
-
-
-def wording(line: str) -> str:
-    """A line of output without its numbers, which depend on chance and the machine's arithmetic."""
-    numberless = re.sub(r"-?\b\d[\d.e+-]*|-?\binf\b", "#", line)
-    return " ".join(re.sub(r"\btime\b", "times", numberless).split())
 
 
 def anchors(text: str) -> set[str]:
@@ -50,41 +39,35 @@ def name(page: Path) -> str:
 
 def test_pages_are_found() -> None:
     assert ROOT / "README.md" in PAGES
-    assert blocks((ROOT / "README.md").read_text("utf-8"))
-
-
-def test_blocks_are_told_apart() -> None:
-    text = "# A\n```python\na = 1\n```\ntext\n```sh\nls\n```\n```python\nb = 2\n\nc = 3\n```\n"
-    assert blocks(text) == [(2, "a = 1\n"), (9, "b = 2\n\nc = 3\n")]
-
-
-def test_the_wording_of_a_line_is_the_same_for_one_and_for_many() -> None:
-    assert wording("measured   1   time") == wording("measured  12   times") == "measured # times"
+    assert programs((ROOT / "README.md").read_text("utf-8"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p.read_text("utf-8"))], ids=name)
+@pytest.mark.parametrize("page", [p for p in PAGES if programs(p.read_text("utf-8"))], ids=name)
 def test_the_blocks_of_a_page_run_in_order_and_print_what_it_shows(
-    page, tmp_path, monkeypatch, capsys
+    page, tmp_path, monkeypatch, capsys, request
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "optunahub", "optunahub")  # a reader has a clone
     random.seed(0)  # the examples measure with it, unseeded, as a reader's do
     text = page.read_text("utf-8")
     namespace: dict[str, object] = {"__name__": "page"}
-    printed: set[str] = set()
-    outputs = shown(text)
-    for line, source in [*blocks(text), (sys.maxsize, "")]:
-        while outputs and outputs[0][0] < line:
-            # Output that no block before it printed is that of a command, or of an error.
-            lines = [wording(shown_line) for shown_line in outputs.pop(0)[1].splitlines()]
-            if printed & set(lines):
-                assert [each for each in lines if each not in printed | {"..."}] == []
-        if source:
-            # Blank lines before the source, so that a traceback names the line of the page.
-            with skipping_without_extras():
-                exec(compile("\n" * line + source, str(page), "exec"), namespace)
-            printed |= {wording(each) for each in capsys.readouterr().out.splitlines()}
+    printed = []
+    for block, _ in programs(text):
+        # Blank lines before the source, so that a traceback names the line of the page.
+        with skipping_without_extras():
+            exec(compile("\n" * block.line + block.source, str(page), "exec"), namespace)
+        printed.append([line.rstrip() for line in capsys.readouterr().out.splitlines()])
+    if request.config.getoption("--write-docs"):
+        page.write_text(with_outputs(text, printed), "utf-8")
+        return
+    for (block, shown), lines in zip(programs(text), printed, strict=True):
+        where = f"{name(page)}, line {block.line}"
+        if shown is None:
+            assert not lines or name(page) in NOT_SHOWN, f"{where} shows no output"
+        else:
+            wrong = differences(shown.source.splitlines(), lines, example=shown.example)
+            assert not wrong, "\n".join([where, *wrong])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
