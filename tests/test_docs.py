@@ -1,4 +1,4 @@
-"""Every Python block of the documentation runs and prints what is shown; every link leads somewhere.
+"""Every Python block of the documentation runs and prints what is shown, and links lead somewhere.
 
 ``pytest tests/test_docs.py --write-docs`` writes what the blocks print into the pages.
 """
@@ -9,6 +9,7 @@ import re
 import runpy
 import shutil
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,13 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 # Pages that leave out what their blocks print.
 NOT_SHOWN = {"docs/blocks.md"}
+# Pages that still name the package index, and the notes on a release, which must.
+INSTALLED_BY_NAME = {"docs/report.md", "docs/watch.md", "RELEASING.md"}
+
+# The table of pictures: which guide draws each, and which are made elsewhere.
+DRAWING = runpy.run_path(str(ROOT / "scripts" / "docs_figures.py"), run_name="docs_figures")
+MADE = {*DRAWING["DRAWN"], *DRAWING["PAGES"]}
+MAX_KB, MAX_KB_TOGETHER = 80, 1000
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 DOCUMENTED = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
@@ -58,6 +66,8 @@ def test_the_blocks_of_a_page_run_in_order_and_print_what_it_shows(
         with skipping_without_extras():
             exec(compile("\n" * block.line + block.source, str(page), "exec"), namespace)
         printed.append([line.rstrip() for line in capsys.readouterr().out.splitlines()])
+    for guide, file in DRAWING["DRAWN"].values():
+        assert page.name != guide or Path(file).read_bytes().startswith(b"\x89PNG")
     if request.config.getoption("--write-docs"):
         page.write_text(with_outputs(text, printed), "utf-8")
         return
@@ -79,6 +89,46 @@ def test_links_lead_somewhere(page) -> None:
         linked = page.parent / path if path else page
         assert linked.is_file(), f"{name(page)} links to {target}"
         assert not anchor or anchor in anchors(linked.read_text("utf-8")), target
+
+
+def shown_pictures(page: Path) -> set[str]:
+    """The files in docs/figures that a page shows."""
+    found = re.findall(r"!\[[^\]]+\]\(([^)\s]+)\)", page.read_text("utf-8"))
+    return {Path(target).name for target in found}
+
+
+def test_every_picture_is_shown_and_something_makes_it() -> None:
+    stored = {path.name for path in (ROOT / "docs" / "figures").iterdir()}
+    assert stored == MADE | set(DRAWING["ELSEWHERE"])
+    assert stored == set().union(*map(shown_pictures, PAGES))
+    assert not MADE & set(DRAWING["ELSEWHERE"])
+
+
+@pytest.mark.parametrize("picture", sorted(DRAWING["DRAWN"]))
+def test_a_picture_is_shown_by_the_guide_that_draws_it(picture) -> None:
+    assert picture in shown_pictures(ROOT / "docs" / DRAWING["DRAWN"][picture][0])
+
+
+def test_the_pictures_of_guides_are_small() -> None:
+    sizes = [(ROOT / "docs" / "figures" / name).stat().st_size / 1024 for name in MADE]
+    assert max(sizes) < MAX_KB
+    assert sum(sizes) < MAX_KB_TOGETHER
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("picture", sorted(DRAWING["PAGES"]))
+def test_the_page_of_a_picture_opens(picture, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    opened, _ = DRAWING["PAGES"][picture]
+    with opened() as (address, _), urllib.request.urlopen(address, timeout=60) as answer:
+        assert b"<html" in answer.read()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_nothing_is_installed_by_name_before_there_is_a_release(page) -> None:
+    assert name(page) in INSTALLED_BY_NAME or not re.findall(
+        r'pip install "?rahbo\[', page.read_text("utf-8")
+    )
 
 
 def in_navigation() -> list[str]:

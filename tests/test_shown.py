@@ -49,6 +49,7 @@ def test_the_wording_of_a_line_is_the_same_for_one_and_for_many() -> None:
         ("alpha to inf, -0.02", "alpha to inf, 0.01"),
         ("x=0.639408", "x=0.64"),
         ("2e+02 or more", "2.05e+02 or more"),
+        ("The expected gain is 0.12345.", "The expected gain is 0.11111."),
     ],
 )
 def test_numbers_may_differ_by_what_another_processor_rounds(shown, printed) -> None:
@@ -60,6 +61,7 @@ def test_numbers_may_differ_by_what_another_processor_rounds(shown, printed) -> 
     [
         ("mean 0.954", "mean 0.99"),
         ("at 60 points", "at 68 points"),
+        ("The expected gain is 0.12345.", "The expected gain is 0.09."),
         ("0 to inf", "0 to 7.2"),
         ("mean 1", "noise 1"),
         ("catalyst=A", "catalyst=B"),
