@@ -59,7 +59,7 @@ ELSEWHERE = {
     "rahbo reproduce all",
 )  # fmt: skip
 
-WIDTH, COLOURS = 900, 128
+WIDTH, COLOURS, NEARLY_WHITE = 900, 128, 248
 
 
 def shrink(source: Path, target: Path) -> None:
@@ -72,8 +72,10 @@ def shrink(source: Path, target: Path) -> None:
             height = round(small.height * WIDTH / small.width)
             small = small.resize((WIDTH, height), Image.Resampling.LANCZOS)
         # Covers rare colours too, such as that of a single star.
-        palette = small.quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
-        small.quantize(palette=palette, dither=Image.Dither.NONE).save(target, optimize=True)
+        palette = small.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=1)
+        final = small.quantize(palette=palette, dither=Image.Dither.NONE)
+        final.putpalette([255 if level >= NEARLY_WHITE else level for level in final.getpalette()])
+        final.save(target, optimize=True)
 
 
 def run_guide(guide: str) -> None:
