@@ -27,6 +27,14 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("rahbo")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--write-docs",
+        action="store_true",
+        help="write what the blocks of the documentation print into its pages",
+    )
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """A generator that gives every test the same numbers on every run."""

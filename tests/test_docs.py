@@ -1,4 +1,7 @@
-"""Every Python block of the documentation runs, and every link in it leads somewhere."""
+"""Every Python block of the documentation runs and prints what is shown, and links lead somewhere.
+
+``pytest tests/test_docs.py --write-docs`` writes what the blocks print into the pages.
+"""
 
 import importlib
 import random
@@ -6,36 +9,30 @@ import re
 import runpy
 import shutil
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 import rahbo
 from extras import skipping_without_extras
+from shown import differences, programs, with_outputs
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
-FENCED = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-OUTPUT = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# Pages that leave out what their blocks print.
+NOT_SHOWN = {"docs/blocks.md"}
+# Pages that still name the package index, and the notes on a release, which must.
+INSTALLED_BY_NAME = {"docs/report.md", "docs/watch.md", "RELEASING.md"}
+
+# The table of pictures: which guide draws each, and which are made elsewhere.
+DRAWING = runpy.run_path(str(ROOT / "scripts" / "docs_figures.py"), run_name="docs_figures")
+MADE = {*DRAWING["DRAWN"], *DRAWING["PAGES"]}
+MAX_KB, MAX_KB_TOGETHER = 80, 1000
+
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 DOCUMENTED = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
-
-
-def blocks(text: str) -> list[tuple[int, str]]:
-    """Line number and source of each Python block."""
-    return [(text.count("\n", 0, m.start(1)), m.group(1)) for m in FENCED.finditer(text)]
-
-
-def shown(text: str) -> list[tuple[int, str]]:
-    """Line number and text of each block of output."""
-    return [(text.count("\n", 0, m.start(1)), m.group(1)) for m in OUTPUT.finditer(text)]
-
-
-def wording(line: str) -> str:
-    """A line of output without its numbers, which depend on chance and the machine's arithmetic."""
-    numberless = re.sub(r"-?\b\d[\d.e+-]*|-?\binf\b", "#", line)
-    return " ".join(re.sub(r"\btime\b", "times", numberless).split())
 
 
 def anchors(text: str) -> set[str]:
@@ -50,41 +47,37 @@ def name(page: Path) -> str:
 
 def test_pages_are_found() -> None:
     assert ROOT / "README.md" in PAGES
-    assert blocks((ROOT / "README.md").read_text("utf-8"))
-
-
-def test_blocks_are_told_apart() -> None:
-    text = "# A\n```python\na = 1\n```\ntext\n```sh\nls\n```\n```python\nb = 2\n\nc = 3\n```\n"
-    assert blocks(text) == [(2, "a = 1\n"), (9, "b = 2\n\nc = 3\n")]
-
-
-def test_the_wording_of_a_line_is_the_same_for_one_and_for_many() -> None:
-    assert wording("measured   1   time") == wording("measured  12   times") == "measured # times"
+    assert programs((ROOT / "README.md").read_text("utf-8"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p.read_text("utf-8"))], ids=name)
+@pytest.mark.parametrize("page", [p for p in PAGES if programs(p.read_text("utf-8"))], ids=name)
 def test_the_blocks_of_a_page_run_in_order_and_print_what_it_shows(
-    page, tmp_path, monkeypatch, capsys
+    page, tmp_path, monkeypatch, capsys, request
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "optunahub", "optunahub")  # a reader has a clone
     random.seed(0)  # the examples measure with it, unseeded, as a reader's do
     text = page.read_text("utf-8")
     namespace: dict[str, object] = {"__name__": "page"}
-    printed: set[str] = set()
-    outputs = shown(text)
-    for line, source in [*blocks(text), (sys.maxsize, "")]:
-        while outputs and outputs[0][0] < line:
-            # Output that no block before it printed is that of a command, or of an error.
-            lines = [wording(shown_line) for shown_line in outputs.pop(0)[1].splitlines()]
-            if printed & set(lines):
-                assert [each for each in lines if each not in printed | {"..."}] == []
-        if source:
-            # Blank lines before the source, so that a traceback names the line of the page.
-            with skipping_without_extras():
-                exec(compile("\n" * line + source, str(page), "exec"), namespace)
-            printed |= {wording(each) for each in capsys.readouterr().out.splitlines()}
+    printed = []
+    for block, _ in programs(text):
+        # Blank lines before the source, so that a traceback names the line of the page.
+        with skipping_without_extras():
+            exec(compile("\n" * block.line + block.source, str(page), "exec"), namespace)
+        printed.append([line.rstrip() for line in capsys.readouterr().out.splitlines()])
+    for guide, file in DRAWING["DRAWN"].values():
+        assert page.name != guide or Path(file).read_bytes().startswith(b"\x89PNG")
+    if request.config.getoption("--write-docs"):
+        page.write_text(with_outputs(text, printed), "utf-8")
+        return
+    for (block, shown), lines in zip(programs(text), printed, strict=True):
+        where = f"{name(page)}, line {block.line}"
+        if shown is None:
+            assert not lines or name(page) in NOT_SHOWN, f"{where} shows no output"
+        else:
+            wrong = differences(shown.source.splitlines(), lines, example=shown.example)
+            assert not wrong, "\n".join([where, *wrong])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -96,6 +89,46 @@ def test_links_lead_somewhere(page) -> None:
         linked = page.parent / path if path else page
         assert linked.is_file(), f"{name(page)} links to {target}"
         assert not anchor or anchor in anchors(linked.read_text("utf-8")), target
+
+
+def shown_pictures(page: Path) -> set[str]:
+    """The files in docs/figures that a page shows."""
+    found = re.findall(r"!\[[^\]]+\]\(([^)\s]+)\)", page.read_text("utf-8"))
+    return {Path(target).name for target in found}
+
+
+def test_every_picture_is_shown_and_something_makes_it() -> None:
+    stored = {path.name for path in (ROOT / "docs" / "figures").iterdir()}
+    assert stored == MADE | set(DRAWING["ELSEWHERE"])
+    assert stored == set().union(*map(shown_pictures, PAGES))
+    assert not MADE & set(DRAWING["ELSEWHERE"])
+
+
+@pytest.mark.parametrize("picture", sorted(DRAWING["DRAWN"]))
+def test_a_picture_is_shown_by_the_guide_that_draws_it(picture) -> None:
+    assert picture in shown_pictures(ROOT / "docs" / DRAWING["DRAWN"][picture][0])
+
+
+def test_the_pictures_of_guides_are_small() -> None:
+    sizes = [(ROOT / "docs" / "figures" / name).stat().st_size / 1024 for name in MADE]
+    assert max(sizes) < MAX_KB
+    assert sum(sizes) < MAX_KB_TOGETHER
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("picture", sorted(DRAWING["PAGES"]))
+def test_the_page_of_a_picture_opens(picture, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    opened, _ = DRAWING["PAGES"][picture]
+    with opened() as (address, _), urllib.request.urlopen(address, timeout=60) as answer:
+        assert b"<html" in answer.read()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_nothing_is_installed_by_name_before_there_is_a_release(page) -> None:
+    assert name(page) in INSTALLED_BY_NAME or not re.findall(
+        r'pip install "?rahbo\[', page.read_text("utf-8")
+    )
 
 
 def in_navigation() -> list[str]:
