@@ -21,10 +21,8 @@ from shown import differences, programs, with_outputs
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
-# Pages that leave out what their blocks print.
-NOT_SHOWN = {"docs/blocks.md"}
-# Pages that still name the package index, and the notes on a release, which must.
-INSTALLED_BY_NAME = {"docs/report.md", "docs/watch.md", "RELEASING.md"}
+# The notes on a release name the package index.
+INSTALLED_BY_NAME = {"RELEASING.md"}
 
 # The table of pictures: which guide draws each, and which are made elsewhere.
 DRAWING = runpy.run_path(str(ROOT / "scripts" / "docs_figures.py"), run_name="docs_figures")
@@ -74,7 +72,7 @@ def test_the_blocks_of_a_page_run_in_order_and_print_what_it_shows(
     for (block, shown), lines in zip(programs(text), printed, strict=True):
         where = f"{name(page)}, line {block.line}"
         if shown is None:
-            assert not lines or name(page) in NOT_SHOWN, f"{where} shows no output"
+            assert not lines, f"{where} shows no output"
         else:
             wrong = differences(shown.source.splitlines(), lines, example=shown.example)
             assert not wrong, "\n".join([where, *wrong])
