@@ -49,6 +49,8 @@ class RahboOptimizer(
 ):
     """An optimizer for blop's plans that finds settings that are good and quiet.
 
+    All other keywords are settings of `Optimizer`: ``risk``, ``repeats``, ``strategy``, ...
+
     Args:
         dofs: The degrees of freedom: blop's ``RangeDOF`` and ``ChoiceDOF``, or a space of rahbo.
         objective: blop's ``Objective``, or the name of the outcome to optimise.
@@ -58,7 +60,6 @@ class RahboOptimizer(
         block_outcome: The outcome that names the block of a reading, such as the fill of the ring;
             None if there are no blocks.
         journal: The file that keeps the run. If it already holds one, that run continues.
-        **settings: Settings of `Optimizer`: ``risk``, ``repeats``, ``constraints``, ``seed``, ...
 
     Attributes:
         rahbo: The `Optimizer` behind it, for `recommend`, `predict` and `frontier`.

@@ -43,12 +43,13 @@ class RahboGenerator(Generator):
     Copies and pickles are generators of the same kind. If there is a journal, the copy continues
     the run and the original must not be used any more.
 
+    All other keywords are settings of `Optimizer`: ``risk``, ``repeats``, ``strategy``, ...
+
     Args:
         vocs: Variables, objective, constraints, constants and observables. Exactly one objective.
         probability: The probability with which each constraint must be kept, noise included.
         journal: File to which every suggestion and value is written before the call returns. If it
             already holds a run, that run continues. It is opened by the first call that needs it.
-        **settings: Settings of `Optimizer`: ``risk``, ``repeats``, ``seed``, ``n_initial``, ...
 
     Attributes:
         vocs: The VOCS.

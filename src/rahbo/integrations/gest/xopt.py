@@ -28,7 +28,7 @@ class XoptGenerator(Generator, StateOwner):
     Xopt writes it to YAML files and reads it from them. A setting that is an object is written by
     its name and fields, such as ``risk: {type: MeanStd, kappa: 1.0}``.
 
-    Args:
+    Attributes:
         vocs: Variables, objective, constraints, constants and observables.
         risk: The risk measure, in the units of the objective.
         repeats: Evaluations per suggestion: an int, or `Adaptive` for as many as pay.

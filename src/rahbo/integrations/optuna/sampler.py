@@ -63,6 +63,8 @@ class RahboSampler(BaseSampler):
     Other, conditional parameters are sampled independently, and are kept when a point is repeated.
     The same holds for the parameters of the first trial, because the space is not known yet.
 
+    All other keywords are settings of `Optimizer`: ``risk``, ``repeats``, ``strategy``, ...
+
     Args:
         seed: Seeds every random choice. All workers of a study should use the same one. The
             default is derived from the name of the study.
@@ -72,7 +74,6 @@ class RahboSampler(BaseSampler):
         probability: The probability with which each constraint must be kept, noise included.
         block_attr: The user attribute that names the block of each trial, such as its fold or its
             seed; None if there are no blocks.
-        **settings: Settings of `Optimizer`: ``risk``, ``repeats``, ``strategy``, ``n_initial``, ...
 
     >>> import optuna, random, rahbo
     >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
