@@ -153,3 +153,17 @@ def test_names_are_quoted_where_a_shell_needs_it():
     assert [quoted(name) for name in ("lr", "max.depth-2", "x y", "-x", "a\nb", "")] == [
         "lr", "max.depth-2", "'x y'", "'-x'", "'a\\nb'", "''",
     ]  # fmt: skip
+
+
+def test_the_table_that_rahbo_writes_is_read_as_it_was_meant():
+    table = {
+        "trial": [0, 0, 1, 2, 3, 3], "source": ["design"] * 3 + ["strategy"] * 2 + ["confirm"],
+        "x": [0.1, 0.1, 0.5, 0.7, 0.2, 0.2], "kind": ["a", "a", "b", "b", "a", "a"],
+        "repeat": [0, 1, 0, 0, 0, 1], "block": [""] * 6, "failure": ["", "", "", "no beam", "", ""],
+    }  # fmt: skip
+    assert [name for name, role in roles(table).items() if role == "parameter"] == ["x", "kind"]
+    assert unclear(table) == []
+    # Other people's tables may have such names too.
+    other = table | {"source": ["lamp", "lamp", "laser", "laser", "lamp", "lamp"]}
+    assert roles(other)["source"] == "parameter"
+    assert "trial" in unclear(other)

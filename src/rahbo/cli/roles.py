@@ -7,13 +7,17 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from math import prod
+from typing import get_args
 
 from rahbo.cli.columns import MAX_CHOICES, Column, Verdict, look_at
+from rahbo.trials import Source
 
 # Rows are taken for repeats on purpose from this many different settings on.
 FEWEST_SETTINGS = 3
 # In so many rows, a random order is hardly a sorted one.
 SORTED_ROWS = 5
+# The columns of a table of trials that are not parameters, outcomes or values.
+OURS = ("trial", "source", "repeat", "block", "failure")
 # A number with so many digits was drawn, not chosen, so it does not occur twice by chance.
 DRAWN_DIGITS = 5
 
@@ -29,6 +33,9 @@ def roles_of(columns: Sequence[Column], sure: Collection[str]) -> dict[str, Verd
         column.name: Verdict("parameter", column.span) if column.name in sure else look_at(column)
         for column in columns
     }
+    for column in _of_our_table(columns):
+        if column.name not in sure:
+            found[column.name] = Verdict("left out", "written by rahbo")
     for rule in (_sorted, _beside_repeats, _labels):
         taken = [column for column in columns if found[column.name].role == "parameter"]
         for column, why in rule(taken, sure):
@@ -39,6 +46,16 @@ def roles_of(columns: Sequence[Column], sure: Collection[str]) -> dict[str, Verd
             if column.n_distinct > 1:
                 found[column.name] = Verdict("unclear", found[column.name].look)
     return found
+
+
+def _of_our_table(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns that `to_csv` writes beside parameters, outcomes and values, if it did."""
+    named = {column.name: column for column in columns}
+    if not {"trial", "source", "repeat"} <= named.keys():
+        return []
+    if not set(named["source"].filled) <= set(get_args(Source)):
+        return []
+    return [column for column in columns if column.name in OURS]
 
 
 Doubts = list[tuple[Column, str]]
