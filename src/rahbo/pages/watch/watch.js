@@ -67,7 +67,7 @@ function axes(id, [x0, x1], range, xlabel, ylabel, least = 0, strip = 0) {
   const texts = (found) => found.map((tick) => number(tick, digitsOf(found)));
   // Without numbers there are no ticks either.
   const [y0, y1] = range ?? [0, 1], ups = range ? ticks(y0, y1, 5) : [], left = Math.max(62, 12 + widthOf(texts(ups)));
-  const right = width - 10, top = 22, floor = height - 38, bottom = floor - strip;
+  const right = width - 18, top = 22, floor = height - 38, bottom = floor - strip;
   // Beyond the edges, places stay near enough to be drawn.
   const clip = (px, low, high) => Math.min(high + 1000, Math.max(low - 1000, px));
   const x = (value) => clip(left + ((value - x0) / (x1 - x0)) * (right - left), left, right);
