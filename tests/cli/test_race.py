@@ -180,3 +180,16 @@ def test_wrong_options_are_refused_with_a_sentence(arguments, said):
     done = invoke(*arguments)
     assert done.exit_code == 2
     assert said in done.stderr
+
+
+def test_a_challenger_that_breaks_later_is_not_discarded(tmp_path):
+    seen = tmp_path / "seen"
+    breaks = f"sh -c 'echo >> {seen}; test $(wc -l < {seen}) -lt 4 && echo 1'"
+    done = invoke("--minimize", "--keep-if-better", "1", "--", "echo 2", breaks)
+    assert done.exit_code == 2, done.output
+    assert json.loads(done.stdout)["decision"] == "undecided"
+    assert "failed 3 times, after 3 values: exit code 1" in done.stderr
+    seen.unlink()
+    done = invoke("--minimize", "--", "echo 2", breaks)
+    assert done.exit_code == 1
+    assert "after 3 values: exit code 1" in done.stderr

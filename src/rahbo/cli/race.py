@@ -227,12 +227,14 @@ def _raced(ctx: click.Context, direction: Direction) -> tuple[Verdict, bool]:
     verdict = verdict_of(course, names, sign)
     if course.ended == "failed" and own is None:
         raise _gave_up(verdict, given["journal"])
+    for entrant, each in enumerate(verdict.standings):
+        if course.out_for_failures(entrant):
+            click.echo(visible(f"Out: {each.why_out}"), err=True)
     return verdict, ended
 
 
 def _gave_up(verdict: Verdict, journal: str | None) -> click.ClickException:
     """Return the error that says why fewer than two commands are left."""
-    failed = [each for each in verdict.standings if each.last_failure]
-    why = " ".join(f"{each.name!r}: {each.last_failure}" for each in failed)
-    told = "Commands fail every time, and fewer than two are left. Correct them."
+    why = " ".join(each.why_out for each in verdict.standings if each.failures)
+    told = "Commands fail, and fewer than two are left. Correct them."
     return click.ClickException(visible(f"{told}{fresh_start(journal)} {why}"))

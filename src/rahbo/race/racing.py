@@ -47,7 +47,7 @@ def race(
         seed: Seeds the calls.
 
     Raises:
-        ObjectiveError: Fewer than two entrants returned numbers.
+        ObjectiveError: Runs fail, and fewer than two entrants are left.
 
     >>> from random import Random
     >>> quick = lambda seed: 1.0 + 0.1 * Random(seed).gauss(0, 1)
@@ -70,8 +70,8 @@ def race(
             course.offer(entrant, number, why if value is None else value)
     verdict = verdict_of(course, names, sign)
     if verdict.best is None and course.ended == "failed" and incumbent is None:
-        last = next(each.last_failure for each in verdict.standings if each.last_failure)
-        raise ObjectiveError(f"Fewer than two entrants returned numbers. The last failure: {last}")
+        why = " ".join(each.why_out for each in verdict.standings if each.failures)
+        raise ObjectiveError(f"Runs fail, and fewer than two entrants are left. {why}")
     return verdict
 
 
