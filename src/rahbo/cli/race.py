@@ -227,13 +227,16 @@ def _judged(ctx: click.Context, file: Path, direction: Direction) -> Verdict:
     given = ctx.params
     if ctx.meta[PROGRAM] or given["file"] is not None:
         raise SettingsError("--values judges a table, so that no command is run. Choose one.")
-    measured, matched = measured_in(file)
-    names = list(measured)
+    measured = measured_in(file)
+    names = list(measured.values)
+    if measured.left_out:
+        which = ", ".join(map(repr, measured.left_out))
+        click.echo(visible(f"Left out, because it counts the rows: {which}."), err=True)
     number = number_of(given["incumbent"], names)
     return judge(
-        measured, direction=direction, probability=given["probability"],
+        measured.values, direction=direction, probability=given["probability"],
         indifferent=given["indifferent"], incumbent=None if number is None else names[number],
-        matched=matched,
+        matched=measured.matched,
     )  # fmt: skip
 
 
