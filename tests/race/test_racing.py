@@ -2,6 +2,7 @@
 
 from random import Random
 
+import numpy as np
 import pytest
 
 from rahbo.errors import DataError, ObjectiveError, SettingsError
@@ -103,3 +104,15 @@ def test_a_challenger_that_fails_after_it_gave_values_is_not_discarded():
     calls = iter([5.0, 5.1])
     with pytest.raises(ObjectiveError, match="'b' failed 3 times, after 2 values: .*disk full"):
         race({"a": lambda: 1.0, "b": breaks}, direction="maximize")
+
+
+def test_values_have_the_limit_of_measurements_and_a_missing_one_may_be_of_numpy():
+    for large in (1e200, -(10**70), np.float64(1e61)):
+        with pytest.raises(DataError, match="up to 1e"):
+            judge({"a": [large, 1.0] * 9, "b": [1.0] * 9}, direction="maximize")
+    found = judge({"a": [np.float32("nan"), 1.0], "b": [np.float64("nan")]}, direction="maximize")
+    assert [each.failures for each in found.standings] == [1, 1]
+    found = judge({"a": [1e60, 9e59] * 9, "b": [-1e60, -9e59] * 9}, direction="maximize")
+    assert (found.decision, found.best) == ("winner", "a")
+    low, high = found.lead_interval
+    assert low < found.lead < high < np.inf

@@ -9,7 +9,8 @@ from typing import Any
 
 from rahbo.errors import DataError
 from rahbo.integrations.gest.vocs import Problem
-from rahbo.space import is_real, plain
+from rahbo.numerics import is_finite
+from rahbo.space import plain
 from rahbo.trials import checked_values
 
 NO_VALUE = "no value of the objective"
@@ -60,7 +61,7 @@ def _id_of(point: Mapping[str, Any]) -> int | None:
     number = plain(point.get("_id"))
     if number is None or (isinstance(number, float) and math.isnan(number)):
         return None
-    if not is_real(number) or number != round(number):
+    if not (is_finite(number) and number == round(number)):
         raise DataError(f"ingest() needs a whole number as _id, got {number!r}.")
     return int(number) if number > 0 else None
 
