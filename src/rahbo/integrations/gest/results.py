@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rahbo.errors import DataError
 from rahbo.integrations.gest.vocs import Problem
 from rahbo.numerics import is_finite
-from rahbo.space import plain
+from rahbo.space import is_frame, plain, rows_in
 from rahbo.trials import checked_values
 
 NO_VALUE = "no value of the objective"
@@ -51,6 +51,19 @@ class Result:
             outcomes={own: _finite(of, point.get(of)) for own, of in problem.sources.items()},
             reason=reason,
         )
+
+
+def points_in(results: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the points of a list, or the rows of a data frame."""
+    if is_frame(results):
+        return list(rows_in(results))
+    if isinstance(results, Mapping):
+        raise DataError("ingest() needs a list of points, got one point. Pass it as [point].")
+    points = list(results)
+    for point in points:
+        if not isinstance(point, Mapping):
+            raise DataError(f"ingest() needs points that are dictionaries, got {point!r}.")
+    return points
 
 
 def _id_of(point: Mapping[str, Any]) -> int | None:
