@@ -23,7 +23,14 @@ from ophyd.sim import SynAxis, SynSignal
 from ophyd.status import Status
 
 import rahbo
-from rahbo.errors import DataError, ExhaustedError, NotReadyError, RahboError, SettingsError, SpaceError
+from rahbo.errors import (
+    DataError,
+    ExhaustedError,
+    NotReadyError,
+    RahboError,
+    SettingsError,
+    SpaceError,
+)
 from rahbo.integrations.blop import RahboOptimizer, space_of
 
 SPACE = {"pitch": (-1.0, 1.0), "gap": (0.0, 10.0)}

@@ -102,7 +102,7 @@ def test_a_challenger_that_fails_after_it_gave_values_is_not_discarded():
     found = race({"a": lambda: 1.0, "b": breaks}, direction="maximize", incumbent="a")
     assert (found.decision, found.standings[1].runs) == ("undecided", 2)
     calls = iter([5.0, 5.1])
-    with pytest.raises(ObjectiveError, match="'b' failed 3 times, after 2 values: .*disk full"):
+    with pytest.raises(ObjectiveError, match=r"'b' failed 3 times, after 2 values: .*disk full"):
         race({"a": lambda: 1.0, "b": breaks}, direction="maximize")
 
 
