@@ -141,10 +141,10 @@ class RaceCommand(ProgramCommand):
             if ctx.params["incumbent"] is None:
                 raise
             if isinstance(error, click.ClickException):
-                if error.exit_code in DECISIONS:
-                    error.exit_code = ERROR
-                raise
-            if isinstance(error, OSError | RahboError):
+                if error.exit_code not in DECISIONS:
+                    raise
+                error.show()
+            elif isinstance(error, OSError | RahboError):
                 click.echo(visible(f"Error: {error}"), err=True)
             else:
                 traceback.print_exc()
