@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from processes_left import wait_for
 from rahbo import journal as journals
 from rahbo.cli import main
+from rahbo.errors import ObjectiveError
 
 SCRIPT = """
 import random, sys
@@ -180,3 +182,74 @@ def test_wrong_options_are_refused_with_a_sentence(arguments, said):
     done = invoke(*arguments)
     assert done.exit_code == 2
     assert said in done.stderr
+
+
+def test_a_challenger_that_breaks_later_is_not_discarded(tmp_path):
+    seen = tmp_path / "seen"
+    breaks = f"sh -c 'echo >> {seen}; test $(wc -l < {seen}) -lt 4 && echo 1'"
+    done = invoke("--minimize", "--keep-if-better", "1", "--", "echo 2", breaks)
+    assert done.exit_code == 2, done.output
+    assert json.loads(done.stdout)["decision"] == "undecided"
+    assert "failed 3 times, after 3 values: exit code 1" in done.stderr
+    seen.unlink()
+    done = invoke("--minimize", "--", "echo 2", breaks)
+    assert done.exit_code == 1
+    assert "after 3 values: exit code 1" in done.stderr
+
+
+COMPARED = ["--minimize", "--keep-if-better", "1", "--", "echo 2", "echo 1"]
+
+
+@pytest.mark.parametrize("where", ["Field.recall", "verdict_of", "json_value", "Optimizer"])
+def test_a_signal_at_any_time_is_no_decision(where, monkeypatch):
+    def interrupted(*arguments, **keywords):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return pytest.fail("the signal did not arrive")
+
+    monkeypatch.setattr(f"rahbo.cli.race.{where}", interrupted)
+    done = invoke(*COMPARED)
+    assert done.exit_code == 128 + signal.SIGTERM
+    assert "Interrupted." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(28, "No space left"), "No space left"),
+        (RuntimeError("odd"), "RuntimeError: odd"),
+        (ObjectiveError("none"), "Error: none"),
+        (click.ClickException("no"), "Error: no"),
+    ],
+)
+def test_an_error_is_no_decision(error, said, monkeypatch):
+    def fails(*arguments):
+        raise error
+
+    monkeypatch.setattr("rahbo.cli.race.verdict_of", fails)
+    done = invoke(*COMPARED)
+    assert done.exit_code == 3
+    assert said in done.stderr
+
+
+def test_an_interruption_before_a_command_starts_is_said(monkeypatch):
+    monkeypatch.setattr("rahbo.cli.race.chosen_direction", interrupts)
+    assert invoke(*COMPARED).exit_code == 130
+
+
+def interrupts(*arguments):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("worse", [False, True])
+def test_output_that_cannot_be_written_is_no_decision(worse, tmp_path):
+    path = tmp_path / "values.csv"
+    path.write_text("a,b\n" + "1.0,2.5\n1.5,2.0\n" * 10)
+    command = [sys.executable, "-c", "from rahbo.cli import main; main()", "race",
+               "--minimize" if worse else "--maximize", "--keep-if-better", "a",
+               "--values", str(path)]  # fmt: skip
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=120)
+    assert done.returncode == 3
+    assert b"No space left" in done.stderr

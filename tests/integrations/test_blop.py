@@ -23,7 +23,14 @@ from ophyd.sim import SynAxis, SynSignal
 from ophyd.status import Status
 
 import rahbo
-from rahbo.errors import DataError, ExhaustedError, NotReadyError, SettingsError, SpaceError
+from rahbo.errors import (
+    DataError,
+    ExhaustedError,
+    NotReadyError,
+    RahboError,
+    SettingsError,
+    SpaceError,
+)
 from rahbo.integrations.blop import RahboOptimizer, space_of
 
 SPACE = {"pitch": (-1.0, 1.0), "gap": (0.0, 10.0)}
@@ -194,6 +201,28 @@ def test_an_outcome_without_the_objective_is_a_mistake_of_the_evaluation() -> No
     (s,) = optimizer.suggest()
     with pytest.raises(DataError, match="needs the objective 'flux', got"):
         optimizer.ingest([{"_id": s["_id"], "intensity": 1.0}])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"_id": "7-0", "flux": 1.0},
+        {"_id": "0-1", "intensity": 1.0},
+        {"_id": "0-1", "flux": "high"},
+        {"_id": "0-1", "flux": 1e99},
+        {"_id": "0-0", "flux": 2.0},
+        {"pitch": 0.5, "flux": 1.0},
+        {"pitch": 0.5, "gap": 99.0, "flux": math.nan},
+    ],
+)
+def test_if_one_point_is_wrong_none_is_recorded(wrong) -> None:
+    optimizer = search(repeats=2)
+    first, second = optimizer.suggest(2)
+    with pytest.raises(RahboError):
+        optimizer.ingest([*outcomes([first]), wrong])
+    assert optimizer.rahbo.n_evaluations == 0
+    optimizer.ingest(outcomes([first, second]))
+    assert optimizer.rahbo.n_evaluations == 2
 
 
 def test_a_setting_that_fails_before_its_first_value_is_not_repeated() -> None:

@@ -70,3 +70,20 @@ def test_failures_now_and_then_count_towards_the_budget():
     assert course.ended == "budget"
     assert course.runs == 15
     assert all(len(values) >= FIRST for values in course.values)
+
+
+def test_failures_in_a_row_do_not_put_out_an_entrant_whose_runs_mostly_give_values():
+    course = Course(2, Rule(0.05), 60)
+    while course.ended is None:
+        (run,) = course.wanted(1)
+        course.offer(*run, "node lost" if run[0] == 0 and 6 <= run[1] < 9 else value(0, run[1]))
+    assert course.ended == "budget"
+    assert course.entrants == [0, 1]
+
+    course = Course(2, Rule(0.05), 60)
+    while course.ended is None:
+        (run,) = course.wanted(1)
+        course.offer(*run, "disk full" if run[0] == 0 and run[1] >= 6 else value(0, run[1]))
+    assert course.ended == "failed"
+    assert len(course.failures[0]) == 7
+    assert course.not_compared == [0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -62,6 +63,10 @@ def _group() -> Callable[..., Any]:
             except RahboError as error:
                 kind = BadInput if isinstance(error, INPUT) else click.ClickException
                 raise kind(str(error)) from error
+            except KeyboardInterrupt:
+                # click would exit with 1, which `rahbo race` has for a decision.
+                click.echo("Interrupted.", err=True)
+                ctx.exit(128 + signal.SIGINT)
 
         def main(self, *args: Any, **keywords: Any) -> Any:
             return _with_output(super().main, *args, **keywords)

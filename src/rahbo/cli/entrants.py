@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rahbo.cli.cells import NO_VALUE, NUMBER
@@ -16,6 +17,8 @@ from rahbo.errors import DataError, SettingsError
 
 # Characters shown of a cell that is not a number.
 SHOWN = 100
+# Columns with these names, in any case, say which run a row is. They are no entrants.
+INDEX = ("seed", "fold", "run", "index", "id")
 
 
 def commands_in(file: Path | None, given: Sequence[str]) -> list[str]:
@@ -42,12 +45,48 @@ def template_of(command: str) -> Template:
     return template
 
 
-def measured_in(file: Path) -> tuple[dict[str, list[float | None]], bool]:
-    """Return the values of each entrant in a table, and whether those of a row belong together.
+@dataclass(frozen=True)
+class Measured:
+    """The values in a table.
+
+    Attributes:
+        values: The values of each entrant; None for a failure.
+        matched: Whether the values of a row belong together.
+        left_out: The columns that count the rows, and are no entrants.
+    """
+
+    values: dict[str, list[float | None]]
+    matched: bool
+    left_out: tuple[str, ...] = ()
+
+
+def measured_in(file: Path) -> Measured:
+    """Return the values of each entrant in a table.
 
     In a table of two columns, of which the first holds names, each row is one value. In any other
-    table each column is an entrant.
+    table each column is an entrant, unless it counts the rows.
     """
+    names, cells = _table(file)
+    if len(names) == 2 and _holds_names([row[0] for row in cells], file):
+        by_name: dict[str, list[float | None]] = {}
+        for row in cells:
+            by_name.setdefault(row[0], []).append(_value(row[1] if len(row) > 1 else "", file))
+        return Measured(by_name, False)
+    columns = [[row[i] if i < len(row) else "" for row in cells] for i in range(len(names))]
+    counts = [_counts_rows(i, name, columns[i]) for i, name in enumerate(names)]
+    entrants = [name for name, left_out in zip(names, counts, strict=True) if not left_out]
+    if "" in entrants or len(set(entrants)) < len(entrants):
+        raise DataError(f"{file} must have a different name for each column, got {names}.")
+    values = {
+        name: _without_tail([_value(cell, file) for cell in column])
+        for name, column, left_out in zip(names, columns, counts, strict=True)
+        if not left_out
+    }
+    return Measured(values, True, tuple(name for name in names if name not in values))
+
+
+def _table(file: Path) -> tuple[list[str], list[list[str]]]:
+    """Return the names in the first row of a file, and the cells of the other rows."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as opened:
             delimiter = max(DELIMITERS, key=opened.readline(HEADER).count)
@@ -59,18 +98,24 @@ def measured_in(file: Path) -> tuple[dict[str, list[float | None]], bool]:
         ) from error
     names = [name.strip() for name in header]
     cells = [[cell.strip() for cell in row] for row in rows if any(cell.strip() for cell in row)]
-    if len(names) == 2 and any(_is_name(row[0]) for row in cells):
-        by_name: dict[str, list[float | None]] = {}
-        for row in cells:
-            by_name.setdefault(row[0], []).append(_value(row[1] if len(row) > 1 else "", file))
-        return by_name, False
-    if "" in names or len(set(names)) < len(names):
-        raise DataError(f"{file} must have a different name for each column, got {names}.")
-    columns = {
-        name: [_value(row[i] if i < len(row) else "", file) for row in cells]
-        for i, name in enumerate(names)
-    }
-    return {name: _without_tail(values) for name, values in columns.items()}, True
+    return names, cells
+
+
+def _counts_rows(place: int, name: str, column: Sequence[str]) -> bool:
+    """Return whether a column says which run a row is: by its name, or as the first one."""
+    if name.lower() in INDEX:
+        return True
+    rows = range(len(column))
+    counted = ([str(i) for i in rows], [str(i + 1) for i in rows])
+    return place == 0 and len(column) > 1 and list(column) in counted
+
+
+def _holds_names(column: Sequence[str], file: Path) -> bool:
+    """Return whether a column holds names only. One word among numbers is a wrong number."""
+    named = [_is_name(cell) for cell in column]
+    if any(named) and not all(named) and not any(map(NUMBER.fullmatch, column)):
+        raise DataError(f"{file} has a row without a name. Write one in each cell of the column.")
+    return bool(named) and all(named)
 
 
 def _is_name(cell: str) -> bool:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import signal
+import traceback
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
+from rahbo.cli import INPUT
 from rahbo.cli.documents import document, json_value
 from rahbo.cli.entrants import commands_in, measured_in, number_of, template_of, uses_seed
 from rahbo.cli.launch import (
@@ -29,7 +32,7 @@ from rahbo.cli.processes import Processes
 from rahbo.cli.program import Program, Workers
 from rahbo.cli.progress import watch
 from rahbo.cli.tables import console, visible
-from rahbo.errors import SettingsError
+from rahbo.errors import RahboError, SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
 from rahbo.race import Course, Verdict, checked_rule, checked_runs, judge, sign_of, verdict_of
@@ -45,6 +48,8 @@ rahbo race --minimize --jobs 4 --journal race.jsonl \\
 """
 COMMAND = "command"
 EXIT_CODES = {"keep": 0, "discard": 1, "undecided": 2}
+# With --keep-if-better 0 and 1 are decisions, so that an error needs another exit code.
+DECISIONS, ERROR = (0, 1), 3
 
 Runs = dict[Future[CallResult], tuple[int, int]]
 
@@ -123,8 +128,31 @@ def run(field: Field, jobs: int, total: int) -> bool:
     return True
 
 
+class RaceCommand(ProgramCommand):
+    """A command whose errors are not taken for decisions."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. With an incumbent, an error exits with 2 or more."""
+        try:
+            return super().invoke(ctx)
+        except (click.exceptions.Exit, *INPUT):
+            raise
+        except Exception as error:
+            if ctx.params["incumbent"] is None:
+                raise
+            if isinstance(error, click.ClickException):
+                if error.exit_code not in DECISIONS:
+                    raise
+                error.show()
+            elif isinstance(error, OSError | RahboError):
+                click.echo(visible(f"Error: {error}"), err=True)
+            else:
+                traceback.print_exc()
+            ctx.exit(ERROR)
+
+
 @click.command(
-    cls=ProgramCommand, epilog=EXAMPLE, options_metavar="[OPTIONS] -- 'COMMAND' 'COMMAND' ..."
+    cls=RaceCommand, epilog=EXAMPLE, options_metavar="[OPTIONS] -- 'COMMAND' 'COMMAND' ..."
 )
 @direction_options
 @click.option(
@@ -151,7 +179,7 @@ def run(field: Field, jobs: int, total: int) -> bool:
     "--keep-if-better", "incumbent", metavar="INCUMBENT",
     help="Say whether another entrant is better than this one, given by its command or its number "
     "from 1. Prints one line of JSON. Exits with 0 to keep a challenger, 1 to discard, 2 if "
-    "undecided.",
+    "undecided, 3 or more after an error or a signal.",
 )  # fmt: skip
 @program_options
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as one JSON document.")
@@ -169,36 +197,46 @@ def command(
     direction = chosen_direction(ctx)
     if direction is None:
         raise SettingsError("The direction is missing. Add --maximize or --minimize.")
-    interrupted = 0
-    if values is not None:
-        verdict = _judged(ctx, values, direction)
-    else:
-        with ended_like_interrupted() as came:
-            verdict, ended = _raced(ctx, direction)
-        interrupted = 0 if ended else 128 + (came or [signal.SIGINT])[0]
-    if incumbent is not None:
+    # Every signal counts until the exit code is known: 1 would mean to discard the challenger.
+    with ended_like_interrupted() as came:
+        try:
+            if values is not None:
+                verdict, ended = _judged(ctx, values, direction), True
+            else:
+                verdict, ended = _raced(ctx, direction)
+            _print(verdict, incumbent is not None, as_json, journal)
+        except KeyboardInterrupt:
+            ended = False
+        if not ended:
+            again = " Run the same command again to resume." if journal else ""
+            click.echo(f"Interrupted.{again}", err=True)
+            ctx.exit(128 + (came or [signal.SIGINT])[0])
+        ctx.exit(0 if incumbent is None else EXIT_CODES[verdict.decision])
+
+
+def _print(verdict: Verdict, in_one_line: bool, as_json: bool, journal: str | None) -> None:
+    if in_one_line:
         click.echo(json.dumps(json_value(verdict), allow_nan=False))
     elif as_json:
         click.echo(document(verdict=verdict, journal=journal))
     else:
         click.echo(visible(str(verdict)))
-    if interrupted:
-        again = " Run the same command again to resume." if journal else ""
-        click.echo(f"Interrupted.{again}", err=True)
-    ctx.exit(interrupted or (EXIT_CODES[verdict.decision] if incumbent is not None else 0))
 
 
 def _judged(ctx: click.Context, file: Path, direction: Direction) -> Verdict:
     given = ctx.params
     if ctx.meta[PROGRAM] or given["file"] is not None:
         raise SettingsError("--values judges a table, so that no command is run. Choose one.")
-    measured, matched = measured_in(file)
-    names = list(measured)
+    measured = measured_in(file)
+    names = list(measured.values)
+    if measured.left_out:
+        which = ", ".join(map(repr, measured.left_out))
+        click.echo(visible(f"Left out, because it counts the rows: {which}."), err=True)
     number = number_of(given["incumbent"], names)
     return judge(
-        measured, direction=direction, probability=given["probability"],
+        measured.values, direction=direction, probability=given["probability"],
         indifferent=given["indifferent"], incumbent=None if number is None else names[number],
-        matched=matched,
+        matched=measured.matched,
     )  # fmt: skip
 
 
@@ -227,12 +265,14 @@ def _raced(ctx: click.Context, direction: Direction) -> tuple[Verdict, bool]:
     verdict = verdict_of(course, names, sign)
     if course.ended == "failed" and own is None:
         raise _gave_up(verdict, given["journal"])
+    for entrant, each in enumerate(verdict.standings):
+        if course.out_for_failures(entrant):
+            click.echo(visible(f"Out: {each.why_out}"), err=True)
     return verdict, ended
 
 
 def _gave_up(verdict: Verdict, journal: str | None) -> click.ClickException:
     """Return the error that says why fewer than two commands are left."""
-    failed = [each for each in verdict.standings if each.last_failure]
-    why = " ".join(f"{each.name!r}: {each.last_failure}" for each in failed)
-    told = "Commands fail every time, and fewer than two are left. Correct them."
+    why = " ".join(each.why_out for each in verdict.standings if each.failures)
+    told = "Commands fail, and fewer than two are left. Correct them."
     return click.ClickException(visible(f"{told}{fresh_start(journal)} {why}"))

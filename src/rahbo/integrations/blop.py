@@ -11,6 +11,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from threading import Lock
 from typing import Any, Unpack
@@ -28,7 +29,7 @@ from rahbo.optimizer import Optimizer
 from rahbo.running import Stop
 from rahbo.settings import Keywords
 from rahbo.space import Parameter, Space
-from rahbo.trials import Suggestion
+from rahbo.trials import Suggestion, checked_told
 
 __all__ = ["RahboOptimizer", "space_of"]
 
@@ -38,6 +39,27 @@ BASELINE = "baseline"
 ENDED_BY_OPERATOR = (RunEngineControlException, FailedPause)
 
 Place = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What an ingested point says.
+
+    Attributes:
+        place: The suggestion and the repeat that it belongs to; None if it was measured elsewhere.
+        setting: The parameters that it contains.
+        value: The objective, or None if the reading failed.
+        reason: Why there is no value.
+        outcomes: The outcomes with limits; None if there are no limits.
+        block: The block, or None.
+    """
+
+    place: Place | None
+    setting: dict[str, Any]
+    value: Real | None
+    reason: str
+    outcomes: dict[str, Any] | None
+    block: Any
 
 
 class RahboOptimizer(
@@ -192,13 +214,18 @@ class RahboOptimizer(
     def ingest(self, points: Sequence[Mapping[str, Any]]) -> None:
         """Record outcomes. A reading without a finite number is a failure.
 
+        If one point is wrong, none is recorded.
+
         A point with one of our ``"_id"`` is told once: the same outcome again has no effect. A
         point without one, or with ``"baseline"``, was measured elsewhere and must contain its
         parameters.
         """
         with self._lock:
-            told = [self._record(point) for point in points]
-            self._give_up(number for number in told if number is not None)
+            readings = [self._read(point) for point in points]
+            self._check(readings)
+            for reading in readings:
+                self._record(reading)
+            self._give_up(r.place[0] for r in readings if r.place is not None)
 
     def register_failures(self, suggestions: Sequence[Mapping[str, Any]]) -> None:
         """Record that readings failed, as blop's plans do when one raises an exception.
@@ -217,32 +244,51 @@ class RahboOptimizer(
                 self.rahbo.tell_failure(number, reason, repeat=repeat)
             self._give_up(number for number, _ in places)
 
-    def _record(self, point: Mapping[str, Any]) -> int | None:
-        """Tell one point. Return the number of its suggestion, or None if it has none."""
+    def _read(self, point: Mapping[str, Any]) -> Reading:
+        """Return what a point says."""
         if self.objective not in point:
             raise DataError(
                 f"An outcome needs the objective {self.objective!r}, got {sorted(point)}. Return "
                 "it from the evaluation function, with NaN if a reading failed."
             )
         value = _single(self.objective, point[self.objective])
-        beside = {name: point.get(name) for name in self.rahbo.settings.constraints}
-        known: dict[str, Any] = {"outcomes": beside} if beside else {}
-        if self._block_outcome is not None:
-            known["block"] = point.get(self._block_outcome)
-        if point.get(ID_KEY) in (None, BASELINE):
-            setting = {n: point[n] for n in self.rahbo.settings.space.names if n in point}
-            if value is None:
-                self.rahbo.tell_failure(setting, _missing(self.objective, point))
-            else:
-                self.rahbo.tell(setting, value, **known)
-            return None
-        number, repeat = place = self._known(point[ID_KEY])
-        if value is None:
-            self.rahbo.tell_failure(number, _missing(self.objective, point), repeat=repeat)
+        limited = self.rahbo.settings.constraints
+        return Reading(
+            place=None if point.get(ID_KEY) in (None, BASELINE) else self._known(point[ID_KEY]),
+            setting={n: point[n] for n in self.rahbo.settings.space.names if n in point},
+            value=value,
+            reason=f"{self.objective}={point[self.objective]!r}" if value is None else "",
+            outcomes={name: point.get(name) for name in limited} or None,
+            block=None if self._block_outcome is None else point.get(self._block_outcome),
+        )
+
+    def _check(self, readings: Sequence[Reading]) -> None:
+        """Raise the error that telling the readings would raise, before any is told."""
+        own, trials = self.rahbo.settings, dict(enumerate(self.rahbo.trials))
+        for r in readings:
+            if r.place is None:
+                own.space.encode(r.setting)
+            if r.value is None:
+                continue
+            (value,), beside = checked_told(
+                r.value, r.outcomes, own.constraints, r.block, own.blocks or ()
+            )
+            if r.place is not None:
+                number, repeat = r.place
+                trials[number] = trials[number].with_value(repeat, value, *beside)
+
+    def _record(self, reading: Reading) -> None:
+        """Tell one reading."""
+        r, repeat = reading, None
+        where: int | dict[str, Any] = r.setting
+        if r.place is not None:
+            where, repeat = r.place
+        if r.value is None:
+            self.rahbo.tell_failure(where, r.reason, repeat=repeat)
         else:
-            self.rahbo.tell(number, value, repeat=repeat, **known)
-        self._out.discard(place)
-        return number
+            self.rahbo.tell(where, r.value, repeat=repeat, outcomes=r.outcomes, block=r.block)
+        if r.place is not None:
+            self._out.discard(r.place)
 
     def _give_up(self, numbers: Iterable[int]) -> None:
         """Cancel the other repeats of suggestions that failed and have no value."""
@@ -370,7 +416,3 @@ def _single(name: str, value: Any) -> Real | None:
             "repeats, so return each reading by itself, without its error."
         )
     return value if math.isfinite(value) else None
-
-
-def _missing(name: str, point: Mapping[str, Any]) -> str:
-    return f"{name}={point[name]!r}"

@@ -19,7 +19,7 @@ from rahbo.race.choice import FIRST, Rule, State, next_entrant, state_of
 from rahbo.race.evidence import Pairs, Tally, pairs_of
 from rahbo.race.matching import matched_pairs
 
-# Failures in a row after which an entrant is out.
+# Failures in a row after which an entrant is out, unless most of its runs gave a value.
 MOST_FAILURES = 3
 
 End = Literal["decided", "budget", "failed"]
@@ -84,6 +84,22 @@ class Course:
         """Return whether the outcome of a run is known already."""
         return (entrant, number) in self._arrived
 
+    def out_for_failures(self, entrant: int) -> bool:
+        """Return whether an entrant is out because its runs failed."""
+        return entrant not in self.entrants and self._in_a_row[entrant] >= MOST_FAILURES
+
+    @property
+    def not_compared(self) -> list[int]:
+        """The entrants that are left out although they gave values, or were hardly tried.
+
+        An entrant whose runs all fail is not among them: it has lost.
+        """
+        return [
+            e
+            for e, own in enumerate(self.values)
+            if e not in self.entrants and (own or not self.out_for_failures(e))
+        ]
+
     @property
     def ahead(self) -> int:
         """How many outcomes are known that the race has not come to."""
@@ -97,13 +113,18 @@ class Course:
         if isinstance(outcome, str):
             self.failures[entrant][number] = outcome
             self._in_a_row[entrant] += 1
-            if self._in_a_row[entrant] >= MOST_FAILURES and entrant in self.entrants:
-                self.entrants.remove(entrant)
+            self._put_out_if_failing(entrant)
             return
         self._in_a_row[entrant] = 0
         value = self._sign * outcome
         self.values[entrant][number] = value
         self.tally.add(np.array([0]), np.array([entrant]), np.array([value]))
+
+    def _put_out_if_failing(self, entrant: int) -> None:
+        values, failures = len(self.values[entrant]), len(self.failures[entrant])
+        failing = values < FIRST or failures > values
+        if failing and self._in_a_row[entrant] >= MOST_FAILURES and entrant in self.entrants:
+            self.entrants.remove(entrant)
 
     def _judge(self) -> None:
         """Decide who runs next, or that the race is over."""

@@ -14,6 +14,7 @@ from rahbo.race.course import Course
 from rahbo.race.verdict import Verdict, verdict_of
 from rahbo.running import attempt, wanted_keywords
 from rahbo.settings import Direction
+from rahbo.trials import LARGEST_VALUE
 
 # Runs of a race for each entrant, unless the number is given.
 RUNS = 100
@@ -47,7 +48,7 @@ def race(
         seed: Seeds the calls.
 
     Raises:
-        ObjectiveError: Fewer than two entrants returned numbers.
+        ObjectiveError: Runs fail, and fewer than two entrants are left.
 
     >>> from random import Random
     >>> quick = lambda seed: 1.0 + 0.1 * Random(seed).gauss(0, 1)
@@ -70,8 +71,8 @@ def race(
             course.offer(entrant, number, why if value is None else value)
     verdict = verdict_of(course, names, sign)
     if verdict.best is None and course.ended == "failed" and incumbent is None:
-        last = next(each.last_failure for each in verdict.standings if each.last_failure)
-        raise ObjectiveError(f"Fewer than two entrants returned numbers. The last failure: {last}")
+        why = " ".join(each.why_out for each in verdict.standings if each.failures)
+        raise ObjectiveError(f"Runs fail, and fewer than two entrants are left. {why}")
     return verdict
 
 
@@ -108,10 +109,14 @@ def judge(
 
 
 def _checked(value: float | None, name: str) -> float | None:
-    if value is None or (isinstance(value, float) and np.isnan(value)):
+    if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
         return None
-    if not is_finite(value):
-        raise DataError(f"Values must be finite numbers, got {value!r} of {name!r}. Correct it.")
+    # The squares of larger values would overflow.
+    if not (is_finite(value) and abs(float(value)) <= LARGEST_VALUE):
+        raise DataError(
+            f"Values must be finite numbers up to {LARGEST_VALUE:g} in size, got {value!r} of "
+            f"{name!r}. Correct it."
+        )
     return float(value)
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from rahbo.race.choice import Rule, State, lead_of, runner_up
+from rahbo.race.choice import FIRST, Rule, State, lead_of, runner_up
 from rahbo.race.course import Course
 from rahbo.race.evidence import Pairs, threshold
 from rahbo.race.simulation import stopping_bias
@@ -33,6 +33,7 @@ class Standing:
         behind: By how much it is worse than the best; None for the best itself, and for an entrant
             that is out because it failed again and again.
         behind_interval: An interval of that which holds for all entrants together.
+        not_compared: Why it is left out although it may be the best; empty if it is not.
     """
 
     name: str
@@ -43,6 +44,14 @@ class Standing:
     last_failure: str = ""
     behind: float | None = None
     behind_interval: tuple[float, float] | None = None
+    not_compared: str = ""
+
+    @property
+    def why_out(self) -> str:
+        """How often its runs failed, how many values it gave, and the last reason."""
+        times = "once" if self.failures == 1 else f"{self.failures} times"
+        values = f"{self.runs} value{'s' if self.runs > 1 else ''}" if self.runs else "no value"
+        return f"{self.name!r} failed {times}, after {values}: {self.last_failure}"
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,7 @@ class Verdict:
         decision: ``winner`` if one is best with the wanted probability, ``indifferent`` if none is
             better than the leader by more than what is indifferent, or ``undecided``. With an
             incumbent: ``keep`` if a challenger is better, ``discard`` if none is, or ``undecided``.
+            It is ``undecided`` as well if an entrant is not compared, unless another is kept.
         best: The winner, or who leads; None if there are too few values.
         second: The best of the others.
         lead: By how much the best is better than the second, corrected for having picked both, and
@@ -61,8 +71,8 @@ class Verdict:
         probability: The wanted probability.
         indifferent: Differences up to this size do not matter.
         runs: How many runs the verdict rests on, failures included.
-        more_runs: About how many more an undecided race would need; None if it is decided, or if
-            a million would not do.
+        more_runs: About how many more an undecided race would need; None if it is decided, if an
+            entrant is not compared, or if a million would not do.
         standings: All entrants, in the order given.
         incumbent: The entrant that the others had to beat; None if there was none.
     """
@@ -87,7 +97,8 @@ class Verdict:
             "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:4], widths[1:]), row[4]])
             for row in rows
         ]
-        return "\n".join([_headline(self), "", *(line.rstrip() for line in table)])
+        first = _headline(self) + _left_out(self)
+        return "\n".join([first, "", *(line.rstrip() for line in table)])
 
 
 def _row(each: Standing) -> tuple[str, str, str, str, str]:
@@ -97,7 +108,8 @@ def _row(each: Standing) -> tuple[str, str, str, str, str]:
             f"{each.behind:.4g} ({each.behind_interval[0]:.4g} to {each.behind_interval[1]:.4g})"
         )
     failed = f"{each.failures} failed" if each.failures else ""
-    last = ", ".join(part for part in (behind, failed) if part)
+    left_out = f"not compared: {each.not_compared}" if each.not_compared else ""
+    last = ", ".join(part for part in (behind, failed, left_out) if part)
     return each.name, f"{each.mean:.5g}", f"{each.noise_std:.4g}", str(each.runs), last
 
 
@@ -121,11 +133,19 @@ def _headline(verdict: Verdict) -> str:
     if v.decision == "discard":
         than = f" by more than {v.indifferent:g}" if v.indifferent else ""
         return f"Discard: no challenger is better than {v.incumbent}{than}, {after}."
+    if any(each.not_compared for each in v.standings):
+        return f"Undecided: {v.best} leads\nIt is ahead of {v.second} by {by}, {after}."
     more = f"about {v.more_runs}" if v.more_runs else f"more than {MOST_RUNS}"
     return (
         f"Undecided: {v.best} leads\nIt is ahead of {v.second} by {by}, {after}. If it stays so, "
         f"a decision takes {more} more runs."
     )
+
+
+def _left_out(verdict: Verdict) -> str:
+    """Return the sentence that says which entrants are not compared."""
+    why = [f"{each.name} ({each.not_compared})" for each in verdict.standings if each.not_compared]
+    return f" Not compared: {', '.join(why)}." if why else ""
 
 
 def verdict_of(course: Course, names: Sequence[str], sign: float) -> Verdict:
@@ -144,7 +164,7 @@ def verdict_of(course: Course, names: Sequence[str], sign: float) -> Verdict:
         tuple(standings), own,
     )  # fmt: skip
     if state is None:
-        lost = course.ended == "failed" and rule.incumbent in left
+        lost = course.ended == "failed" and rule.incumbent in left and not course.not_compared
         return replace(base, decision="discard") if lost else base
     decision = _decision(rule, state)
     best = _best(course, state)
@@ -163,11 +183,14 @@ def verdict_of(course: Course, names: Sequence[str], sign: float) -> Verdict:
             gap = float(pairs.leads[0, place])
             standings[entrant] = replace(standings[entrant], behind=gap, behind_interval=bounds)
     lead = _lead(course, best, second, decision)
+    if course.not_compared and not beats_incumbent:
+        decision = "undecided"
+    open_question = decision == "undecided" and not course.not_compared
     return replace(
         base, decision=decision, best=names[left[best]], second=names[left[second]],
         lead=float(np.clip(lead, low[second], high[second])),
         lead_interval=(float(low[second]), float(high[second])), standings=tuple(standings),
-        more_runs=_more_runs(course, state) if decision == "undecided" else None,
+        more_runs=_more_runs(course, state) if open_question else None,
     )  # fmt: skip
 
 
@@ -176,7 +199,10 @@ def _standing(course: Course, name: str, i: int, sign: float) -> Standing:
     mean = sign * float(np.mean(values)) if values else math.nan
     std = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
     last = failures[max(failures)] if failures else ""
-    return Standing(name, mean, std, len(values), len(failures), last)
+    why = ""
+    if i in course.not_compared:
+        why = f"fewer than {FIRST} values" if len(values) < FIRST else "most runs fail"
+    return Standing(name, mean, std, len(values), len(failures), last, not_compared=why)
 
 
 def _decision(rule: Rule, state: State) -> Decision:

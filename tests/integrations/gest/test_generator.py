@@ -223,6 +223,34 @@ def test_if_one_result_is_wrong_none_is_taken() -> None:
     assert generator.optimizer.n_evaluations == 0
 
 
+def test_an_id_that_was_not_handed_out_is_refused(tmp_path) -> None:
+    generator = made(journal=tmp_path / "run.jsonl")
+    points = valued(generator.suggest(2))
+    # The third repeat of this point waits to be handed out.
+    with pytest.raises(DataError, match="has not returned yet"):
+        generator.ingest([points[0], {**points[1], "_id": 3}])
+    with pytest.raises(DataError, match="whole number"):
+        generator.ingest([{**points[1], "_id": math.inf}])
+    assert generator.optimizer.n_evaluations == 0
+    generator.finalize()
+    # A run that is resumed cannot know which ids it handed out, so it takes all of them.
+    resumed = made(journal=tmp_path / "run.jsonl")
+    assert resumed.suggest(1)[0]["_id"] == 1
+    resumed.ingest([points[1]])
+    assert values(resumed) == [{1: 1.0}]
+
+
+def test_results_are_a_list_or_a_frame() -> None:
+    generator = made()
+    points = valued(generator.suggest(3))
+    for wrong, said in ((points[0], r"\[point\]"), (["x"], "dictionaries")):
+        with pytest.raises(DataError, match=said):
+            generator.ingest(wrong)
+    pandas = pytest.importorskip("pandas")
+    generator.ingest(pandas.DataFrame([*points, {"x": 0.5, "y": 0.5, "f": 9.0}]))
+    assert values(generator) == [{0: 0.0, 1: 1.0, 2: 2.0}, {0: 9.0}]
+
+
 def test_constraints_are_read_from_their_outputs() -> None:
     generator = made(LIMITED, repeats=1, probability=0.9)
     first, second = generator.suggest(2)

@@ -17,7 +17,7 @@ from gest_api.generator import Generator
 from gest_api.vocs import VOCS
 
 from rahbo.errors import DataError, ExhaustedError, SettingsError
-from rahbo.integrations.gest.results import Result
+from rahbo.integrations.gest.results import Result, points_in
 from rahbo.integrations.gest.vocs import Problem, nearly
 from rahbo.journal import FileName, full_name
 from rahbo.numerics import SharedLock, is_whole, shared_by_threads, spells_out
@@ -92,6 +92,8 @@ class RahboGenerator(Generator):
         # Ids that wait to be handed out, and those that were.
         self._queue: deque[int] = deque()
         self._given: set[int] = set()
+        # Ids of suggestions that this generator made itself, and nobody has got yet.
+        self._unseen: set[int] = set()
         # The number of repeats asked for before each trial.
         self._starts: list[int] = [0]
 
@@ -157,11 +159,15 @@ class RahboGenerator(Generator):
                 raise SettingsError(f"suggest() cannot give {n} points: {error}") from error
             raise
         self._given.update(taken)
+        self._unseen.difference_update(taken)
         return [self._point(number) for number in taken]
 
     def _ask(self) -> None:
+        made = len(self.optimizer.ledger.trials)
         suggestion = self.optimizer.ask()
-        numbers = (self._number(suggestion.id, repeat) for repeat in suggestion.indices)
+        numbers = [self._number(suggestion.id, repeat) for repeat in suggestion.indices]
+        if suggestion.id >= made:
+            self._unseen.update(numbers)
         # A copy with a journal finds suggestions open that the original handed out.
         self._queue.extend(number for number in numbers if number not in self._given)
 
@@ -203,12 +209,13 @@ class RahboGenerator(Generator):
     def ingest(self, results: Iterable[Mapping[str, Any]]) -> None:
         """Take the results of evaluations, in any order. If one is wrong, none is taken.
 
+        The results are a list of dictionaries, or a data frame with a row for each.
         A result that is ingested again in a later call changes nothing. Several results with the
         same id in one call are several measurements of that point.
         """
         fresh: list[tuple[Asked | None, Result]] = []
         claimed: set[Asked] = set()
-        for one in [Result.of(point, self._problem) for point in results]:
+        for one in [Result.of(point, self._problem) for point in points_in(results)]:
             asked = self._asked_for(one, claimed)
             if asked is None:
                 fresh.append((None, one))
@@ -226,7 +233,7 @@ class RahboGenerator(Generator):
         others = self._without_id()
         fresh: list[tuple[Asked | None, Result]] = []
         claimed: set[Asked] = set()
-        for one in [Result.of(point, self._problem) for point in results]:
+        for one in [Result.of(point, self._problem) for point in points_in(results)]:
             try:
                 asked = None if one.number is None else self._asked_for(one, claimed)
             except DataError:
@@ -253,6 +260,11 @@ class RahboGenerator(Generator):
         """Return what a result was asked for by; None for a point of the user."""
         if one.number is not None:
             trial, repeat = self._asked(one.number)
+            if one.number in self._unseen:
+                raise DataError(
+                    f"ingest() got _id={one.number}, which suggest() has not returned yet. Leave "
+                    "_id out of points that were not suggested."
+                )
             if one.params is not None and not nearly(one.params, trial.params):
                 raise DataError(
                     f"ingest() got {one.params!r} with _id={one.number}, which was suggested for "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rahbo.errors import DataError
 from rahbo.integrations.gest.vocs import Problem
-from rahbo.space import is_real, plain
+from rahbo.numerics import is_finite
+from rahbo.space import is_frame, plain, rows_in
 from rahbo.trials import checked_values
 
 NO_VALUE = "no value of the objective"
@@ -52,6 +53,19 @@ class Result:
         )
 
 
+def points_in(results: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the points of a list, or the rows of a data frame."""
+    if is_frame(results):
+        return list(rows_in(results))
+    if isinstance(results, Mapping):
+        raise DataError("ingest() needs a list of points, got one point. Pass it as [point].")
+    points = list(results)
+    for point in points:
+        if not isinstance(point, Mapping):
+            raise DataError(f"ingest() needs points that are dictionaries, got {point!r}.")
+    return points
+
+
 def _id_of(point: Mapping[str, Any]) -> int | None:
     """Return the id of a point.
 
@@ -60,7 +74,7 @@ def _id_of(point: Mapping[str, Any]) -> int | None:
     number = plain(point.get("_id"))
     if number is None or (isinstance(number, float) and math.isnan(number)):
         return None
-    if not is_real(number) or number != round(number):
+    if not (is_finite(number) and number == round(number)):
         raise DataError(f"ingest() needs a whole number as _id, got {number!r}.")
     return int(number) if number > 0 else None
 

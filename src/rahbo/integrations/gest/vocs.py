@@ -60,6 +60,7 @@ class Problem:
             vocs: The VOCS.
             probability: The probability with which each constraint must be kept.
         """
+        _check_names(vocs)
         # Sorted, because Xopt's files do not keep the order, and a journal compares it.
         kinds = {name: _parameter(name, kind) for name, kind in sorted(vocs.variables.items())}
         space = {name: kind for name, kind in kinds.items() if kind is not None}
@@ -101,6 +102,19 @@ def nearly(mine: Mapping[str, Any], its: Mapping[str, Any]) -> bool:
         return bool(a == b)
 
     return mine.keys() == its.keys() and all(same(mine[name], its[name]) for name in mine)
+
+
+def _check_names(vocs: VOCS) -> None:
+    """Refuse names that would mean two things in one point."""
+    given = {*vocs.variables, *vocs.constants}
+    if "_id" in given | {*vocs.objectives, *vocs.constraints}:
+        raise SettingsError("VOCS must not use the name '_id', which is the id of a point.")
+    twice = sorted(given & {*vocs.objectives, *vocs.constraints})
+    if twice:
+        raise SettingsError(
+            f"VOCS has {twice[0]!r} both as a variable or constant and as an objective or "
+            "constraint. Give one of them another name."
+        )
 
 
 def _parameter(name: str, kind: Any) -> Parameter | None:
