@@ -4,6 +4,7 @@ from rahbo.trials.beside import LONGEST_NAME, NOTHING, Beside, checked_name
 from rahbo.trials.blocks import (
     MOST_FAILURES,
     block_name,
+    block_of,
     blocks_by_point,
     checked_blocks,
     checked_told,
@@ -54,6 +55,7 @@ __all__ = [
     "as_frame",
     "attempts_at",
     "block_name",
+    "block_of",
     "blocks_by_point",
     "checked_blocks",
     "checked_name",

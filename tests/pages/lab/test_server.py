@@ -256,3 +256,8 @@ def test_one_study_is_the_first_page(tmp_path):
     with running(Studies(tmp_path, tmp_path / "a b.jsonl")) as server:
         assert look(server).getheader("Location") == "/study/a%20b/"
         assert server.address == server.url
+
+
+def test_the_block_of_a_value_must_be_a_text(server):
+    code, said = send(server, "/study/a%20b/tell", {**TELL, "block": 3})[:2]
+    assert (code, "block" in str(said)) == (422, True)

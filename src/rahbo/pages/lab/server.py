@@ -17,7 +17,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any, NoReturn
 from urllib.parse import quote, unquote
 
-from rahbo.errors import NotReadyError, RahboError
+from rahbo.errors import DataError, NotReadyError, RahboError
 from rahbo.pages.lab.fields import (
     LONGEST_TEXT,
     index_in,
@@ -283,11 +283,20 @@ def _note(record: Record) -> str:
     return text_in(record, "note", "The note", LONGEST_TEXT, needed=False)
 
 
+def _block(record: Record) -> str:
+    """Return the name of a block as it is, because a name may begin or end with a space."""
+    block = record.get("block", "")
+    if not isinstance(block, str):
+        raise DataError("The block must be a text.")
+    return block
+
+
 def _tell(study: Study, record: Record) -> Record:
     outcomes = record_in(record.get("outcomes", {}), "outcomes")
     told = study.tell(
         index_in(record, "suggestion"), index_in(record, "repeat"), record.get("value"),
         outcomes, _note(record), record.get("corrects") is True,
+        _block(record),
     )  # fmt: skip
     return {"value": told}
 
