@@ -123,6 +123,8 @@ def test_notes_on_anything_known(study):
     for number, text in ((5, "x"), (0, "")):
         with pytest.raises(DataError):
             study.note(number, None, text)
+    with pytest.raises(DataError, match="Value 2 of suggestion 0 is not recorded"):
+        study.note(0, 1, "remember")
 
 
 def test_the_journal_is_that_of_everything_else(study, tmp_path):
@@ -144,7 +146,9 @@ def test_outcomes_with_limits(tmp_path):
     study = begun(tmp_path, constraints={"heat": rahbo.AtMost(5.0)})
     with pytest.raises(DataError, match="heat"):
         study.tell(0, 0, "1", {"heat": "warm"})
-    study.tell(0, 0, "1", {"heat": "4,5", "other": "1"})
+    with pytest.raises(DataError, match="no outcome 'haet'"):
+        study.tell(0, 0, "1", {"haet": "4,5"})
+    study.tell(0, 0, "1", {"heat": "4,5"})
     study.tell(0, 1, "1", {"heat": " "})
     made = chosen(study)["told"][0]["made"]
     assert [one["outcomes"] for one in made] == [[4.5], [None]]

@@ -125,7 +125,7 @@ class Handler(PageHandler):
         if self.server.is_guarded:
             given = query.get("token", [""])[0]
             if given and self.server.is_token(given):
-                return self._let_in(path)
+                return self._let_in()
             if not self.server.is_token(self._cookie()):
                 self._forbid("Open the address that rahbo lab printed")
         if path in self.server.pages:
@@ -139,11 +139,11 @@ class Handler(PageHandler):
             return json_answer({"token": self.server.token})
         return self._read_study(path, query) if path.startswith(STUDY) else None
 
-    def _let_in(self, path: str) -> Answer:
+    def _let_in(self) -> Answer:
         """Keep the token in a cookie, and take it out of the address."""
         cookie = f"{self.server.cookie}={self.server.token}; Path=/; HttpOnly; SameSite=Strict"
-        to = path if path.startswith("/") and not path.startswith("//") else "/"
-        return _moved(to, {"Set-Cookie": cookie})
+        # Browsers read some paths as other hosts, so it leads to the first page alone.
+        return _moved("/", {"Set-Cookie": cookie})
 
     def _cookie(self) -> str:
         try:

@@ -187,6 +187,9 @@ class Study:
             self._check_free(trial, repeat, corrects)
             told = number_in(value, f"The {self._notes.outcome}")
             names = self._optimizer.settings.constraints
+            unknown = [name for name in outcomes if name not in names]
+            if unknown:
+                raise DataError(f"This study has no outcome {unknown[0]!r}. Reload the page.")
             beside = {
                 name: number_in(outcomes[name], f"The outcome {name!r}")
                 for name in names
@@ -219,7 +222,11 @@ class Study:
     def note(self, number: int, repeat: int | None, text: str) -> None:
         """Keep a note on a suggestion, or on one of its values."""
         with self._change():
-            self._trial(number)
+            trial = self._trial(number)
+            if repeat is not None and repeat not in trial.values.keys() | trial.failures.keys():
+                raise DataError(
+                    f"Value {repeat + 1} of suggestion {number} is not recorded, so it has no note."
+                )
             if not text:
                 raise DataError("The note is empty. Write something.")
             self._write(number, repeat, text, goes_on=False)
