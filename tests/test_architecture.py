@@ -20,6 +20,7 @@ SRC = TESTS.parent / "src" / "rahbo"
 ROOT = ""
 ORDER = (
     "errors",
+    "files",
     "numerics",
     "risk",
     "space",

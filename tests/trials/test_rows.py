@@ -8,7 +8,7 @@ import pytest
 import frames
 import rahbo
 from extras import imported, needs
-from rahbo.errors import DataError, MissingLibraryError, SpaceError
+from rahbo.errors import DataError, MissingLibraryError, SettingsError, SpaceError
 
 SPACE = {"x": (0.0, 2.0), "depth": rahbo.Int(1, 8), "kind": ["a", "b"]}
 POINT, OTHER = {"x": 0.1, "depth": 3, "kind": "a"}, {"x": 1.5, "depth": 8, "kind": "b"}
@@ -78,7 +78,7 @@ def test_a_csv_file_has_every_digit_and_any_text(tmp_path):
     assert found[2]["failure"] == 'beam, "trip"\n\\ud800'
     empty = rahbo.Optimizer(SPACE).to_csv(str(tmp_path / "empty.csv"))
     assert empty.read_text("utf-8") == "trial,source,x,depth,kind,repeat,block,value,failure\n"
-    with pytest.raises(OSError, match="no such folder"):
+    with pytest.raises(SettingsError, match=r"there is no folder '.*no such folder'"):
         opt.to_csv(tmp_path / "no such folder" / "run.csv")
 
 

@@ -18,6 +18,7 @@ from rahbo.analysis import (
     paragraph,
 )
 from rahbo.errors import MissingLibraryError
+from rahbo.files import write_whole
 from rahbo.optimizer import Optimizer
 from rahbo.trials import Trial
 
@@ -139,11 +140,9 @@ class Result:
         """
         from rahbo.pages import record_of, report_page
 
-        file = Path(path)
         made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-        record = record_of(self.optimizer, source=file.stem, made=made)
-        file.write_text(report_page(record), "utf-8")
-        return file
+        record = record_of(self.optimizer, source=Path(path).stem, made=made)
+        return write_whole(path, report_page(record).encode())
 
     # -- in words ----------------------------------------------------------------------------
 

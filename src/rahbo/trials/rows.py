@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from rahbo.errors import DataError, MissingLibraryError, SpaceError
+from rahbo.files import write_whole
 from rahbo.space import Space, columns_in, rows_in, whole_if_equal
 from rahbo.trials.beside import NOTHING
 from rahbo.trials.blocks import block_of, checked_told
@@ -81,12 +83,11 @@ def write_csv(path: str | os.PathLike[str], columns: Sequence[str], rows: Iterab
 
     Numbers have all their digits. What is missing is an empty cell.
     """
-    file = Path(path)
-    with file.open("w", encoding="utf-8", newline="", errors="backslashreplace") as out:
-        table = csv.DictWriter(out, columns, lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
-    return file
+    out = io.StringIO(newline="")
+    table = csv.DictWriter(out, columns, lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    return write_whole(path, out.getvalue().encode("utf-8", "backslashreplace"))
 
 
 def as_frame(columns: Sequence[str], rows: Sequence[Row]) -> Any:
