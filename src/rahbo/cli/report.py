@@ -12,8 +12,8 @@ import click
 from rahbo.cli.options import risk_options
 from rahbo.cli.sources import Asked, optimizer_from, source_options
 from rahbo.cli.tables import visible
-from rahbo.files import write_whole
 from rahbo.pages import record_of, report_page
+from rahbo.trials import write_whole
 
 
 @click.command()

@@ -18,9 +18,8 @@ from rahbo.analysis import (
     paragraph,
 )
 from rahbo.errors import MissingLibraryError
-from rahbo.files import write_whole
 from rahbo.optimizer import Optimizer
-from rahbo.trials import Trial
+from rahbo.trials import Trial, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

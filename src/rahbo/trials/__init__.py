@@ -12,6 +12,7 @@ from rahbo.trials.blocks import (
     past_trials,
     unwrapped,
 )
+from rahbo.trials.files import write_whole
 from rahbo.trials.ledger import Counts, Ledger
 from rahbo.trials.observations import Observations, Removed, point_statistics
 from rahbo.trials.outcomes import record_of, split_record
@@ -83,4 +84,5 @@ __all__ = [
     "unwrapped",
     "valued",
     "write_csv",
+    "write_whole",
 ]

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from rahbo.errors import DataError, MissingLibraryError, SpaceError
-from rahbo.files import write_whole
 from rahbo.space import Candidates, Categorical, Space, columns_in, key, rows_in, whole_if_equal
 from rahbo.trials.beside import NOTHING
 from rahbo.trials.blocks import block_of, checked_told
+from rahbo.trials.files import write_whole
 from rahbo.trials.trial import Trial
 
 BEFORE, AFTER = ("trial", "source"), ("repeat", "block", "value")

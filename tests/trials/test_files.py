@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rahbo.errors import SettingsError
-from rahbo.files import write_whole
+from rahbo.trials.files import write_whole
 
 
 def test_a_file_is_written_and_replaced(tmp_path):
