@@ -56,7 +56,7 @@ INNER_ORDER = {
         "threads",
     ),
     "space": ("parameters", "context", "frames", "candidates", "space"),
-    "trials": ("observations", "beside", "trial", "outcomes", "blocks", "rows", "ledger"),
+    "trials": ("files", "observations", "beside", "trial", "outcomes", "blocks", "rows", "ledger"),
     "model": (
         "kernels",
         "hyperprior",

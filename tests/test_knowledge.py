@@ -1,8 +1,11 @@
 """What a run knows follows from its settings and trials alone."""
 
 import numpy as np
+import pytest
 
-from rahbo import Optimizer
+from extras import imported, needs
+from rahbo import Int, Optimizer
+from rahbo.errors import DataError
 from rahbo.knowledge import Knowledge
 
 
@@ -27,3 +30,25 @@ def test_settings_and_trials_are_all_there_is_to_know():
 def test_records_are_in_the_sign_of_the_values():
     opt = told()
     assert opt.recommend().mean < 0.2 < opt.predict({"x": 2.0}).mean
+
+
+@needs("pandas")
+def test_a_row_of_a_frame_is_one_setting():
+    opt = Optimizer({"x": (0.0, 2.0), "n": Int(1, 3)}, seed=0)
+    for i, x in enumerate((0.2, 1.1, 1.9)):
+        opt.tell({"x": x, "n": i + 1}, [x, x + 0.1])
+    frame = opt.to_frame()
+    first = {"x": 0.2, "n": 1}
+    numbers = imported("pandas").DataFrame([first])
+    for row in (frame.iloc[0], numbers.iloc[0]):
+        assert opt.predict(row) == opt.predict(first)
+        assert opt.predict([row, first]) == opt.predict([first, first])
+    with pytest.raises(DataError, match=r"\['n'\] are missing"):
+        opt.predict(numbers["x"].to_frame().iloc[0])
+
+
+def test_what_is_no_setting_is_said():
+    opt = told(2)
+    for given in (np.array([0.5]), np.array([[0.5]]), [(0.5,)], (0.5,), 0.5, "x", [None]):
+        with pytest.raises(DataError, match=r"must be a dict of \['x'\].*a data frame"):
+            opt.predict(given)

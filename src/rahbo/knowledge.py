@@ -28,13 +28,13 @@ from rahbo.analysis import (
     recommend_under,
     snapshots_after,
 )
-from rahbo.errors import NotReadyError
+from rahbo.errors import DataError, NotReadyError
 from rahbo.model import Beliefs, MeanNoiseModel, Models, OutcomeBeliefs
 from rahbo.numerics import one_blas_thread, shared_by_threads
 from rahbo.policy import Limits
 from rahbo.risk import RiskMeasure
 from rahbo.settings import Settings
-from rahbo.space import Space, is_frame
+from rahbo.space import Space, is_frame, is_frame_row
 from rahbo.trials import (
     Counts,
     Ledger,
@@ -44,6 +44,7 @@ from rahbo.trials import (
     header,
     observations_of,
     rows_of,
+    shortened,
     valued,
     write_csv,
 )
@@ -269,12 +270,12 @@ class Knowledge:
                 ) -> Prediction | list[Prediction]:  # fmt: skip
         """Return the mean, noise and risk predicted at one setting, or at each of several.
 
-        Several settings are an iterable of dicts, or a data frame whose columns are the parameters.
+        One setting is a dict or a row of a pandas frame. Several settings are an iterable of these,
+        or a data frame whose columns are the parameters.
         """
         check_level(level)
-        if is_frame(params):
-            params = self.settings.space.rows_in(params)
-        several = [dict(p) for p in ([params] if isinstance(params, Mapping) else params)]
+        is_one = isinstance(params, Mapping) or is_frame_row(params)
+        several = self._settings_in([params] if is_one else params)
         X = np.array([self.settings.space.encode(p) for p in several])
         if not several:
             return []
@@ -282,7 +283,23 @@ class Knowledge:
             known = self.snapshot()
             found = predict(known.bound, known.risk, X, several, level, known.limits)
         records = [self.in_user_sign(record) for record in found]
-        return records[0] if isinstance(params, Mapping) else records
+        return records[0] if is_one else records
+
+    def _settings_in(self, given: Any) -> list[dict[str, Any]]:
+        """Return several settings as dicts."""
+        space = self.settings.space
+        if is_frame(given):
+            return space.rows_in(given)
+        found = list(given) if isinstance(given, Iterable) else [given]
+        for i, one in enumerate(found):
+            if is_frame_row(one):
+                (found[i],) = space.rows_in(one.to_frame().T)
+            elif not isinstance(one, Mapping):
+                raise DataError(
+                    f"A setting must be a dict of {list(space.names)}, got {shortened(repr(one))}. "
+                    "Pass a dict, a list of dicts or a data frame."
+                )
+        return [dict(one) for one in found]
 
     def in_user_sign(self, record: R) -> R:
         """Return a record of the maximised quantity in the sign of the user's values."""

@@ -62,12 +62,24 @@ def test_it_says_where_and_ends_with_an_interrupt(tmp_path):
 @pytest.mark.parametrize(
     ("file", "contents", "problem"),
     [
-        ("missing", None, "There is no file or folder"),
+        ("missing.jsonl", None, "There is no file or folder"),
+        ("absent/missing", None, "cannot be made: No such file or directory"),
         ("s.toml", "maximize = true", "[parameters]"),
         ("s.toml", "[parameters]\nx = '0:1:float'", "maximize = true or minimize = true"),
         ("s.toml", STUDY + "\n[oops]", "is not an option"),
         ("s.toml", "alpha = 1\n" + STUDY, "only one of alpha, kappa"),
         ("s.toml", STUDY.replace("kappa = 2", "kappa = 'x'"), "must be a number"),
+        (
+            "s.toml",
+            STUDY.replace("seed = 3", "seed = nan"),
+            "whole number of at least 0, got 'nan'",
+        ),
+        (
+            "s.toml",
+            STUDY.replace("seed = 3", "seed = 1.7"),
+            "whole number of at least 0, got '1.7'",
+        ),
+        ("s.toml", STUDY.replace("seed = 3", "seed = -1"), "whole number of at least 0, got '-1'"),
         ("run.jsonl", "no journal\n", "is not a rahbo journal"),
     ],
 )
@@ -104,6 +116,28 @@ def test_a_file_describes_a_study_that_everything_else_continues(tmp_path, monke
     run.close()
     again = CliRunner().invoke(main, ["lab", str(tmp_path / "laser.jsonl"), "--no-browser"])
     assert again.exit_code == 0, again.output
+
+
+def test_a_large_seed_keeps_its_digits(tmp_path, monkeypatch):
+    monkeypatch.setattr(LabServer, "serve_forever", interrupted)
+    seed = 2**53 + 1
+    (tmp_path / "s.toml").write_text(STUDY.replace("seed = 3", f"seed = {seed}"))
+    done = CliRunner().invoke(
+        main, ["lab", str(tmp_path / "s.toml"), "--port", "0", "--no-browser"]
+    )
+    assert done.exit_code == 0, done.output
+    run = rahbo.Optimizer.resume(tmp_path / "s.jsonl")
+    assert run.settings.seed == seed
+    run.close()
+
+
+def test_a_folder_that_does_not_exist_is_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(LabServer, "serve_forever", interrupted)
+    new = tmp_path / "my studies"
+    done = CliRunner().invoke(main, ["lab", str(new), "--port", "0", "--no-browser"])
+    assert done.exit_code == 0, done.output
+    assert new.is_dir()
+    assert "my studies is new" in done.output
 
 
 def test_settings_known_to_be_safe_are_tried_first(tmp_path, monkeypatch):

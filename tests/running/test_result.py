@@ -8,7 +8,7 @@ import pytest
 import frames
 import rahbo
 from extras import needs
-from rahbo.errors import MissingLibraryError
+from rahbo.errors import MissingLibraryError, SettingsError
 from rahbo.policy import RandomSearch
 from rahbo.running import Result
 
@@ -86,6 +86,8 @@ def test_the_report_is_one_page_without_network(result, tmp_path):
     assert page.startswith("<!doctype html>")
     assert "laser" in page
     assert "12 evaluations" in page
+    with pytest.raises(SettingsError, match=r"there is no folder '.*absent'"):
+        result.report(tmp_path / "absent" / "laser.html")
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 import frames
 import rahbo
 from extras import imported, needs
-from rahbo.errors import DataError, MissingLibraryError, SpaceError
+from rahbo.errors import DataError, MissingLibraryError, SettingsError, SpaceError
 
 SPACE = {"x": (0.0, 2.0), "depth": rahbo.Int(1, 8), "kind": ["a", "b"]}
 POINT, OTHER = {"x": 0.1, "depth": 3, "kind": "a"}, {"x": 1.5, "depth": 8, "kind": "b"}
@@ -78,7 +78,7 @@ def test_a_csv_file_has_every_digit_and_any_text(tmp_path):
     assert found[2]["failure"] == 'beam, "trip"\n\\ud800'
     empty = rahbo.Optimizer(SPACE).to_csv(str(tmp_path / "empty.csv"))
     assert empty.read_text("utf-8") == "trial,source,x,depth,kind,repeat,block,value,failure\n"
-    with pytest.raises(OSError, match="no such folder"):
+    with pytest.raises(SettingsError, match=r"there is no folder '.*no such folder'"):
         opt.to_csv(tmp_path / "no such folder" / "run.csv")
 
 
@@ -160,3 +160,24 @@ def test_values_outcomes_and_blocks_may_be_columns(frame):
     assert dict(plain.trials[0].values) == {0: 1.0, 1: 2.0}
     with pytest.raises(DataError, match="a frame with one column, got"):
         plain.tell(POINT, frame({"y": [1.0], "z": [2.0]}))
+
+
+@needs("pandas")
+@pytest.mark.parametrize("is_list", [False, True])
+def test_text_that_was_read_as_something_else_is_explained(tmp_path, is_list):
+    read = imported("pandas").read_csv
+    file = tmp_path / "run.csv"
+    for first, second in (("01", "02"), ("NA", "EU"), ("true", "false"), ("1", "2")):
+        kinds = [first, second]
+        listed = rahbo.Candidates([{"kind": kind} for kind in kinds])
+        space = listed if is_list else {"kind": kinds}
+        file.write_text(f"kind,value\n{first},1.5\n{second},2.5\n{first},\n")
+        with pytest.raises(SpaceError, match=f"The choice '{first}' is a text") as raised:
+            rahbo.Optimizer(space, data=read(file))
+        way = str(raised.value).partition("read the file with ")[2].removesuffix(".")
+        run = rahbo.Optimizer(space, data=eval(f"read(file, {way})"))
+        assert [t.params["kind"] for t in run.trials] == kinds
+        assert run.trials[0].n_made == 2
+    with pytest.raises(SpaceError) as raised:
+        rahbo.Optimizer({"kind": ["a", "b"]}, data=read(file))
+    assert "is a text" not in str(raised.value)

@@ -35,6 +35,8 @@ def studies_at(place: Path) -> Studies:
         return Studies(place)
     if place.suffix == ".toml":
         return _of_file(place)
+    if not place.exists() and not place.suffix:
+        return Studies(_new_folder(place))
     if not place.is_file():
         raise SettingsError(
             f"There is no file or folder {str(place)!r}. Name a folder for new studies, a journal, "
@@ -43,6 +45,18 @@ def studies_at(place: Path) -> Studies:
     studies = Studies(place.parent, place)
     studies.adopt(Study.resume(place))
     return studies
+
+
+def _new_folder(place: Path) -> Path:
+    try:
+        place.mkdir()
+    except OSError as error:
+        raise SettingsError(
+            f"The folder {str(place)!r} does not exist and cannot be made: {error.strerror}. Make "
+            "it first, or name another one."
+        ) from error
+    click.echo(visible(f"The folder {place} is new."), err=True)
+    return place
 
 
 def _of_file(path: Path) -> Studies:
@@ -70,6 +84,19 @@ def _number(config: Config, name: str, path: Path) -> float | None:
         raise SettingsError(f"{name!r} in {path} must be a number, got {given!r}.") from None
 
 
+def _seed(config: Config, path: Path) -> int | None:
+    given = _text(config, "seed")
+    if given is None:
+        return None
+    try:
+        # Any text that int() takes beyond digits, such as 1_0, is more likely a slip.
+        return int(given if given.isascii() and given.isdecimal() else "")
+    except ValueError:
+        raise SettingsError(
+            f"'seed' in {path} must be a whole number of at least 0, got {given[:40]!r}."
+        ) from None
+
+
 def _one(found: list[str], path: Path) -> str | None:
     if len(found) > 1:
         raise SettingsError(f"{path} may hold only one of {', '.join(found)}. Remove the others.")
@@ -92,9 +119,9 @@ def spec_of(config: Config, path: Path) -> Spec:
     risk = _one([n for n in RISKS if n in config.options], path)
     if risk is not None:
         settings["risk"] = RISKS[risk](_number(config, risk, path) or 0.0)
-    seed = _number(config, "seed", path)
+    seed = _seed(config, path)
     if seed is not None:
-        settings["seed"] = int(seed)
+        settings["seed"] = seed
     several = {name: list(config.options.get(name, [])) for name in SEVERAL}  # type: ignore[arg-type]
     limits, blocks = (
         limits_in(several["at-most"], several["at-least"]),

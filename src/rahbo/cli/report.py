@@ -12,8 +12,8 @@ import click
 from rahbo.cli.options import risk_options
 from rahbo.cli.sources import Asked, optimizer_from, source_options
 from rahbo.cli.tables import visible
-from rahbo.errors import SettingsError
 from rahbo.pages import record_of, report_page
+from rahbo.trials import write_whole
 
 
 @click.command()
@@ -39,12 +39,7 @@ def command(ctx: click.Context, /, source: str, output: Path, **options: object)
         made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         digest=digest_of(source),
     )
-    try:
-        output.write_text(report_page(record), "utf-8")
-    except OSError as error:
-        raise SettingsError(
-            f"{str(output)!r} cannot be written: {error.strerror}. Choose another file with -o."
-        ) from error
+    write_whole(output, report_page(record).encode())
     click.echo(visible(f"{output}: {record.certainty}"))
 
 

@@ -52,6 +52,10 @@ PATIENCE, HURRY = 30.0, 1.0
 LOOK_AGAIN = 0.1
 # The most bytes read and dropped of a request that was refused before its end.
 MOST_DROPPED = 1_000_000
+NOT_SERVED = (
+    "This name is not served here: open the numeric address that was printed, or start with "
+    "--host NAME"
+)
 
 Query = Mapping[str, list[str]]
 
@@ -264,7 +268,7 @@ class PageHandler(BaseHTTPRequestHandler):
     def check_host(self) -> None:
         """Refuse a request that was meant for another server."""
         if [self.server.is_ours(host) for host in self.headers.get_all("Host", [])] != [True]:
-            raise RefusedError(HTTPStatus.FORBIDDEN, "This Host is not served here")
+            raise RefusedError(HTTPStatus.FORBIDDEN, NOT_SERVED)
 
     def _only_read(self) -> None:
         self.refuse(HTTPStatus.METHOD_NOT_ALLOWED)

@@ -19,7 +19,7 @@ from rahbo.analysis import (
 )
 from rahbo.errors import MissingLibraryError
 from rahbo.optimizer import Optimizer
-from rahbo.trials import Trial
+from rahbo.trials import Trial, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -139,11 +139,9 @@ class Result:
         """
         from rahbo.pages import record_of, report_page
 
-        file = Path(path)
         made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-        record = record_of(self.optimizer, source=file.stem, made=made)
-        file.write_text(report_page(record), "utf-8")
-        return file
+        record = record_of(self.optimizer, source=Path(path).stem, made=made)
+        return write_whole(path, report_page(record).encode())
 
     # -- in words ----------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from rahbo.space.context import Condition, Context, Time
 from rahbo.space.frames import (
     columns_in,
     is_frame,
+    is_frame_row,
     is_missing,
     listed_cells,
     rows_in,
@@ -25,6 +26,7 @@ __all__ = [
     "Time",
     "columns_in",
     "is_frame",
+    "is_frame_row",
     "is_missing",
     "is_real",
     "key",

@@ -27,6 +27,13 @@ def is_frame(given: object) -> bool:
     return hasattr(kind, "to_dicts") or hasattr(kind, "to_dict")
 
 
+def is_frame_row(given: object) -> bool:
+    """Return whether something is a row of a pandas frame, whose index names the columns."""
+    kind = type(given)
+    parts = ("to_frame", "to_dict", "index")
+    return not hasattr(kind, "columns") and all(hasattr(kind, part) for part in parts)
+
+
 def columns_in(frame: Any) -> list[Any]:
     """Return the names of the columns of a frame, in order.
 

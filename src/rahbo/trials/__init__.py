@@ -4,6 +4,7 @@ from rahbo.trials.beside import LONGEST_NAME, NOTHING, Beside, checked_name
 from rahbo.trials.blocks import (
     MOST_FAILURES,
     block_name,
+    block_of,
     blocks_by_point,
     checked_blocks,
     checked_told,
@@ -11,6 +12,7 @@ from rahbo.trials.blocks import (
     past_trials,
     unwrapped,
 )
+from rahbo.trials.files import write_whole
 from rahbo.trials.ledger import Counts, Ledger
 from rahbo.trials.observations import Observations, Removed, point_statistics
 from rahbo.trials.outcomes import record_of, split_record
@@ -54,6 +56,7 @@ __all__ = [
     "as_frame",
     "attempts_at",
     "block_name",
+    "block_of",
     "blocks_by_point",
     "checked_blocks",
     "checked_name",
@@ -81,4 +84,5 @@ __all__ = [
     "unwrapped",
     "valued",
     "write_csv",
+    "write_whole",
 ]

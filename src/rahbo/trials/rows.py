@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from rahbo.errors import DataError, MissingLibraryError, SpaceError
-from rahbo.space import Space, columns_in, rows_in, whole_if_equal
+from rahbo.space import Candidates, Categorical, Space, columns_in, key, rows_in, whole_if_equal
 from rahbo.trials.beside import NOTHING
 from rahbo.trials.blocks import block_of, checked_told
+from rahbo.trials.files import write_whole
 from rahbo.trials.trial import Trial
 
 BEFORE, AFTER = ("trial", "source"), ("repeat", "block", "value")
 FAILURE = "failure"
 FIXED = (*BEFORE, *AFTER, FAILURE)
+
+# Texts that readers of files take for a missing cell, in small letters.
+MISSING = {"", "na", "n/a", "nan", "null", "none", "n/a n/a", "1.#ind", "1.#qnan"}
 
 Row = dict[str, Any]
 
@@ -81,12 +86,11 @@ def write_csv(path: str | os.PathLike[str], columns: Sequence[str], rows: Iterab
 
     Numbers have all their digits. What is missing is an empty cell.
     """
-    file = Path(path)
-    with file.open("w", encoding="utf-8", newline="", errors="backslashreplace") as out:
-        table = csv.DictWriter(out, columns, lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
-    return file
+    out = io.StringIO(newline="")
+    table = csv.DictWriter(out, columns, lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    return write_whole(path, out.getvalue().encode("utf-8", "backslashreplace"))
 
 
 def as_frame(columns: Sequence[str], rows: Sequence[Row]) -> Any:
@@ -139,8 +143,50 @@ def trials_in(
             trial = trials.get(x.tobytes()) or Trial(len(trials), params, x, 0, "user")
             trials[x.tobytes()] = _with_row(trial, told, beside, blocks)
         except (DataError, SpaceError) as error:
-            raise type(error)(f"Row {i} of data=, counted from 0: {error}") from error
+            hint = _misread(params, parameters, space)
+            raise type(error)(f"Row {i} of data=, counted from 0: {error}{hint}") from error
     return list(trials.values())
+
+
+def _misread(params: Row, columns: Row, space: Space) -> str:
+    """Return how to read a file again in which a text choice became something else, or nothing."""
+    for name, cell in params.items():
+        choices = _choices_of(name, space)
+        if isinstance(cell, str) or key(cell) in map(key, choices):
+            continue
+        for choice in choices:
+            if isinstance(choice, str) and _reads_as(choice, cell):
+                way = f"dtype={{{columns[name]!r}: str}}"
+                if cell is None:
+                    way = f"{way}, keep_default_na=False, na_values={{'value': ['']}}"
+                return (
+                    f" The choice {choice!r} is a text that was perhaps read as {cell!r}. With "
+                    f"pandas, read the file with {way}."
+                )
+    return ""
+
+
+def _choices_of(name: str, space: Space) -> list[Any]:
+    if isinstance(space.kinds, Candidates):
+        return [row[name] for row in space.kinds.rows]
+    kind = space.kinds[name]
+    return list(kind.choices) if isinstance(kind, Categorical) else []
+
+
+def _reads_as(text: str, cell: object) -> bool:
+    """Return whether a reader of files may take a text for this cell.
+
+    >>> _reads_as("01", 1), _reads_as("NA", None), _reads_as("true", True), _reads_as("a", 1)
+    (True, True, True, False)
+    """
+    if cell is None:
+        return text.strip("#<>-").lower() in MISSING
+    if text.lower() == str(cell).lower():
+        return True
+    try:
+        return float(text) == cell
+    except ValueError:
+        return False
 
 
 def _with_row(trial: Trial, told: Row, outcomes: Row, blocks: Sequence[str]) -> Trial:

@@ -20,5 +20,5 @@ def test_the_page_of_a_study_is_the_live_page_and_more():
 def test_every_element_that_a_script_looks_for_is_there():
     for page, script in ((study_page("t"), "lab/lab.js"), (overview_page("t"), "lab/overview.js")):
         wanted = set(re.findall(r'\bat\("([\w-]+)"\)', asset(script).decode()))
-        made = {"lab-value", "lab-note", "lab-own-0", "lab-own-repeats"}
+        made = {"lab-value", "lab-note", "lab-block", "lab-own-0", "lab-own-repeats"}
         assert wanted - made <= set(re.findall(r'id="([^"]+)"', page.decode()))

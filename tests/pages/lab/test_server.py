@@ -244,11 +244,12 @@ def test_beyond_the_loopback_everything_needs_the_token(tmp_path):
         assert "SameSite=Strict" in cookie
         kept = cookie.partition(";")[0]
         assert look(server, "/", Cookie=f"other=1; {kept}").status == 200
-        assert look(server, "/", Cookie=kept, Host="evil.example").status == 403
+        refused = look(server, "/", Cookie=kept, Host="evil.example")
+        assert (refused.status, "--host NAME" in refused.reason) == (403, True)
         assert send(server, "/create", FORM, Cookie=kept, drop=["X-Rahbo-Token"])[0] == 403
         assert send(server, "/create", FORM, Cookie=kept)[0] == 200
-        away = look(server, f"//evil.example/?token={server.token}")
-        assert not away.getheader("Location").startswith("//")
+        for path in ("//evil.example/", "/\\evil.example/", "/study/a/"):
+            assert look(server, f"{path}?token={server.token}").getheader("Location") == "/"
 
 
 def test_one_study_is_the_first_page(tmp_path):
@@ -256,3 +257,8 @@ def test_one_study_is_the_first_page(tmp_path):
     with running(Studies(tmp_path, tmp_path / "a b.jsonl")) as server:
         assert look(server).getheader("Location") == "/study/a%20b/"
         assert server.address == server.url
+
+
+def test_the_block_of_a_value_must_be_a_text(server):
+    code, said = send(server, "/study/a%20b/tell", {**TELL, "block": 3})[:2]
+    assert (code, "block" in str(said)) == (422, True)

@@ -79,9 +79,17 @@ def test_what_is_wrong_in_a_form_is_said(change, problem):
         spec_in({**FORM, **change})
 
 
-@pytest.mark.parametrize("name", ["a", "laser 1", "Größe-2", "a.b", "2026-01-01"])
+@pytest.mark.parametrize(
+    "name", ["a", "laser 1", "Größe-2", "a.b", "2026-01-01", "console", "com", "com10"]
+)
 def test_names_of_studies(name):
     assert checked_study_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["con", "NUL", "com1", "LPT9.x", "aux.a.b", "prn .x"])
+def test_names_that_windows_keeps_for_devices_are_refused(name):
+    with pytest.raises(SettingsError, match="Windows"):
+        checked_study_name(name)
 
 
 @pytest.mark.parametrize(

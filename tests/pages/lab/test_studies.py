@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 import rahbo
@@ -62,3 +64,10 @@ def test_one_journal_alone(tmp_path):
 def test_the_live_page_of_a_study_is_made_once(studies):
     studies.begin(SPEC)
     assert studies.live("one") is studies.live("one")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_named_pipe_is_no_journal(studies, tmp_path):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    studies.begin(SPEC)
+    assert list(studies.paths()) == ["one"]

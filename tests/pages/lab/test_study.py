@@ -123,6 +123,8 @@ def test_notes_on_anything_known(study):
     for number, text in ((5, "x"), (0, "")):
         with pytest.raises(DataError):
             study.note(number, None, text)
+    with pytest.raises(DataError, match="Value 2 of suggestion 0 is not recorded"):
+        study.note(0, 1, "remember")
 
 
 def test_the_journal_is_that_of_everything_else(study, tmp_path):
@@ -144,7 +146,9 @@ def test_outcomes_with_limits(tmp_path):
     study = begun(tmp_path, constraints={"heat": rahbo.AtMost(5.0)})
     with pytest.raises(DataError, match="heat"):
         study.tell(0, 0, "1", {"heat": "warm"})
-    study.tell(0, 0, "1", {"heat": "4,5", "other": "1"})
+    with pytest.raises(DataError, match="no outcome 'haet'"):
+        study.tell(0, 0, "1", {"haet": "4,5"})
+    study.tell(0, 0, "1", {"heat": "4,5"})
     study.tell(0, 1, "1", {"heat": " "})
     made = chosen(study)["told"][0]["made"]
     assert [one["outcomes"] for one in made] == [[4.5], [None]]
@@ -213,3 +217,60 @@ def test_conditions_are_left_to_python(tmp_path):
     with pytest.raises(SettingsError, match="room"):
         Study.resume(path)
     rahbo.Optimizer.resume(path).close()
+
+
+@pytest.mark.slow
+def test_a_failure_corrected_to_a_value_is_in_the_next_report(tmp_path):
+    study = begun(tmp_path)
+    study.tell(0, 0, "1", {})
+    study.fail(0, 1, "trip")
+    chosen(study)
+    before = study.report()
+    study.tell(0, 1, "2", {}, corrects=True)
+    chosen(study)
+    assert study.report() != before
+    study.close()
+
+
+def test_a_value_that_was_not_asked_for_needs_its_block(tmp_path):
+    study = begun(tmp_path, blocks=["day 1", "day 2"])
+    state = study.state()
+    assert state["blocks"] == ["day 1", "day 2"]
+    stated = state["open"][0]["blocks"]
+    assert stated.keys() == {0, 1}
+    own = study.try_own([0], {"x": "0.25"}, 1, None)
+    assert study.state()["open"][1]["blocks"] == {}
+    for number, repeat in ((own, 0), (0, 2)):
+        with pytest.raises(DataError, match=r"Choose the block .* day 1, day 2"):
+            study.tell(number, repeat, "1", {})
+        with pytest.raises(DataError, match="must be one of"):
+            study.tell(number, repeat, "1", {}, block="day 3")
+        study.tell(number, repeat, "1", {}, block="day 2")
+    study.fail(0, 0, "trip")
+    assert study.state()["open"][0]["blocks"] == stated
+    study.tell(0, 0, "3", {}, corrects=True)
+    study.close()
+    with rahbo_run(tmp_path) as run:
+        blocks = {(row["trial"], row["repeat"]): row["block"] for row in run.rows()}
+    assert blocks == {(0, 0): stated[0], (0, 2): "day 2", (own, 0): "day 2"}
+
+
+def test_a_study_whose_name_cannot_be_written_is_not_begun(tmp_path):
+    (tmp_path / "run.notes.jsonl").mkdir()
+    with pytest.raises(JournalError, match=r"name of the outcome cannot be written .* try again"):
+        begun(tmp_path)
+    assert not (tmp_path / "run.jsonl").exists()
+    (tmp_path / "run.notes.jsonl").rmdir()
+    begun(tmp_path).close()
+
+
+def test_a_study_that_cannot_be_continued_keeps_its_journal(tmp_path):
+    study = begun(tmp_path)
+    study.tell(0, 0, "1", {})
+    study.close()
+    (tmp_path / "run.notes.jsonl").unlink()
+    (tmp_path / "run.notes.jsonl").mkdir()
+    with pytest.raises(JournalError, match="name of the outcome"):
+        begun(tmp_path)
+    with rahbo_run(tmp_path) as run:
+        assert run.n_evaluations == 1

@@ -107,9 +107,16 @@ function measured(id, label, name) {
   return box;
 }
 
+// A repeat that was asked for states its block. Any other one needs it from the user.
+const needsBlock = () => state.blocks.length > 0 && !(subject.repeat in trialOf(subject.id).blocks);
+
 function fillForm() {
   const fields = [measured("lab-value", withUnit(state.outcome, state.unit), "")];
   state.outcomes.forEach(({ name, limit }, j) => fields.push(measured(`lab-outcome-${j}`, `${name}: ${limit}`, name)));
+  if (needsBlock()) {
+    const options = [make("option", { value: "" }, "choose"), ...state.blocks.map((name) => make("option", { value: name }, name))];
+    fields.push(field("lab-block", "Block", keepsDraft(make("select", {}, ...options), "block")));
+  }
   const note = field("lab-note", "Note (optional)", keepsDraft(make("input", { type: "text", maxlength: 2000 }), "note"));
   note.classList.add("wide-field");
   at("lab-fields").replaceChildren(...fields, note);
@@ -169,18 +176,20 @@ async function change(action, record, done) {
 }
 
 function dropDrafts() {
-  for (const input of at("lab-fields").querySelectorAll("input")) input.dropDraft();
+  for (const input of at("lab-fields").querySelectorAll("input, select")) input.dropDraft();
 }
 
 function record(event) {
   event.preventDefault();
   const value = at("lab-value").value, odd = oddity(value);
   if (!value.trim()) { doubt("Type the measured value first. If there is none, press “It failed”."); at("lab-value").focus(); return; }
+  const block = at("lab-block")?.value ?? "";
+  if (at("lab-block") && !block) { doubt("Choose the block in which you measured it."); at("lab-block").focus(); return; }
   if (odd && doubted !== odd) { doubt(odd); return; }
   const outcomes = {};
   for (const input of at("lab-fields").querySelectorAll("input")) if (input.dataset.outcome) outcomes[input.dataset.outcome] = input.value;
   const { id, repeat, kind } = subject;
-  change("tell", { suggestion: id, repeat, value, outcomes, note: at("lab-note").value, corrects: kind === "correct" }, (answer) => {
+  change("tell", { suggestion: id, repeat, value, outcomes, note: at("lab-note").value, corrects: kind === "correct", block }, (answer) => {
     dropDrafts();
     said(`Recorded ${answer.value} as value ${repeat + 1} of suggestion ${id}.`);
     if (kind !== "open") wanted = null;

@@ -63,7 +63,11 @@ class Notes:
     def name(self, outcome: str, unit: str) -> None:
         """Name what is measured, and its unit."""
         if (outcome, unit) != (self.outcome, self.unit):
-            self._append({"outcome": outcome, "unit": unit})
+            self._append(
+                {"outcome": outcome, "unit": unit},
+                "The name of the outcome",
+                "Make this file writable or move it away, then try again.",
+            )
             self.outcome, self.unit = outcome, unit
 
     def add(self, suggestion: int, repeat: int | None, text: str) -> None:
@@ -72,11 +76,17 @@ class Notes:
         note = Note(suggestion, repeat, text, now)
         if self.notes and (*vars(self.notes[-1]).values(),)[:3] == (suggestion, repeat, text):
             return
-        self._append({"note": text, "suggestion": suggestion, "repeat": repeat, "time": now})
+        self._append(
+            {"note": text, "suggestion": suggestion, "repeat": repeat, "time": now},
+            "The note",
+            "Values that were recorded are in the journal.",
+        )
         self.notes.append(note)
 
     def _read(self) -> None:
         try:
+            if not self.path.is_file():
+                return
             with self.path.open("rb") as file:
                 raw = file.read(LARGEST_FILE)
         except OSError:
@@ -96,7 +106,7 @@ class Notes:
         else:
             self.outcome, self.unit = str(record["outcome"]), str(record["unit"])
 
-    def _append(self, record: dict[str, Any]) -> None:
+    def _append(self, record: dict[str, Any], what: str, advice: str) -> None:
         line = ("\n" if self._torn else "") + json.dumps(record) + "\n"
         try:
             with self.path.open("ab") as file:
@@ -105,7 +115,6 @@ class Notes:
                 os.fsync(file.fileno())
         except OSError as error:
             raise JournalError(
-                f"The note cannot be written to {self.path}: {error}. Values that were recorded "
-                "are in the journal."
+                f"{what} cannot be written to {self.path}: {error.strerror}. {advice}"
             ) from error
         self._torn = False

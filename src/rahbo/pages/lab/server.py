@@ -17,7 +17,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any, NoReturn
 from urllib.parse import quote, unquote
 
-from rahbo.errors import NotReadyError, RahboError
+from rahbo.errors import DataError, NotReadyError, RahboError
 from rahbo.pages.lab.fields import (
     LONGEST_TEXT,
     index_in,
@@ -125,7 +125,7 @@ class Handler(PageHandler):
         if self.server.is_guarded:
             given = query.get("token", [""])[0]
             if given and self.server.is_token(given):
-                return self._let_in(path)
+                return self._let_in()
             if not self.server.is_token(self._cookie()):
                 self._forbid("Open the address that rahbo lab printed")
         if path in self.server.pages:
@@ -139,11 +139,11 @@ class Handler(PageHandler):
             return json_answer({"token": self.server.token})
         return self._read_study(path, query) if path.startswith(STUDY) else None
 
-    def _let_in(self, path: str) -> Answer:
+    def _let_in(self) -> Answer:
         """Keep the token in a cookie, and take it out of the address."""
         cookie = f"{self.server.cookie}={self.server.token}; Path=/; HttpOnly; SameSite=Strict"
-        to = path if path.startswith("/") and not path.startswith("//") else "/"
-        return _moved(to, {"Set-Cookie": cookie})
+        # Browsers read some paths as other hosts, so it leads to the first page alone.
+        return _moved("/", {"Set-Cookie": cookie})
 
     def _cookie(self) -> str:
         try:
@@ -283,11 +283,20 @@ def _note(record: Record) -> str:
     return text_in(record, "note", "The note", LONGEST_TEXT, needed=False)
 
 
+def _block(record: Record) -> str:
+    """Return the name of a block as it is, because a name may begin or end with a space."""
+    block = record.get("block", "")
+    if not isinstance(block, str):
+        raise DataError("The block must be a text.")
+    return block
+
+
 def _tell(study: Study, record: Record) -> Record:
     outcomes = record_in(record.get("outcomes", {}), "outcomes")
     told = study.tell(
         index_in(record, "suggestion"), index_in(record, "repeat"), record.get("value"),
         outcomes, _note(record), record.get("corrects") is True,
+        _block(record),
     )  # fmt: skip
     return {"value": told}
 

@@ -24,6 +24,8 @@ from rahbo.space import Categorical, Float, Int, Parameter
 
 # A name is that of a file on any system.
 NAME = re.compile(r"\w(?:[\w .-]{0,58}[\w-])?")
+# Windows keeps these for devices, with any ending.
+DEVICE = re.compile(r"(?i:con|prn|aux|nul|(com|lpt)[0-9\u00b9\u00b2\u00b3]) *(\..*)?")
 VALUE = "value"
 MOST_PARAMETERS, MOST_CHOICES, MOST_REPEATS = 100, 1000, 1000
 RISKS: dict[str, Callable[[float], RiskMeasure]] = {
@@ -64,6 +66,8 @@ def checked_study_name(name: str) -> str:
             "The name of a study must have 1 to 60 letters, digits, spaces or _.-, and begin with "
             f"a letter or a digit, got {name!r}."
         )
+    if DEVICE.fullmatch(name):
+        raise SettingsError(f"Windows cannot have a file named {name!r}. Choose another name.")
     return name
 
 

@@ -14,7 +14,7 @@ from rahbo.pages.lab.fields import LARGEST_WHOLE, index_in, number_in, whole_in
 from rahbo.pages.lab.notes import Note, Notes
 from rahbo.pages.words import measure
 from rahbo.space import Candidates, Categorical, Float, Parameter
-from rahbo.trials import NOTHING, Trial
+from rahbo.trials import NOTHING, Trial, block_of
 
 # The most suggestions, values of one suggestion, choices of a parameter and characters of a text.
 MOST_OPEN, MOST_TOLD, MOST_VALUES, MOST_CHOICES, MOST_CHARACTERS = 12, 30, 20, 500, 300
@@ -41,6 +41,7 @@ def state_of(optimizer: Optimizer, notes: Notes) -> Json:
         "outcomes": [
             {"name": name, "limit": limit.described} for name, limit in settings.constraints.items()
         ],
+        "blocks": list(settings.blocks or ()),
         "inputs": inputs_of(optimizer),
         "known": [t.id for t in opened],
         "open": [_shown(t, optimizer, about[t.id]) for t in opened[:MOST_OPEN]],
@@ -61,6 +62,8 @@ def _shown(trial: Trial, optimizer: Optimizer, notes: Sequence[Note]) -> Json:
     kinds = optimizer.settings.space.kinds
     names = optimizer.settings.constraints
     made = sorted(trial.values.keys() | trial.failures.keys())[-MOST_VALUES:]
+    lost = [i for i in made if i in trial.failures]
+    could_be_told = (*trial.missing[:MOST_VALUES], *lost, free_repeat(trial))
     return {
         "id": trial.id,
         "source": trial.source,
@@ -71,7 +74,7 @@ def _shown(trial: Trial, optimizer: Optimizer, notes: Sequence[Note]) -> Json:
         "asked": trial.n_requested,
         "n_made": trial.n_made,
         "missing": list(trial.missing[:MOST_VALUES]),
-        "blocks": {i: trial.blocks[i] for i in trial.missing[:MOST_VALUES] if trial.blocks},
+        "blocks": {i: block for i in could_be_told if (block := block_of(trial, i)) is not None},
         "free": free_repeat(trial),
         "skipped": trial.cancelled,
         "made": [

@@ -126,6 +126,9 @@ class Studies:
 
 def _is_journal(path: Path) -> bool:
     try:
+        # Opening a named pipe would wait for a writer.
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             return file.read(len(OPENING)) == OPENING
     except OSError:

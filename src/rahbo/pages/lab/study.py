@@ -21,7 +21,7 @@ from rahbo.pages.lab.notes import Notes
 from rahbo.pages.lab.spec import MOST_REPEATS, Spec
 from rahbo.pages.lab.state import Json, free_repeat, params_in, state_of
 from rahbo.pages.report import record_of, report_page
-from rahbo.trials import Trial
+from rahbo.trials import Trial, block_of
 
 # The most suggestions that may be open when another one is asked for.
 MOST_OPEN = 12
@@ -51,7 +51,8 @@ class Study:
         self.path, self._optimizer, self._notes = path, optimizer, notes
         self._lock, self._reporting = threading.Lock(), threading.Lock()
         self._asking, self._closed, self._problem = False, False, ""
-        self._report: tuple[int, bytes] | None = None
+        # How often the study has changed, and the report with the number that it was made at.
+        self._n_changes, self._report = 0, (-1, b"")
         waiting = len(optimizer.open)
         if waiting:
             # Taken over from an earlier process, so that the next ask is for a new setting.
@@ -61,15 +62,22 @@ class Study:
     @classmethod
     def begin(cls, path: Path, spec: Spec) -> Study:
         """Begin a study, or continue one that was begun in the same way."""
-        notes = Notes(path)
+        notes, is_new = Notes(path), not path.exists()
         optimizer = Optimizer(spec.space, **spec.settings, journal=path)
-        study = cls(path, optimizer, notes)
-        with study._lock:
-            notes.name(spec.outcome, spec.unit)
-            if not optimizer.trials:
-                for params in spec.first:
-                    study._open_own(params, spec.repeats)
-            study._changed(goes_on=not optimizer.trials)
+        try:
+            study = cls(path, optimizer, notes)
+            with study._lock:
+                notes.name(spec.outcome, spec.unit)
+                if not optimizer.trials:
+                    for params in spec.first:
+                        study._open_own(params, spec.repeats)
+                study._changed(goes_on=not optimizer.trials)
+        except BaseException:
+            # What is half begun would be in the way of beginning again.
+            optimizer.close()
+            if is_new:
+                path.unlink(missing_ok=True)
+            raise
         return study
 
     @classmethod
@@ -161,7 +169,7 @@ class Study:
 
     def tell(
         self, number: int, repeat: int, value: object, outcomes: Mapping[str, Any],
-        note: str = "", corrects: bool = False,
+        note: str = "", corrects: bool = False, block: str = "",
     ) -> float:  # fmt: skip
         """Record a measured value and return it.
 
@@ -172,18 +180,27 @@ class Study:
             outcomes: Outcomes with limits by name, as typed; empty where one is missing.
             note: A note on the value, or an empty text.
             corrects: Whether the repeat was recorded as failed by mistake.
+            block: The block of the value; empty for the one that the suggestion states.
         """
         with self._change():
             trial = self._trial(number)
             self._check_free(trial, repeat, corrects)
             told = number_in(value, f"The {self._notes.outcome}")
             names = self._optimizer.settings.constraints
+            unknown = [name for name in outcomes if name not in names]
+            if unknown:
+                raise DataError(f"This study has no outcome {unknown[0]!r}. Reload the page.")
             beside = {
                 name: number_in(outcomes[name], f"The outcome {name!r}")
                 for name in names
                 if str(outcomes.get(name, "")).strip()
             }
-            self._optimizer.tell(number, told, repeat=repeat, outcomes=beside or None)
+            blocks = self._optimizer.settings.blocks
+            if blocks and not block and block_of(trial, repeat) is None:
+                raise DataError(f"Choose the block of this value: one of {', '.join(blocks)}.")
+            self._optimizer.tell(
+                number, told, repeat=repeat, outcomes=beside or None, block=block or None
+            )
             self._write(number, repeat, note)
             return told
 
@@ -205,7 +222,11 @@ class Study:
     def note(self, number: int, repeat: int | None, text: str) -> None:
         """Keep a note on a suggestion, or on one of its values."""
         with self._change():
-            self._trial(number)
+            trial = self._trial(number)
+            if repeat is not None and repeat not in trial.values.keys() | trial.failures.keys():
+                raise DataError(
+                    f"Value {repeat + 1} of suggestion {number} is not recorded, so it has no note."
+                )
             if not text:
                 raise DataError("The note is empty. Write something.")
             self._write(number, repeat, text, goes_on=False)
@@ -241,6 +262,7 @@ class Study:
     def _changed(self, goes_on: bool = True) -> None:
         """Show the new state, and choose the next setting if none is open."""
         self._problem = ""
+        self._n_changes += 1
         self._shown = state_of(self._optimizer, self._notes)
         if goes_on and not self._shown["known"] and not self._asking:
             self._start(lambda: self._optimizer.ask())
@@ -260,6 +282,7 @@ class Study:
             except Exception as error:
                 # The page must go on: values can still be told.
                 self._problem = f"No setting could be chosen: {error!r}."
+            self._n_changes += 1
             with suppress(RahboError):
                 self._shown = state_of(self._optimizer, self._notes)
             self._asking = False
@@ -272,10 +295,11 @@ class Study:
             with self._lock:
                 run = copy.copy(self._optimizer)
                 run.reuse_fits(self._optimizer)
-            if self._report is None or self._report[0] != run.n_evaluations:
+                n_changes = self._n_changes
+            if self._report[0] != n_changes:
                 if not run.observations.n:
                     raise NotReadyError("There are no values yet.")
                 made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
                 record = record_of(run, source=self.path.name, made=made)
-                self._report = run.n_evaluations, report_page(record).encode()
+                self._report = n_changes, report_page(record).encode()
             return self._report[1]
