@@ -283,8 +283,8 @@ def test_from_an_empty_folder_to_a_recommendation(browser, tmp_path):
         # What is typed stays through a reload, and through the end of the server.
         page.wait_until(f"{READY} && {VALUE}.value === ''")
         write(page, "yield (mJ)", "13.25")
-        page.evaluate("location.reload()")
-        page.wait_until(f"{READY} && {VALUE}.value === '13.25'")
+        page.evaluate("window.before = true; location.reload()")
+        page.wait_until(f"!window.before && {READY} && {VALUE}.value === '13.25'")
         process.kill()
         process.wait()
         # The page may have noticed already, and then the button does nothing.
