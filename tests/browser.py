@@ -146,10 +146,19 @@ class Page:
         return answer["result"].get("value")
 
     def wait_until(self, expression: str, seconds: float = SECONDS) -> None:
-        """Wait until a JavaScript expression is true."""
+        """Wait until a JavaScript expression is true.
+
+        While a page makes way for another, an expression may fail. It is tried again.
+        """
         end = time.monotonic() + seconds
-        while not self.evaluate(f"Boolean({expression})"):
-            assert time.monotonic() < end, f"not within {seconds} s: {expression}; {self.errors}"
+        while True:
+            problem: object = self.errors
+            try:
+                if self.evaluate(f"Boolean({expression})"):
+                    return
+            except AssertionError as error:
+                problem = error
+            assert time.monotonic() < end, f"not within {seconds} s: {expression}; {problem}"
             time.sleep(0.05)
 
     def text(self) -> str:
