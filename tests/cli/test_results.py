@@ -66,6 +66,16 @@ def test_what_was_left_out_may_be_made_a_parameter(table):
     found = results(path, given_={"step": None})
     assert found.space == {"step": Int(0, 11), "x": Float(0.0, 1.0)}
     assert "Left out" not in found.said
+    assert found.said.endswith("takes none away. To leave one out, add --ignore x.")
+
+
+def test_columns_that_are_left_out_for_the_same_reason_are_named_together(table):
+    rows = "".join(f"{i},strategy,{i % 3 / 2},0,,{i * i},\n" for i in range(12))
+    found = results(table(f"trial,source,x,repeat,block,value,failure\n{rows}"))
+    assert found.said == (
+        "Parameters: x (0 to 1). Measured: value. "
+        "Left out: trial, source, repeat, block, failure (written by rahbo)."
+    )
 
 
 def test_numbers_may_have_a_unit(table):

@@ -163,6 +163,18 @@ def test_the_table_that_rahbo_writes_is_read_as_it_was_meant():
     }  # fmt: skip
     assert [name for name, role in roles(table).items() if role == "parameter"] == ["x", "kind"]
     assert unclear(table) == []
+    # Its parameters stand before the repeats, whatever they look like, and outcomes after them.
+    rng = np.random.default_rng(0)
+    row = np.repeat(np.arange(12), [2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 6])
+    long = {
+        "trial": row, "source": ["strategy"] * len(row), "n": row + 1,
+        "x": rng.random(12)[row], "kind": rng.choice(["a", "b"], 12)[row],
+        "repeat": np.arange(len(row)) % 2, "block": [""] * len(row),
+        "loss": rng.random(len(row)), "failure": [""] * len(row),
+    }  # fmt: skip
+    assert [n for n, role in roles(long).items() if role == "parameter"] == ["n", "x", "kind"]
+    assert unclear(long) == []
+    assert roles(long, sure=["loss"])["loss"] == "parameter"
     # Other people's tables may have such names too.
     other = table | {"source": ["lamp", "lamp", "laser", "laser", "lamp", "lamp"]}
     assert roles(other)["source"] == "parameter"

@@ -197,6 +197,14 @@ def test_what_is_wrong_is_one_sentence(arguments, said, table, journal, study):
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_direction_takes_no_name(table):
+    done = invoke("recommend", str(table), "--maximize", "score")
+    assert done.exit_code == 2
+    assert done.stderr.endswith("write: --value score --maximize\n")
+    done = invoke("recommend", str(table), "another", "--maximize")
+    assert done.stderr.endswith("unexpected extra argument (another)\n")
+
+
 def test_files_of_no_kind(tmp_path, monkeypatch):
     path = tmp_path / "file"
     for raw in (b"", b"\0" * 50, b"SQLite format 3\0", b"SQLite format 3\0" + b"x" * 5000):

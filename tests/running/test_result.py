@@ -1,6 +1,7 @@
 """What a run returns."""
 
 import sys
+from copy import copy
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -92,13 +93,25 @@ def test_the_report_is_one_page_without_network(result, tmp_path):
 
 @pytest.mark.slow
 @needs("matplotlib")
-def test_the_picture_is_the_overview(result):
+def test_the_picture_is_the_overview(result, tmp_path):
     from rahbo.plots import overview
 
-    drawn, expected = result.plot(), overview(result.optimizer)
+    drawn, expected = result.plot(tmp_path / "run.png"), overview(result.optimizer)
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(SettingsError, match="there is no folder"):
+        result.plot(tmp_path / "absent" / "run.pdf")
     titles = [[ax.get_xlabel() for ax in figure.axes] for figure in (drawn, expected)]
     assert titles[0] == titles[1]
     assert titles[0]
+
+
+def test_names_from_other_libraries_get_a_hint(result):
+    for name, instead in (("x", "params"), ("best_value", "best.mean"), ("df", r"to_frame\(\)")):
+        with pytest.raises(AttributeError, match=f"no '{name}'. Use {instead}"):
+            getattr(result, name)
+    with pytest.raises(AttributeError, match="A Result has no 'paramz'"):
+        _ = result.paramz
+    assert copy(result).params == result.params
 
 
 def test_without_matplotlib_the_error_names_the_extra(result, monkeypatch):

@@ -6,11 +6,11 @@ import click
 
 from rahbo.cli.documents import about, document
 from rahbo.cli.options import goal_options
-from rahbo.cli.sources import Asked, optimizer_from, source_options
+from rahbo.cli.sources import Asked, OfSource, optimizer_from, source_options
 from rahbo.cli.tables import console, print_report
 
 
-@click.command()
+@click.command(cls=OfSource)
 @source_options
 @goal_options
 @click.pass_context

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 import click
 
 from rahbo.cli.options import risk_options
-from rahbo.cli.sources import Asked, optimizer_from, source_options
+from rahbo.cli.sources import Asked, OfSource, optimizer_from, source_options
 from rahbo.cli.tables import visible
 from rahbo.pages import record_of, report_page
 from rahbo.trials import write_whole
 
 
-@click.command()
+@click.command(cls=OfSource)
 @source_options
 @risk_options
 @click.option(

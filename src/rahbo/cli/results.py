@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from rahbo.cli.cells import NO_VALUE, NUMBER, bare
 from rahbo.cli.columns import Cell, Column, Verdict
-from rahbo.cli.roles import question, quoted, roles_of
+from rahbo.cli.roles import BY_US, question, quoted, roles_of
 from rahbo.cli.sheets import Sheet
 from rahbo.errors import DataError, SpaceError
 from rahbo.space import Categorical, Float, Int, Parameter
@@ -159,18 +160,29 @@ def _said(
         for column in columns if column.name in space
     ]  # fmt: skip
     left = [column for column in columns if column.name not in space]
-    named = [f"{quoted(column.name)} ({verdicts[column.name].look})" for column in left]
+    named = [
+        f"{', '.join(quoted(column.name) for column in alike)} ({look})"
+        for look, alike in groupby(left, lambda column: verdicts[column.name].look)
+    ]
     named += [f"{quoted(name)} (--ignore)" for name in dict.fromkeys(sheet.ignored)]
     if sheet.n_unnamed:
         named.append("a column without a name" if sheet.n_unnamed == 1 else "unnamed columns")
     parts = [f"Parameters: {', '.join(taken)}.", f"Measured: {quoted(sheet.value)}."]
     if named:
         parts.append(f"Left out: {', '.join(named)}.")
-    varied = [quoted(column.name) for column in left if column.n_distinct > 1]
+    varied = [
+        quoted(column.name) for column in left
+        if column.n_distinct > 1 and verdicts[column.name].look != BY_US
+    ]  # fmt: skip
     if varied:
         which = f"{varied[0]} is" if len(varied) == 1 else "one of them is"
         option = varied[0] if len(varied) == 1 else "and its name"
         parts.append(f"If {which} a parameter, add -p {option}.")
+    unasked = [quoted(name) for name in space if name not in given]
+    if given and unasked:
+        parts.append(
+            f"-p adds a parameter and takes none away. To leave one out, add --ignore {unasked[0]}."
+        )
     if sheet.has_commas:
         parts.append("Decimal commas were read as points.")
     if sheet.n_copies and all(len(text) >= LONG_VALUE for text in sheet.measured if text):

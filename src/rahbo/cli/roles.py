@@ -18,6 +18,7 @@ FEWEST_SETTINGS = 3
 SORTED_ROWS = 5
 # The columns of a table of trials that are not parameters, outcomes or values.
 OURS = ("trial", "source", "repeat", "block", "failure")
+BY_US = "written by rahbo"
 # A number with so many digits was drawn, not chosen, so it does not occur twice by chance.
 DRAWN_DIGITS = 5
 
@@ -33,9 +34,9 @@ def roles_of(columns: Sequence[Column], sure: Collection[str]) -> dict[str, Verd
         column.name: Verdict("parameter", column.span) if column.name in sure else look_at(column)
         for column in columns
     }
-    for column in _of_our_table(columns):
-        if column.name not in sure:
-            found[column.name] = Verdict("left out", "written by rahbo")
+    ours = _in_our_table(columns, found)
+    found |= {name: verdict for name, verdict in ours.items() if name not in sure}
+    sure = {*sure, *ours}
     for rule in (_sorted, _beside_repeats, _labels):
         taken = [column for column in columns if found[column.name].role == "parameter"]
         for column, why in rule(taken, sure):
@@ -48,14 +49,30 @@ def roles_of(columns: Sequence[Column], sure: Collection[str]) -> dict[str, Verd
     return found
 
 
-def _of_our_table(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns that `to_csv` writes beside parameters, outcomes and values, if it did."""
+def _in_our_table(columns: Sequence[Column], found: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """Return what columns are in a table that `to_csv` wrote; nothing in any other table.
+
+    Parameters stand before the column of repeats, and outcomes after it.
+    """
     named = {column.name: column for column in columns}
     if not {"trial", "source", "repeat"} <= named.keys():
-        return []
+        return {}
     if not set(named["source"].filled) <= set(get_args(Source)):
-        return []
-    return [column for column in columns if column.name in OURS]
+        return {}
+    verdicts, is_parameter = {}, True
+    for name, column in named.items():
+        is_parameter = is_parameter and name != "repeat"
+        if name in OURS:
+            verdicts[name] = Verdict("left out", BY_US)
+        elif not is_parameter:
+            verdicts[name] = Verdict("left out", "an outcome, written by rahbo")
+        elif found[name].role != "left out" and _may_be_chosen(column):
+            verdicts[name] = Verdict("parameter", column.span)
+    return verdicts
+
+
+def _may_be_chosen(column: Column) -> bool:
+    return column.numbers is not None or column.n_distinct <= MAX_CHOICES
 
 
 Doubts = list[tuple[Column, str]]

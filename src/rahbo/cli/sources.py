@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
+from shlex import quote
 from typing import Any, TypeVar
 
 import click
@@ -51,6 +53,25 @@ def source_options(command: Command) -> Command:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+class OfSource(click.Command):
+    """A command that takes a source. It says what to type for ``--maximize COLUMN``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, with a hint if a direction is followed by a name."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            for flag, name in pairwise(given):
+                if flag in ("--maximize", "--minimize") and f"({name})" in error.message:
+                    raise click.UsageError(
+                        f"{error.message}. {flag} takes no name. If {name!r} is the measured "
+                        f"column, write: --value {quote(name)} {flag}",
+                        ctx,
+                    ) from error
+            raise
 
 
 @dataclass(frozen=True)

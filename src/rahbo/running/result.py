@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -23,6 +24,17 @@ from rahbo.trials import Trial, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+# What the results of other libraries are called, and what to use here.
+KNOWN_ELSEWHERE = {
+    **dict.fromkeys(("x", "best_params", "best_params_", "max", "argmax"), "params"),
+    **dict.fromkeys(
+        ("fun", "value", "values", "best_value", "best_score_", "mean"),
+        "best.mean, the mean at the recommended setting",
+    ),
+    **dict.fromkeys(("risk", "noise_std"), "best.risk or best.noise_std"),
+    **dict.fromkeys(("df", "dataframe", "trials_dataframe", "history"), "to_frame()"),
+}
 
 End = Literal["budget", "stop", "callback", "exhausted", "interrupt"]
 
@@ -109,14 +121,17 @@ class Result:
 
     # -- pictures and pages ------------------------------------------------------------------
 
-    def plot(self) -> Figure:
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
         """Draw the run in one figure: see `rahbo.plots.overview`.
 
         With one input it shows the fits of mean and noise, with two it shows maps, with more it
         shows the inputs that matter most, and for a list of candidates the best points.
 
+        Args:
+            path: Where to save the figure, such as ``run.png`` or ``run.pdf``; None to save none.
+
         Returns:
-            A figure, which a notebook shows and ``figure.savefig(path)`` saves.
+            The figure, which a notebook shows.
 
         Raises:
             MissingLibraryError: matplotlib is not installed.
@@ -130,7 +145,12 @@ class Result:
                 'plot() needs matplotlib: pip install "rahbo[plot]". Without it, report(path) '
                 "writes a page with pictures."
             ) from error
-        return overview(self.optimizer)
+        figure = overview(self.optimizer)
+        if path is not None:
+            drawn = BytesIO()
+            figure.savefig(drawn, format=Path(path).suffix[1:] or None)
+            write_whole(path, drawn.getvalue())
+        return figure
 
     def report(self, path: str | PathLike[str]) -> Path:
         """Write a report as one HTML file that needs no network, and return its path.
@@ -144,6 +164,13 @@ class Result:
         return write_whole(path, report_page(record).encode())
 
     # -- in words ----------------------------------------------------------------------------
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            hint = KNOWN_ELSEWHERE.get(name)
+            said = f" Use {hint}." if hint else ""
+            raise AttributeError(f"A Result has no {name!r}.{said}", name=name, obj=self)
 
     def __str__(self) -> str:
         return f"{self.recommendation}\n{self._spent}"

@@ -75,7 +75,10 @@ class Space:
         if isinstance(spec, Candidates):
             return cls(spec, valid)
         if not isinstance(spec, Mapping) or not spec:
-            raise SpaceError(f"A space must be a non-empty dict or Candidates, got {spec!r}.")
+            raise SpaceError(
+                f"A space must be a non-empty dict or Candidates, got {spec!r}. Name each "
+                'parameter: {"x": (0.0, 1.0)}.'
+            )
         parts = {name: _parameter(name, value) for name, value in spec.items()}
         if all(isinstance(part, Condition) for part in parts.values()):
             raise SpaceError(
