@@ -220,12 +220,12 @@ def test_times_are_dates_in_a_frame_of_pandas(tmp_path):
     pd = imported("pandas")
     opt, _ = told()
     found = opt.to_frame()["time"]
-    assert str(found.dtype) == "datetime64[ms, UTC]"
+    assert str(found.dtype.tz) == "UTC"
     assert (found == pd.Timestamp("2026-11-16 12:00", tz="UTC")).all()
     past = rahbo.Optimizer(SPACE, data=[(POINT, [1.0])])
     assert past.to_frame()["time"].isna().all()
     for run in (past, rahbo.Optimizer(SPACE)):
-        assert str(run.to_frame()["time"].dtype) == "datetime64[ms, UTC]"
+        assert str(run.to_frame()["time"].dtype.tz) == "UTC"
     read = [opt.to_frame(), pd.read_csv(opt.to_csv(tmp_path / "run.csv"), parse_dates=["time"])]
     for table in read:
         again = rahbo.Optimizer(SPACE, constraints=LIMITS, data=table)

@@ -109,9 +109,9 @@ def as_frame(columns: Sequence[str], rows: Sequence[Row]) -> Any:
             "table, and rows() returns it as a list of dicts."
         ) from error
     frame = pandas.DataFrame(list(rows), columns=list(columns))
-    # As objects first, because a column without any date must have the same type.
     dates = [None if row[TIME] is None else datetime.fromisoformat(row[TIME]) for row in rows]
-    frame[TIME] = pandas.Series(dates, dtype="datetime64[ms, UTC]")
+    # Older versions of pandas have no dates after the year 2262.
+    frame[TIME] = pandas.to_datetime(dates, utc=True, errors="coerce")
     return frame
 
 
