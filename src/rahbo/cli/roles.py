@@ -17,9 +17,9 @@ FEWEST_SETTINGS = 3
 # In so many rows, a random order is hardly a sorted one.
 SORTED_ROWS = 5
 # The columns of a table of trials that are not parameters, outcomes or values.
-OURS = ("trial", "source", "repeat", "block", "failure", "time")
-# How such a table writes a time. A parameter may have the same name.
-OUR_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+OURS = ("trial", "source", "repeat", "block", "failure")
+# The last column. In a table without times, a parameter may have this name.
+TIME = "time"
 # A number with so many digits was drawn, not chosen, so it does not occur twice by chance.
 DRAWN_DIGITS = 5
 
@@ -57,9 +57,9 @@ def _of_our_table(columns: Sequence[Column]) -> list[Column]:
         return []
     if not set(named["source"].filled) <= set(get_args(Source)):
         return []
-    has_times = "time" in named and all(map(OUR_TIME.fullmatch, named["time"].filled))
-    ours = OURS if has_times else OURS[:-1]
-    return [column for column in columns if column.name in ours]
+    # Parameters stand before the column of repeats.
+    after = list(named)[list(named).index("repeat") :]
+    return [c for c in columns if c.name in OURS or (c.name == TIME and c.name in after)]
 
 
 Doubts = list[tuple[Column, str]]
