@@ -27,6 +27,10 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("rahbo")
 
 
+# 2026-11-16T12:00:00Z
+NOON = 1794830400.0
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--write-docs",
@@ -39,6 +43,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def rng() -> np.random.Generator:
     """A generator that gives every test the same numbers on every run."""
     return np.random.default_rng(20211206)
+
+
+@pytest.fixture
+def still_clock(monkeypatch: pytest.MonkeyPatch) -> float:
+    """The only time at which anything is told, so that journals can be compared byte by byte."""
+    monkeypatch.setattr("rahbo.trials.ledger.now", lambda: NOON)
+    return NOON
 
 
 @pytest.fixture(scope="session")

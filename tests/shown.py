@@ -1,6 +1,7 @@
 """What a page of the documentation shows of what its code prints.
 
-The block ``text`` after a block ``python`` is what that one prints. A line ``...`` in it stands
+The block ``text`` after a block ``python`` is what that one prints, and so is the one after a block
+``sh`` that holds a single line ``rahbo ... FILE.csv``. A line ``...`` in it stands
 for any number of lines. If the paragraph before the block says "for example", the numbers depend on
 chance, and only the words count.
 """
@@ -52,14 +53,31 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
-def programs(text: str) -> list[tuple[Block, Block | None]]:
-    """Each Python block, and the block that shows what it prints."""
+Pairs = list[tuple[Block, Block | None]]
+
+
+def programs(text: str, kind: str = "python") -> Pairs:
+    """Each Python block, or block of another kind, and the block that shows what it prints."""
     found = blocks(text)
     return [
         (block, after if after is not None and after.kind == "text" else None)
         for block, after in zip(found, [*found[1:], None], strict=False)
-        if block.kind == "python"
+        if block.kind == kind
     ]
+
+
+def commands(text: str) -> Pairs:
+    """Each command on a table that the page shows, and the block that shows what it prints."""
+    return [
+        (block, shown)
+        for block, shown in programs(text, "sh")
+        if shown is not None and re.fullmatch(r"rahbo [^\n]*\.csv\b[^\n]*\n", block.source)
+    ]
+
+
+def table_before(text: str, block: Block) -> str:
+    """The last table that a page shows before a block."""
+    return [b.source for b in blocks(text[: block.start]) if b.kind == "csv"][-1]
 
 
 def wording(line: str) -> str:
@@ -146,9 +164,10 @@ def renewed(shown: list[str], printed: list[str]) -> list[str]:
     return lines
 
 
-def with_outputs(text: str, printed: list[list[str]]) -> str:
-    """A page that shows what each of its Python blocks printed."""
-    for (block, shown), lines in reversed(list(zip(programs(text), printed, strict=True))):
+def with_outputs(text: str, printed: list[list[str]], pairs: Pairs | None = None) -> str:
+    """A page that shows what each of its Python blocks, or of some other blocks, printed."""
+    pairs = programs(text) if pairs is None else pairs
+    for (block, shown), lines in reversed(list(zip(pairs, printed, strict=True))):
         if shown is not None:
             old = shown.source.splitlines()
             if differences(old, lines, example=shown.example):

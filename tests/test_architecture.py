@@ -56,7 +56,17 @@ INNER_ORDER = {
         "threads",
     ),
     "space": ("parameters", "context", "frames", "candidates", "space"),
-    "trials": ("files", "observations", "beside", "trial", "outcomes", "blocks", "rows", "ledger"),
+    "trials": (
+        "files",
+        "observations",
+        "beside",
+        "times",
+        "trial",
+        "outcomes",
+        "blocks",
+        "rows",
+        "ledger",
+    ),
     "model": (
         "kernels",
         "hyperprior",

@@ -238,6 +238,7 @@ def test_a_counted_time_goes_on_where_it_was(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="an open journal cannot be cut on Windows")
+@pytest.mark.usefixtures("still_clock")
 def test_a_journal_cut_anywhere_gives_the_same_run(tmp_path):
     path = tmp_path / "run.jsonl"
     space = {**SPACE, "time": rahbo.Time(10.0)}

@@ -7,6 +7,7 @@ import importlib
 import random
 import re
 import runpy
+import shlex
 import shutil
 import sys
 import urllib.request
@@ -16,7 +17,7 @@ import pytest
 
 import rahbo
 from extras import skipping_without_extras
-from shown import differences, programs, with_outputs
+from shown import Pairs, commands, differences, programs, table_before, with_outputs
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -66,10 +67,36 @@ def test_the_blocks_of_a_page_run_in_order_and_print_what_it_shows(
         printed.append([line.rstrip() for line in capsys.readouterr().out.splitlines()])
     for guide, file in DRAWING["DRAWN"].values():
         assert page.name != guide or Path(file).read_bytes().startswith(b"\x89PNG")
-    if request.config.getoption("--write-docs"):
-        page.write_text(with_outputs(text, printed), "utf-8")
+    compare(page, programs(text), printed, write=request.config.getoption("--write-docs"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [p for p in PAGES if commands(p.read_text("utf-8"))], ids=name)
+def test_the_commands_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch, request) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    with skipping_without_extras():
+        from click.testing import CliRunner
+
+        from rahbo.cli import main
+    text = page.read_text("utf-8")
+    printed = []
+    for block, _ in commands(text):
+        words = shlex.split(block.source)[1:]
+        (file,) = [word for word in words if word.endswith(".csv")]
+        Path(file).write_text(table_before(text, block), "utf-8")
+        output = CliRunner().invoke(main, words).output
+        printed.append([line.rstrip() for line in output.splitlines()])
+    compare(page, commands(text), printed, write=request.config.getoption("--write-docs"))
+
+
+def compare(page: Path, pairs: Pairs, printed: list[list[str]], *, write: bool) -> None:
+    """Check that a page shows what its blocks printed, or write that into the page."""
+    if write:
+        text = page.read_text("utf-8")
+        page.write_text(with_outputs(text, printed, pairs), "utf-8")
         return
-    for (block, shown), lines in zip(programs(text), printed, strict=True):
+    for (block, shown), lines in zip(pairs, printed, strict=True):
         where = f"{name(page)}, line {block.line}"
         if shown is None:
             assert not lines, f"{where} shows no output"

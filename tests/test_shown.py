@@ -2,7 +2,7 @@
 
 import pytest
 
-from shown import agree, differences, programs, with_outputs, wording
+from shown import agree, commands, differences, programs, table_before, with_outputs, wording
 
 PAGE = """# A
 ```python
@@ -36,6 +36,19 @@ def test_a_block_of_text_belongs_to_the_python_block_before_it() -> None:
     assert shown is not None
     assert (shown.source, shown.example) == ("1.5\n", True)
     assert (second.source, nothing) == ("b = 2\n\nc = 3\n", None)
+
+
+def test_a_command_on_a_table_is_checked() -> None:
+    first = "```csv\nx,value\n1,2\n```\n\n```sh\nrahbo doctor past.csv\n```\n\n```text\nyes\n```\n"
+    rest = (
+        "```sh\nrahbo tune \\\n  a.csv\n```\n\n```text\nno\n```\n\n```sh\nrahbo doctor b.csv\n```\n"
+    )
+    ((block, shown),) = commands(first + rest)
+    assert shown is not None
+    assert (block.source, shown.source) == ("rahbo doctor past.csv\n", "yes\n")
+    assert table_before(first + rest, block) == "x,value\n1,2\n"
+    written = with_outputs(first + rest, [["no"]], commands(first + rest))
+    assert written == first.replace("yes", "no") + rest
 
 
 def test_the_wording_of_a_line_is_the_same_for_one_and_for_many() -> None:

@@ -155,15 +155,16 @@ class Knowledge:
         """Return one row for each value and each failure, as a list of dicts.
 
         The names are ``trial`` and ``source``, the parameters and conditions, ``repeat``, ``block``
-        and ``value``, the outcomes with limits, and ``failure``, the reason if there is no value.
-        What is missing is None. A parameter or outcome that has the name of another column is
-        called ``parameter NAME`` or ``outcome NAME``.
+        and ``value``, the outcomes with limits, ``failure``, the reason if there is no value, and
+        ``time``, when the value or failure was told, such as ``2026-11-16T23:14:07.123Z``. What is
+        missing is None. A parameter or outcome that has the name of another column is called
+        ``parameter NAME`` or ``outcome NAME``.
         """
         settings = self.settings
         return rows_of(self.trials, settings.space.names, tuple(settings.constraints))
 
     def to_frame(self) -> Any:
-        """Return the `rows` as a pandas DataFrame.
+        """Return the `rows` as a pandas DataFrame, with each ``time`` as a date in UTC.
 
         Raises:
             MissingLibraryError: pandas is not installed.

@@ -108,8 +108,8 @@ class Optimizer(Knowledge):
         seed: Seeds every random choice; drawn and kept in ``settings.seed`` if None.
         data: Past results, as pairs of parameters and values. A third part may name the block of
             the values, or of each. A data frame is read too: its columns are the parameters,
-            ``value`` and, if there are any, ``block``, outcomes and ``failure``. Each row is one
-            evaluation, and one without a value has failed.
+            ``value`` and, if there are any, ``block``, outcomes, ``failure`` and ``time``. Each row
+            is one evaluation, and one without a value has failed.
         trials: Trials of an earlier run with the same settings and seed. This run continues
             exactly where that one stopped. ``data`` is then ignored: the trials include it.
         journal: File to which every suggestion and value is written before the call returns. If

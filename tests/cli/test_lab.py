@@ -152,6 +152,18 @@ def test_settings_known_to_be_safe_are_tried_first(tmp_path, monkeypatch):
     run.close()
 
 
+def test_a_file_for_tune_may_name_settings_to_try_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(LabServer, "serve_forever", interrupted)
+    file = tmp_path / "laser.toml"
+    file.write_text("seconds = 60\ntry-first = 'power=2,gas=argon'\n" + STUDY)
+    done = CliRunner().invoke(main, ["lab", str(file), "--port", "0", "--no-browser"])
+    assert done.exit_code == 0, done.output
+    assert "ignores seconds" in done.output
+    run = rahbo.Optimizer.resume(tmp_path / "laser.jsonl")
+    assert run.ask().params == {"power": 2.0, "gas": "argon"}
+    run.close()
+
+
 def test_beyond_the_loopback_the_address_has_a_token(tmp_path, monkeypatch):
     monkeypatch.setattr(LabServer, "serve_forever", interrupted)
     done = CliRunner().invoke(main, ["lab", str(tmp_path), "--no-browser", "--host", "0.0.0.0"])

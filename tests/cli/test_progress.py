@@ -34,6 +34,16 @@ def test_elsewhere_each_evaluation_is_a_line():
     ]
 
 
+def test_a_run_that_only_its_time_limits_has_no_total():
+    for terminal in (False, True):
+        printer, out = console(terminal)
+        with watch(printer, None, 3) as look:
+            look.evaluated(Done({"x": 0.5}, 1.0))
+        assert "4" in out.getvalue()
+        assert "4/" not in out.getvalue()
+        assert "None" not in out.getvalue()
+
+
 def test_on_a_terminal_there_is_a_bar():
     printer, out = console(True)
     optimizer = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import rahbo
 from rahbo.cli.results import MAX_POINTS, results_in
 from rahbo.cli.sheets import read_sheet
 from rahbo.cli.tables import visible
@@ -46,6 +47,18 @@ def test_columns_become_parameters_and_rows_repeats(table):
         "Parameters: lr (0.001 to 0.1), depth (whole, 3 to 5), criterion (3 choices). "
         "Measured: value. Left out: fixed (always '1'), note (--ignore)."
     )
+
+
+@pytest.mark.parametrize("name", ["x", "time"])
+def test_nothing_is_asked_about_the_table_of_a_run(name, tmp_path):
+    opt = rahbo.Optimizer({name: (0.0, 1.0), "kind": ["a", "b"]}, repeats=2, seed=0)
+    for value in range(6):
+        opt.tell(opt.ask(), [1.0 + value, 1.5 * value])
+    opt.tell_failure(opt.ask(), "no beam")
+    column = "x" if name == "x" else "parameter time"
+    found = results(opt.to_csv(tmp_path / "run.csv"))
+    assert list(found.space) == [column, "kind"]
+    assert "time (written by rahbo)" in found.said
 
 
 def test_a_parameter_may_be_said(table):

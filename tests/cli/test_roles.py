@@ -175,6 +175,14 @@ def test_the_table_that_rahbo_writes_is_read_as_it_was_meant():
     assert [n for n, role in roles(long).items() if role == "parameter"] == ["n", "x", "kind"]
     assert unclear(long) == []
     assert roles(long, sure=["loss"])["loss"] == "parameter"
+    # The time of each row, where it is known, is not asked about either.
+    times = [f"2026-11-16T23:14:0{i}.123Z" for i in range(5)]
+    assert roles(table | {"time": [*times, ""]})["time"] == "left out"
+    assert roles(table | {"time": [""] * 6})["time"] == "left out"
+    # A parameter may have that name, in a table that was written before there were times.
+    before = {"time": [2.5, 2.5, 4.0, 1.0, 7.5, 7.5], **table}
+    assert roles(before)["time"] != "left out"
+    assert roles(before, sure=["time"])["time"] == "parameter"
     # Other people's tables may have such names too.
     other = table | {"source": ["lamp", "lamp", "laser", "laser", "lamp", "lamp"]}
     assert roles(other)["source"] == "parameter"

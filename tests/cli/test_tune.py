@@ -236,7 +236,14 @@ GOOD = ["--maximize", "--evaluations", "4", "-p", "x=0.0:1.0", "--", sys.executa
     [
         (GOOD[1:], "--maximize or --minimize"),
         (["--minimize", *GOOD], "Only one of --"),
-        ([GOOD[0], *GOOD[3:]], "--evaluations"),
+        ([GOOD[0], *GOOD[3:]], "--evaluations 200, or the time, such as --seconds 3600"),
+        (["--seconds", "0", *GOOD], "--seconds must be a positive number, got 0.0"),
+        (["--seconds", "nan", *GOOD], "--seconds must be"),
+        (["--seconds", "inf", *GOOD], "--seconds must be"),
+        (["--seconds", "soon", *GOOD], "--seconds"),
+        (["--try-first", "x=2", *GOOD], "--try-first: x=2.0 is outside"),
+        (["--try-first", "y=0.5", *GOOD], "--try-first: A setting must name each of the"),
+        (["--try-first", "none.csv", *GOOD], "there is no file 'none.csv'"),
         ([*GOOD[:3], *GOOD[5:]], "no parameters to tune"),
         (GOOD[:5], "no command"),
         (GOOD[:6], "no command"),
@@ -314,6 +321,57 @@ def test_a_run_may_end_early(arguments, expected, monkeypatch):
     assert invoke(*arguments, "--repeats", "adaptive", "--setup", "2", *GOOD).exit_code == 130
     assert tasks[0].stop == expected
     assert tasks[0].settings["repeats"] == rahbo.Adaptive(setup=2.0)
+
+
+@pytest.mark.slow
+def test_time_may_be_the_budget_and_the_same_command_has_it_anew(tmp_path):
+    path = tmp_path / "run.jsonl"
+    command = ["-p", "x=0.0:1.0", "--maximize", "--seed", "0", "--journal", str(path), "--json"]
+    program = ["--", *PYTHON, "-c", "import sys; print(sys.argv[1])", "{x}"]
+    first = invoke(*command, "--seconds", "0.4", *program)
+    assert first.exit_code == 0, first.output
+    assert json.loads(first.stdout)["stopped_by"] == "budget"
+    assert first.stderr.startswith("1  x=")
+    told = values(path)
+    assert told
+    # Even a time that is too short is enough for one run.
+    second = invoke(*command, "--seconds", "0.01", *program)
+    assert second.exit_code == 0, second.output
+    assert second.stderr.startswith(f"{len(told) + 1}  x=")
+    assert values(path)[: len(told)] == told
+    n = len(values(path))
+    assert n > len(told)
+    # Beside a number of runs, the one that is reached first ends the run.
+    third = invoke(*command, "--seconds", "1000", "--evaluations", str(n + 2), *program)
+    assert third.exit_code == 0, third.output
+    assert len(values(path)) == n + 2
+    assert third.stderr.startswith(f"{n + 1}/{n + 2}  x=")
+    assert len(values(path)) == json.loads(third.stdout)["about"]["n_evaluations"]
+
+
+@pytest.mark.slow
+def test_settings_are_run_first_also_after_an_interruption(script, tmp_path):
+    path, table, file = tmp_path / "run.jsonl", tmp_path / "first.csv", tmp_path / "run.toml"
+    table.write_text("note,criterion,depth,lr\nold,gini,5,0.02\nold,gini,5,0.02\n,entropy,8,1e-4\n")
+    command = [*SPACE, "--maximize", "--seed", "0", "--repeats", "1", "--journal", str(path),
+               "--try-first", "lr=0.01,depth=3,criterion=entropy"]  # fmt: skip
+    wanted = [("entropy", 3, 0.01), ("gini", 5, 0.02), ("entropy", 8, 1e-4)]
+    program = ["--", *PYTHON, script, *ARGUMENTS]
+    for n in (2, 4):
+        done = invoke(*command, "--try-first", str(table), "--evaluations", str(n), *program)
+        assert done.exit_code == 0, done.output
+        trials = [t for t in journals.read(path)[1] if t.values]
+        tried = [(t.params["criterion"], t.params["depth"], t.params["lr"]) for t in trials]
+        assert len(tried) == n
+        assert tried[:3] == wanted[:n]
+    other = invoke(*command, "--evaluations", "5", *program)
+    assert other.exit_code == 2
+    assert "try_first is" in other.stderr
+    # A file holds them as a list.
+    file.write_text(f"try-first = ['lr=0.01,depth=3,criterion=entropy', {json.dumps(str(table))}]")
+    again = invoke(str(file), *command[:-2], "--evaluations", "5", *program)
+    assert again.exit_code == 0, again.output
+    assert len(values(path)) == 5
 
 
 def test_a_stop_ends_the_run(tmp_path):

@@ -14,6 +14,7 @@ from rahbo.journal import foreign, opened
 from rahbo.journal.events import MOST_REPEATS, change_of, trial_record, trials_of
 from rahbo.space import Space
 from rahbo.trials import Beside, Trial
+from rahbo.trials.times import LATEST
 
 SPACE = Space.of({"x": (0.0, 2.0)})
 VALUES = st.dictionaries(st.integers(0, 20), st.floats(-1e60, 1e60), max_size=4)
@@ -35,13 +36,14 @@ def replayed(*changes):
 
 def fields(t):
     return (t.id, t.params, t.x.tolist(), t.n_requested, t.source, t.own_bound, t.cancelled,
-            {i: v.hex() for i, v in t.values.items()}, t.failures, t.beside)  # fmt: skip
+            {i: v.hex() for i, v in t.values.items()}, t.failures, t.beside, t.times)  # fmt: skip
 
 
-@given(VALUES, REASONS, st.booleans())
-def test_a_whole_trial_comes_back(values, failures, cancelled):
+@given(VALUES, REASONS, st.booleans(), st.floats(0.0, LATEST))
+def test_a_whole_trial_comes_back(values, failures, cancelled, seconds):
     failures = {i: why for i, why in failures.items() if i not in values}
-    t = trial(values=values, failures=failures, cancelled=cancelled)
+    times = dict.fromkeys([*values, *failures][::2], seconds)
+    t = trial(values=values, failures=failures, cancelled=cancelled, times=times)
     assert fields(replayed(change_of(None, t))) == fields(t)
     assert opened(as_json(trial_record(t)), 0, SPACE)["values"] == values
 
@@ -101,9 +103,63 @@ def test_every_sequence_of_changes_comes_back(steps):
             after = current.with_failures([repeat], f"reason {number}")
         else:
             after = replace(current, cancelled=True)
+        if number > 0.0:
+            after = after.with_times(current, float(len(changes)))
         changes.append(change_of(current, after))
         current = after
     assert fields(replayed(*filter(None, changes))) == fields(current)
+
+
+def test_a_time_is_written_with_what_was_told_then():
+    first = trial().with_failures([0], "no beam").with_times(trial(), 10.0)
+    failed = {"event": "failure", "id": 0, "failures": {0: "no beam"}, "times": {0: 10.0}}
+    assert change_of(trial(), first) == failed
+    second = first.with_value(0, 1.0).with_value(1, 2.0).with_times(first, 20.5)
+    told = {"event": "tell", "id": 0, "values": {0: 1.0, 1: 2.0}, "times": {0: 20.5, 1: 20.5}}
+    assert change_of(first, second) == told
+    # What is added beside a value later does not change when the value was told.
+    third = second.with_value(1, 2.0, Beside({"loss": 3.0})).with_times(second, 30.0)
+    assert "times" not in change_of(second, third)
+    opening = change_of(None, trial())
+    assert replayed(opening, failed, told, change_of(second, third)).times == {0: 20.5, 1: 20.5}
+
+
+def test_the_time_of_a_failure_is_not_that_of_the_value_in_its_place():
+    failed = {"event": "failure", "id": 0, "failures": {"0": "no beam"}, "times": {"0": 10.0}}
+    told = {"event": "tell", "id": 0, "values": {"0": 1.0}}
+    assert replayed(change_of(None, trial()), failed).times == {0: 10.0}
+    assert replayed(change_of(None, trial()), failed, told).times == {}
+    again = {"event": "failure", "id": 0, "failures": {"0": "no water"}}
+    assert replayed(change_of(None, trial()), failed, again).times == {}
+
+
+@pytest.mark.parametrize(
+    ("times", "problem"),
+    [
+        ({"1": 10.0}, "repeat 1 must have a value or a failure at the time 10.0"),
+        ({"-1": 10.0}, "repeat -1 must have"),
+        ({"0": "2026-11-16"}, "a time must be seconds since 1970.* got '2026-11-16'"),
+        ({"0": True}, "a time must be"),
+        ({"0": None}, "a time must be"),
+        ({"0": [10.0]}, "a time must be"),
+        ({"0": -1.0}, "a time must be.* got -1.0"),
+        ({"0": math.nan}, "a time must be.* got nan"),
+        ({"0": math.inf}, "a time must be"),
+        ({"0": 1e13}, "a time must be"),
+        ({"0": 10**400}, "a time must be"),
+        ([10.0], "line 3, was not written by rahbo"),
+        (10.0, "line 3, was not written by rahbo"),
+        (None, "line 3, was not written by rahbo"),
+    ],
+)
+@pytest.mark.parametrize("told", [{"values": {"0": 1.0}}, {"failures": {"0": "no beam"}}])
+def test_what_cannot_be_a_time_is_refused(times, problem, told):
+    kind = "tell" if "values" in told else "failure"
+    event = {"event": kind, "id": 0, **told, "times": times}
+    with pytest.raises(JournalError, match=problem):
+        replayed(change_of(None, trial()), event)
+    with pytest.raises((DataError, TypeError, AttributeError)):
+        opened({**as_json(trial_record(trial())), **told, "times": times}, 0, SPACE)
 
 
 def test_no_change_is_no_event():

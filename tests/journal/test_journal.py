@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -128,6 +129,24 @@ def state_of(path):
     return state(rahbo.Optimizer(**found, trials=trials))
 
 
+def test_times_are_kept_and_journals_without_them_are_read(path):
+    opt = drive(begin(path))
+    opt.close()
+    rows = opt.rows()
+    assert all(row["time"] for row in rows)
+    assert rahbo.Optimizer.resume(path).rows() == rows
+    found, trials = read(path)
+    assert rahbo.Optimizer(**found, trials=trials).rows() == rows
+    # As it was written before there were times.
+    path.write_bytes(checked(re.sub(rb',"times":{[^}]*}', b"", path.read_bytes())))
+    old = rahbo.Optimizer.resume(path)
+    assert state(old) == state(opt)
+    assert old.rows() == [{**row, "time": None} for row in rows]
+    old.tell(old.ask(), 1.0, repeat=0)
+    old.close()
+    assert [row["time"] is None for row in rahbo.Optimizer.resume(path).rows()].count(False) == 1
+
+
 def test_what_changes_nothing_writes_nothing(path):
     opt = begin(path)
     s = opt.ask()
@@ -188,6 +207,7 @@ def test_parameters_keep_their_types(path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("still_clock")
 def test_a_journal_cut_at_any_byte_is_brought_to_the_same_end(path, unflushed, monkeypatch):
     # A pure function, asked for the same two thousand times.
     monkeypatch.setattr(
@@ -285,6 +305,7 @@ CONFIRMED = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("budget", CONFIRMED)
+@pytest.mark.usefixtures("still_clock")
 def test_a_confirmation_cut_at_any_line_is_brought_to_the_same_end(path, budget):
     budget = {**budget, "n_initial": 4, "seed": 3, "strategy": RandomSearch()}
     whole = rahbo.maximize(objective_of([]), SPACE, journal=path, **budget)
@@ -555,6 +576,11 @@ def test_damage_in_the_middle_names_its_line(path):
 
 
 HOSTILE = [
+    ("line 3", b'"times":{"0":', b'"times":{"0":-1,"1":'),
+    ("line 3", b'"times":{"0":', b'"times":{"0":1e400,"1":'),
+    ("line 3", b'"times":{"0":', b'"times":{"0":NaN,"1":'),
+    ("line 3", b'"times":{"0":', b'"times":{"0":"noon","1":'),
+    ("line 3", b'"times":{"0":', b'"times":{"77":'),
     ("line 3", b'"id":0,"values":{"0":', b'"id":0,"values":{"0":1e400,"1":'),
     ("line 3", b'"id":0,"values":{"0":', b'"id":0,"values":{"0":NaN,"1":'),
     ("line 3", b'"id":0,"values":{"0":', b'"id":0,"values":{"-1":'),

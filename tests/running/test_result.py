@@ -1,6 +1,7 @@
 """What a run returns."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import FrozenInstanceError
 
@@ -12,6 +13,7 @@ from extras import needs
 from rahbo.errors import MissingLibraryError, SettingsError
 from rahbo.policy import RandomSearch
 from rahbo.running import Result
+from rahbo.trials.times import now, time_in
 
 SPACE = {"x": (0.0, 2.0)}
 
@@ -142,3 +144,21 @@ def test_conditions_of_a_run_may_be_the_rows_of_a_frame():
     opt, some = run.optimizer, [{"day": 0.1}, {"day": 0.5}]
     asked = frames.Frame({"day": [0.1, 0.5]})
     assert opt.recommend(conditions=asked) == opt.recommend(conditions=some)
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_each_value_has_the_time_at_which_it_was_told(parallel):
+    def measure(x, seed):
+        if seed % 3 == 0:
+            raise ValueError("no beam")
+        return x
+
+    before = now()
+    with ThreadPoolExecutor(2) as threads:
+        where = {"executor": threads} if parallel else {}
+        result = rahbo.maximize(measure, {"x": (0.0, 1.0)}, evaluations=12, strategy=RandomSearch(),
+                                confirm=0, seed=0, **where)  # fmt: skip
+    after = now()
+    rows = result.rows()
+    assert {row["failure"] is None for row in rows} == {False, True}
+    assert all(before <= time_in(row["time"]) <= after for row in rows)

@@ -3,11 +3,12 @@
 import copy
 import pickle
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
 
-from rahbo.trials import Counts, Ledger, Trial
+from rahbo.trials import Beside, Counts, Ledger, Trial
 from rahbo.trials.trial import params_by_point
 
 
@@ -138,3 +139,29 @@ def test_changes_are_counted_without_a_look_at_other_trials():
         ledger.record(ledger.record(trial(i, x=i / 100)).with_value(0, 1.0))
         assert (ledger.counts.made(), len(ledger.params())) == (i + 1, i + 1)
     assert trials.looks == before
+
+
+def ticking(monkeypatch):
+    """Replace the clock by one that gives 1, 2, 3, ..."""
+    ticks = count(1.0)
+    monkeypatch.setattr("rahbo.trials.ledger.now", lambda: next(ticks))
+
+
+def test_what_is_told_gets_its_time_once(monkeypatch):
+    ticking(monkeypatch)
+    ledger = Ledger({0: trial(0, values={0: 1.0})})
+    assert ledger.trials[0].times == {}
+    opened = ledger.record(trial(1, repeats=3))
+    assert opened.times == {}
+    told = ledger.record(opened.with_values([1.0, 2.0]))
+    assert told.times == {0: 2.0, 1: 2.0}
+    lost = ledger.record(told.with_failures([2], "no beam"))
+    assert lost.times == {0: 2.0, 1: 2.0, 2: 3.0}
+    # The same again, and what comes beside a value, are not told now.
+    ledger.record(lost.with_value(1, 2.0, Beside({"loss": 1.0})))
+    ledger.record(ledger.trials[1].with_failures([2], "no beam"))
+    again = ledger.record(replace(ledger.trials[1], cancelled=True))
+    assert again.times == lost.times
+    # A value in the place of a failure is.
+    assert ledger.record(again.with_value(2, 5.0)).times == {0: 2.0, 1: 2.0, 2: 7.0}
+    assert ledger.record(trial(2, values={0: 1.0})).times == {0: 8.0}

@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from rahbo.errors import DataError, MissingLibraryError, SettingsError, SpaceErr
 
 SPACE = {"x": (0.0, 2.0), "depth": rahbo.Int(1, 8), "kind": ["a", "b"]}
 POINT, OTHER = {"x": 0.1, "depth": 3, "kind": "a"}, {"x": 1.5, "depth": 8, "kind": "b"}
+NOON = "2026-11-16T12:00:00.000Z"
 LIMITS = {"loss": rahbo.AtMost(5.0)}
 
 
@@ -34,20 +36,21 @@ def columns_of(rows):
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def test_one_row_for_each_value_and_failure():
+def test_one_row_for_each_value_and_failure(still_clock):
     opt, asked = told()
     rows = opt.rows()
     assert list(rows[0]) == [
         "trial", "source", "x", "depth", "kind", "repeat", "block", "value", "loss", "failure",
+        "time",
     ]  # fmt: skip
     first, second, lost, last = rows
     assert first == {"trial": 0, "source": "user", **POINT, "repeat": 0, "block": "p",
-                     "value": 1.0, "loss": 2.0, "failure": None}  # fmt: skip
+                     "value": 1.0, "loss": 2.0, "failure": None, "time": NOON}  # fmt: skip
     assert (second["value"], second["loss"], second["block"]) == (1 / 3, None, None)
     assert (lost["trial"], lost["source"], lost["repeat"], lost["value"]) == (1, "design", 0, None)
     assert lost["failure"].startswith("beam")
     assert last == {"trial": 1, "source": "design", **asked.params, "repeat": 1, "block": None,
-                    "value": 2.5, "loss": 4.0, "failure": None}  # fmt: skip
+                    "value": 2.5, "loss": 4.0, "failure": None, "time": NOON}  # fmt: skip
 
 
 def test_a_name_that_two_columns_have():
@@ -77,7 +80,7 @@ def test_a_csv_file_has_every_digit_and_any_text(tmp_path):
     assert (found[1]["block"], found[1]["failure"], found[2]["value"]) == ("", "", "")
     assert found[2]["failure"] == 'beam, "trip"\n\\ud800'
     empty = rahbo.Optimizer(SPACE).to_csv(str(tmp_path / "empty.csv"))
-    assert empty.read_text("utf-8") == "trial,source,x,depth,kind,repeat,block,value,failure\n"
+    assert empty.read_text("utf-8") == "trial,source,x,depth,kind,repeat,block,value,failure,time\n"
     with pytest.raises(SettingsError, match=r"there is no folder '.*no such folder'"):
         opt.to_csv(tmp_path / "no such folder" / "run.csv")
 
@@ -181,3 +184,107 @@ def test_text_that_was_read_as_something_else_is_explained(tmp_path, is_list):
     with pytest.raises(SpaceError) as raised:
         rahbo.Optimizer({"kind": ["a", "b"]}, data=read(file))
     assert "is a text" not in str(raised.value)
+
+
+# -- times -------------------------------------------------------------------------------------
+
+
+def test_times_come_back_from_a_frame_and_a_journal(frame, tmp_path, still_clock):
+    opt, _ = told()
+    rows = [{**row, "failure": row["failure"] and "beam trip"} for row in opt.rows()]
+    rows[1]["time"] = None
+    path = tmp_path / "run.jsonl"
+    given = {"constraints": LIMITS, "data": frame(columns_of(rows)), "seed": 0}
+    again = rahbo.Optimizer(SPACE, **given, journal=path)
+    assert [dict(t.times) for t in again.trials] == [
+        {0: still_clock},
+        dict.fromkeys((0, 1), still_clock),
+    ]
+    assert [row["time"] for row in again.rows()] == [NOON, None, NOON, NOON]
+    again.tell(OTHER, 3.0)
+    again.close()
+    resumed = rahbo.Optimizer.resume(path)
+    assert resumed.rows() == again.rows()
+    resumed.close()
+    # The same results without their times are the same results.
+    rows = [{**row, "time": None} for row in rows]
+    given["data"] = frame(columns_of(rows))
+    same = rahbo.Optimizer(SPACE, **given, journal=path)
+    assert same.rows() == again.rows()
+    same.close()
+
+
+@needs("pandas")
+@pytest.mark.usefixtures("still_clock")
+def test_times_are_dates_in_a_frame_of_pandas(tmp_path):
+    pd = imported("pandas")
+    opt, _ = told()
+    found = opt.to_frame()["time"]
+    assert str(found.dtype.tz) == "UTC"
+    assert (found == pd.Timestamp("2026-11-16 12:00", tz="UTC")).all()
+    past = rahbo.Optimizer(SPACE, data=[(POINT, [1.0])])
+    assert past.to_frame()["time"].isna().all()
+    for run in (past, rahbo.Optimizer(SPACE)):
+        assert str(run.to_frame()["time"].dtype.tz) == "UTC"
+    read = [opt.to_frame(), pd.read_csv(opt.to_csv(tmp_path / "run.csv"), parse_dates=["time"])]
+    for table in read:
+        again = rahbo.Optimizer(SPACE, constraints=LIMITS, data=table)
+        assert [row["time"] for row in again.rows()] == [NOON] * 4
+
+
+def test_a_foreign_column_of_the_same_name_does_no_harm(frame):
+    table = {"x": [0.5, 1.0], "depth": [3, 4], "kind": ["a", "b"], "value": [1.0, 2.0]}
+    for cells in (
+        [3.5, 1.7e9],
+        ["morning", "noon"],
+        ["2026-11-16", "2026-11-16T12:00:00"],
+        [None] * 2,
+    ):
+        opt = rahbo.Optimizer(SPACE, data=frame({**table, "time": cells}), seed=0)
+        assert [dict(t.times) for t in opt.trials] == [{}, {}]
+
+
+@pytest.mark.usefixtures("still_clock")
+def test_a_parameter_may_be_called_time(frame):
+    space = {"x": (0.0, 1.0), "time": (0.0, 10.0)}
+    opt = rahbo.Optimizer(space, seed=0)
+    opt.tell({"x": 0.5, "time": 2.5}, 1.0)
+    (row,) = opt.rows()
+    assert (row["parameter time"], row["time"]) == (2.5, NOON)
+    again = rahbo.Optimizer(space, data=frame(columns_of([row])), seed=0)
+    assert again.rows() == [row]
+    # A table that was made by hand, or before there were times.
+    older = {"x": [0.5], "time": [2.5], "value": [1.0]}
+    past = rahbo.Optimizer(space, data=frame(older), seed=0)
+    assert past.rows() == [{**row, "time": None}]
+    with pytest.raises(DataError, match=r"\['time'\] are missing"):
+        rahbo.Optimizer(space, data=frame({"x": [0.5], "value": [1.0]}))
+
+
+@pytest.mark.usefixtures("still_clock")
+def test_an_outcome_may_be_called_time(frame):
+    given = {"space": {"x": (0.0, 1.0)}, "constraints": {"time": rahbo.AtMost(9.0)}, "seed": 0}
+    opt = rahbo.Optimizer(**given)
+    opt.tell({"x": 0.5}, 1.0, outcomes={"time": 8.0})
+    (row,) = opt.rows()
+    assert (row["outcome time"], row["time"]) == (8.0, NOON)
+    assert rahbo.Optimizer(**given, data=frame(columns_of([row]))).rows() == [row]
+    older = {"x": [0.5], "time": [8.0], "value": [1.0]}
+    assert rahbo.Optimizer(**given, data=frame(older)).rows() == [{**row, "time": None}]
+    # A table of a run without that outcome has times in the column.
+    other = {"x": [0.5], "time": [NOON], "value": [1.0]}
+    past = rahbo.Optimizer(**given, data=frame(other)).rows()
+    assert past == [{**row, "outcome time": None}]
+
+
+@pytest.mark.slow
+def test_nothing_depends_on_times():
+    same = {"space": {"x": (0.0, 1.0)}, "n_initial": 3, "seed": 0}
+    opt = rahbo.Optimizer(**same)
+    for value in (1.0, 0.3, 0.8, 0.9):
+        opt.tell(opt.ask(), value)
+    for seconds in ({}, {0: 0.0}, {0: 9e9}):
+        trials = [replace(t, times=seconds) for t in opt.trials]
+        other = rahbo.Optimizer(**same, trials=trials)
+        assert other.recommend() == opt.recommend()
+        assert other.ask(2) == rahbo.Optimizer(**same, trials=opt.trials).ask(2)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from rahbo.cli.config import Config, read_config
+from rahbo.cli.first import first_in
 from rahbo.cli.limits import limits_in
 from rahbo.cli.options import DIRECTIONS, RISKS, repeats_in
 from rahbo.cli.parameters import blocks_in
@@ -21,10 +22,10 @@ from rahbo.settings import Keywords
 
 # What a file says about a study. The rest of a file for rahbo tune says how to run a program.
 OPTIONS = {*RISKS, "repeats", "setup", "seed", "blocks", "journal", "outcome", "unit"}
-SEVERAL = {"at-most", "at-least", "safe"}
+SEVERAL = {"at-most", "at-least", "safe", "try-first"}
 OF_TUNE = {
-    "evaluations", "confirm", "jobs", "timeout", "value-regex", "value-json", "stop-p-best",
-    "within", "stop-gap",
+    "evaluations", "seconds", "confirm", "jobs", "timeout", "value-regex", "value-json",
+    "stop-p-best", "within", "stop-gap",
 }  # fmt: skip
 FLAGS = {*DIRECTIONS, "json"}
 
@@ -134,6 +135,9 @@ def spec_of(config: Config, path: Path) -> Spec:
         settings["safe"] = True
     if blocks is not None:
         settings["blocks"] = blocks
+    first = first_in(several["try-first"], config.space)
+    if first:
+        settings["try_first"] = first
     names = {name: given for name in ("outcome", "unit") if (given := _text(config, name))}
     return Spec(path.stem, config.space, settings, first=start.settings, repeats=SAFE_REPEATS,
                 **names)  # fmt: skip

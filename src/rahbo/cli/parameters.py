@@ -72,6 +72,15 @@ def setting_in(text: str, space: Mapping[str, Parameter]) -> dict[str, Any]:
             f"A setting must name each of the parameters {', '.join(space)} once, as "
             f"{','.join(f'{name}=VALUE' for name in space)}, got {text!r}."
         )
+    return setting_of(written, space)
+
+
+def setting_of(written: Mapping[str, str], space: Mapping[str, Parameter]) -> dict[str, Any]:
+    """Return the setting whose values are written as these texts.
+
+    >>> setting_of({"depth": "3"}, {"depth": Int(1, 15)})
+    {'depth': 3}
+    """
     found = {name: _value_of(name, kind, written[name]) for name, kind in space.items()}
     for name, kind in space.items():
         kind.code(name, found[name])

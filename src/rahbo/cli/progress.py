@@ -23,17 +23,18 @@ PAUSE = 10.0
 
 @contextmanager
 def watch(
-    out: Console, total: int, before: int, confirming: Callable[[], bool] = lambda: False
+    out: Console, total: int | None, before: int, confirming: Callable[[], bool] = lambda: False
 ) -> Iterator[Watch]:
     """Show the progress of a run.
 
     Args:
         out: The console to print to.
-        total: Evaluations of the whole run.
+        total: Evaluations of the whole run; None if only its time is limited.
         before: How many of them an earlier run made.
         confirming: Returns whether the run is now measuring the leading points again.
     """
     made, announced = before, False
+    of = "" if total is None else f"/{total}"
 
     def line(done: Done) -> None:
         nonlocal made, announced
@@ -41,13 +42,13 @@ def watch(
         if not announced and confirming():
             announced = True
             out.print("Confirming: measuring the leading points again.")
-        out.print(f"{made}/{total}  {done!s}", soft_wrap=True)
+        out.print(f"{made}{of}  {done!s}", soft_wrap=True)
 
     if not out.is_terminal:
         yield Watch(harmless(line), lambda optimizer: None)
         return
     columns = (
-        TextColumn("{task.completed:.0f}/{task.total:.0f}"), BarColumn(), TimeElapsedColumn(),
+        TextColumn(f"{{task.completed:.0f}}{of}"), BarColumn(), TimeElapsedColumn(),
         TextColumn("{task.fields[state]}"),
     )  # fmt: skip
     with Progress(*columns, console=out) as live:

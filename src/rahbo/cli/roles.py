@@ -19,6 +19,8 @@ SORTED_ROWS = 5
 # The columns of a table of trials that are not parameters, outcomes or values.
 OURS = ("trial", "source", "repeat", "block", "failure")
 BY_US = "written by rahbo"
+# The last column. In a table without times, a parameter may have this name.
+TIME = "time"
 # A number with so many digits was drawn, not chosen, so it does not occur twice by chance.
 DRAWN_DIGITS = 5
 
@@ -62,7 +64,7 @@ def _in_our_table(columns: Sequence[Column], found: Mapping[str, Verdict]) -> di
     verdicts, is_parameter = {}, True
     for name, column in named.items():
         is_parameter = is_parameter and name != "repeat"
-        if name in OURS:
+        if name in OURS or (name == TIME and not is_parameter):
             verdicts[name] = Verdict("left out", BY_US)
         elif not is_parameter:
             verdicts[name] = Verdict("left out", "an outcome, written by rahbo")

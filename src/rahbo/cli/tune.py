@@ -13,6 +13,7 @@ import click
 import rahbo
 from rahbo.cli.config import Config, read_config
 from rahbo.cli.documents import about, document
+from rahbo.cli.first import first_in
 from rahbo.cli.launch import (
     PROGRAM,
     READERS,
@@ -35,7 +36,7 @@ from rahbo.cli.tables import console, print_report, visible
 from rahbo.cli.template import Template
 from rahbo.cli.values import Reader
 from rahbo.errors import NotReadyError, ObjectiveError, SettingsError
-from rahbo.numerics import evaluation_seed
+from rahbo.numerics import evaluation_seed, is_finite
 from rahbo.optimizer import Optimizer
 from rahbo.risk import MeanVariance
 from rahbo.running import Budget, CallResult, Done, Pool, Result, Run, Stop, in_parallel
@@ -84,7 +85,7 @@ class Task:
         space: The parameters.
         template: The command.
         read: Finds the value in the command's output.
-        budget: How often the command may run.
+        budget: How often the command may run, and how long.
         stop: Ends the run earlier, or None.
         settings: Settings of `Optimizer`.
         processes: Runs the command, and the pattern that reads its output.
@@ -114,10 +115,7 @@ class Task:
         direction = chosen_direction(ctx)
         if direction is None:
             raise SettingsError("The direction is missing. Add --maximize or --minimize.")
-        if given["evaluations"] is None:
-            raise SettingsError(
-                "The number of evaluations is missing. Add it, such as --evaluations 200."
-            )
+        budget = _budget(given)
         template = Template.of(ctx.meta[PROGRAM] or config.command)
         blocks = blocks_in(given["blocks"])
         template.check(space, blocks=blocks is not None)
@@ -131,14 +129,26 @@ class Task:
         }
         limits = limits_in(given["at_most"], given["at_least"])
         start = start_of(given["safe"], space, limits, blocks)
-        used = {"constraints": limits, "safe": bool(start.settings), "blocks": blocks}
+        used = {"constraints": limits, "safe": bool(start.settings), "blocks": blocks,
+                "try_first": first_in(given["try_first"], space)}  # fmt: skip
         settings |= {name: value for name, value in used.items() if value}
-        budget = Budget(evaluations=given["evaluations"], confirm=given["confirm"])
         processes = Processes()
         outcomes = Outcomes(limits, in_json=one_of(ctx, READERS) == "value_json")
         read = chosen_reader(ctx, processes, outcomes)
         stop = _stop(ctx)
         return cls(space, template, read, budget, stop, settings, processes, outcomes, start)
+
+
+def _budget(given: Mapping[str, Any]) -> Budget:
+    evaluations, seconds = given["evaluations"], given["seconds"]
+    if evaluations is None and seconds is None:
+        raise SettingsError(
+            "The budget is missing. Add the number of evaluations, such as --evaluations 200, or "
+            "the time, such as --seconds 3600."
+        )
+    if seconds is not None and not (is_finite(seconds) and seconds > 0.0):
+        raise SettingsError(f"--seconds must be a positive number, got {seconds!r}.")
+    return Budget(evaluations=evaluations, confirm=given["confirm"], seconds=seconds)
 
 
 def _stop(ctx: click.Context) -> Stop | None:
@@ -173,7 +183,8 @@ class ProgramRun(Run):
 def run(task: Task, jobs: int, timeout: float | None) -> Result:
     """Evaluate until the budget is spent or the stop criterion is met, and show progress."""
     optimizer = Optimizer(task.space, **task.settings)
-    total = (task.budget.evaluations or 0) + task.start.runs
+    wanted = task.budget.evaluations
+    total = None if wanted is None else wanted + task.start.runs
     made, outcomes = optimizer.n_evaluations, task.outcomes
     outcomes.know(n for t in optimizer.trials for b in t.beside.values() for n in b.outcomes)
     program = Program(task.template, task.read, task.processes, timeout, outcomes)
@@ -245,6 +256,11 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
     help="Total runs of the program. Failures count, and so do runs before an interruption.",
 )  # fmt: skip
 @click.option(
+    "--seconds", type=float, metavar="S",
+    help="Time that this call may take, alone or beside --evaluations. Runs under way at the end "
+    "are finished.",
+)  # fmt: skip
+@click.option(
     "--confirm", type=click.IntRange(min=0), metavar="N",
     help="Use the last N runs to measure the leading points again.  "
     "[default: about a tenth of all runs]",
@@ -262,6 +278,11 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
     "--blocks", metavar="N|NAMES",
     help="Folds, seeds or other blocks in which each setting can be run: their number, or names "
     "separated by commas. {block} in the command stands for the block of a run.",
+)  # fmt: skip
+@click.option(
+    "--try-first", multiple=True, metavar="NAME=VALUE,...|FILE.csv",
+    help="A setting to run before all others, such as the one in use today, or a CSV file of such "
+    "settings with a column for each parameter. May be given several times.",
 )  # fmt: skip
 @program_options
 @click.option(

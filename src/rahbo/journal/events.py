@@ -6,7 +6,7 @@ been written raises an error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NoReturn, get_args
 
 import numpy as np
@@ -15,7 +15,15 @@ from rahbo.errors import DataError, JournalError, RahboError, SettingsError
 from rahbo.journal.codec import decode, encode, encode_scalar
 from rahbo.numerics import is_number
 from rahbo.space import Space
-from rahbo.trials import MOST_REPEATS, Beside, Source, Trial, checked_name, checked_values
+from rahbo.trials import (
+    MOST_REPEATS,
+    Beside,
+    Source,
+    Trial,
+    checked_name,
+    checked_values,
+    is_time,
+)
 
 # How far a recorded point may be from that of its parameters, as machines round differently.
 ROUNDING = 1e-9
@@ -32,10 +40,12 @@ def change_of(before: Trial | None, after: Trial) -> dict[str, Any] | None:
     if new:
         values = {i: after.values[i] for i in sorted(new)}
         told = {"event": "tell", "id": after.id, "values": _values(values)}
-        return {**told, **_beside({i: b for i, b in after.beside.items() if i in new})}
+        told |= _beside({i: b for i, b in after.beside.items() if i in new})
+        return {**told, **_times(after, before, new)}
     if after.failures != before.failures:
         failures = {i: why for i, why in after.failures.items() if before.failures.get(i) != why}
-        return {"event": "failure", "id": after.id, "failures": _failures(failures)}
+        told = {"event": "failure", "id": after.id, "failures": _failures(failures)}
+        return {**told, **_times(after, before, failures)}
     if after.cancelled and not before.cancelled:
         return {"event": "cancel", "id": after.id}
     return None
@@ -65,7 +75,7 @@ def trial_record(trial: Trial) -> dict[str, Any]:
         record["failures"] = _failures(trial.failures)
     if trial.cancelled:
         record["cancelled"] = True
-    return record
+    return {**record, **_times(trial, None, trial.times)}
 
 
 def _values(values: Mapping[int, float]) -> dict[int, float]:
@@ -89,6 +99,13 @@ def _beside_record(told: Beside) -> dict[str, Any]:
 
 def _failures(failures: Mapping[int, str]) -> dict[int, str]:
     return {int(i): str(why) for i, why in failures.items()}
+
+
+def _times(trial: Trial, before: Trial | None, repeats: Collection[int]) -> dict[str, Any]:
+    """Return the new times of some repeats as a part of an event, empty if there are none."""
+    known = {} if before is None else before.times
+    new = {i: s for i, s in trial.times.items() if i in repeats and known.get(i) != s}
+    return {"times": {int(i): float(new[i]) for i in sorted(new)}} if new else {}
 
 
 def trials_of(events: list[Any], space: Space, name: str) -> list[Trial]:
@@ -118,8 +135,10 @@ def apply_event(event: dict[str, Any], found: list[dict[str, Any]], space: Space
     fields = found[number]
     if kind == "tell":
         _take_values(fields, event["values"], event.get("beside", {}))
+        _take_times(fields, event.get("times", {}), event["values"])
     elif kind == "failure":
         _take_failures(fields, event["failures"])
+        _take_times(fields, event.get("times", {}), event["failures"])
     elif kind == "cancel":
         fields["cancelled"] = True
     else:
@@ -144,14 +163,16 @@ def opened(record: dict[str, Any], number: int, space: Space) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "id": number, "params": params, "x": x, "n_requested": repeats, "source": source,
         "own_bound": None if bound is None else float(bound), "values": {}, "failures": {},
-        "beside": {},
+        "beside": {}, "times": {},
         "cancelled": record.get("cancelled", False) is True,
         "blocks": tuple(checked_name("A block", name) for name in record.get("blocks", ())),
     }  # fmt: skip
     if len(fields["blocks"]) not in (0, repeats):
         _refuse(f"there must be a block for each of {repeats} repeats, got {record['blocks']!r}")
-    _take_values(fields, record.get("values", {}), record.get("beside", {}))
-    _take_failures(fields, record.get("failures", {}))
+    values, failures = record.get("values", {}), record.get("failures", {})
+    _take_values(fields, values, record.get("beside", {}))
+    _take_failures(fields, failures)
+    _take_times(fields, record.get("times", {}), {**values, **failures})
     return fields
 
 
@@ -160,6 +181,9 @@ def _take_values(fields: dict[str, Any], values: dict[str, Any], beside: dict[st
         if type(value) not in (int, float):
             _refuse(f"a value must be a number, got {value!r}")
         repeat, number = _repeat(key), checked_values(value)[0]
+        if repeat not in fields["values"]:
+            # The time of a failure that the value replaces.
+            fields["times"].pop(repeat, None)
         if fields["values"].setdefault(repeat, number) != number:
             _refuse(f"repeat {repeat} has the value {fields['values'][repeat]!r}, got {number!r}")
         fields["values"][repeat] = number
@@ -187,7 +211,18 @@ def _take_failures(fields: dict[str, Any], failures: dict[str, Any]) -> None:
         repeat = _repeat(key)
         if not isinstance(reason, str) or repeat in fields["values"]:
             _refuse(f"repeat {repeat} must have a value or a failure reason, got {reason!r}")
+        if fields["failures"].get(repeat) != reason:
+            fields["times"].pop(repeat, None)
         fields["failures"][repeat] = reason
+
+
+def _take_times(fields: dict[str, Any], times: dict[str, Any], told: Collection[str]) -> None:
+    for key, seconds in times.items():
+        if key not in told:
+            _refuse(f"repeat {key} must have a value or a failure at the time {seconds!r}")
+        if type(seconds) not in (int, float) or not is_time(seconds):
+            _refuse(f"a time must be seconds since 1970, before the year 10000, got {seconds!r}")
+        fields["times"][_repeat(key)] = float(seconds)
 
 
 def _repeat(key: str) -> int:

@@ -138,7 +138,7 @@ class Journal(dict[int, Trial]):
         if seed is None:
             given["settings"]["seed"] = kept
         unlike = differences(header["settings"], given["settings"])
-        if given["trials"] and not same(header["trials"], given["trials"]):
+        if given["trials"] and not same(*map(_untimed, (header["trials"], given["trials"]))):
             unlike.append("the past results in data= or trials= are different")
         if unlike:
             raise JournalError(
@@ -206,6 +206,11 @@ class Journal(dict[int, Trial]):
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy, in this or another process, holds the trials and does not write the file.
         return dict, (dict(self),)
+
+
+def _untimed(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return records of trials without their times, which do not tell runs apart."""
+    return [{k: v for k, v in record.items() if k != "times"} for record in records]
 
 
 # -- the first line ----------------------------------------------------------------------------

@@ -108,7 +108,7 @@ class Result:
         return self.optimizer.rows()
 
     def to_frame(self) -> Any:
-        """Return the `rows` as a pandas DataFrame.
+        """Return the `rows` as a pandas DataFrame, with each ``time`` as a date in UTC.
 
         Raises:
             MissingLibraryError: pandas is not installed.

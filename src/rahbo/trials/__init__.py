@@ -17,6 +17,7 @@ from rahbo.trials.ledger import Counts, Ledger
 from rahbo.trials.observations import Observations, Removed, point_statistics
 from rahbo.trials.outcomes import record_of, split_record
 from rahbo.trials.rows import as_frame, header, rows_of, trials_in, write_csv
+from rahbo.trials.times import is_time
 from rahbo.trials.trial import (
     LARGEST_VALUE,
     MOST_REPEATS,
@@ -66,6 +67,7 @@ __all__ = [
     "checked_values",
     "failures_by_point",
     "header",
+    "is_time",
     "observations_of",
     "own_bounds",
     "params_by_point",

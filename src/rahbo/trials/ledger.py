@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rahbo.numerics import Array, SharedLock
+from rahbo.trials.times import now
 from rahbo.trials.trial import Source, Suggestion, Trial, params_by_point
 
 
@@ -79,8 +80,9 @@ class Ledger:
         return other
 
     def record(self, trial: Trial) -> Trial:
-        """Keep a new trial, or a new state of one, and return it."""
+        """Keep a new trial, or a new state of one, and return it. What is new gets its time."""
         counts, params, old = self._counts, self._params, self.trials.get(trial.id)
+        trial = trial.with_times(old, now())
         self._counts = self._params = None
         self._unsettled.add(trial.id)
         self.trials[trial.id] = trial

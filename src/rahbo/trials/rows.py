@@ -6,6 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from rahbo.space import Candidates, Categorical, Space, columns_in, key, rows_in
 from rahbo.trials.beside import NOTHING
 from rahbo.trials.blocks import block_of, checked_told
 from rahbo.trials.files import write_whole
+from rahbo.trials.times import time_in, time_text
 from rahbo.trials.trial import Trial
 
 BEFORE, AFTER = ("trial", "source"), ("repeat", "block", "value")
-FAILURE = "failure"
-FIXED = (*BEFORE, *AFTER, FAILURE)
+FAILURE, TIME = "failure", "time"
+FIXED = (*BEFORE, *AFTER, FAILURE, TIME)
 
 # Texts that readers of files take for a missing cell, in small letters.
 MISSING = {"", "na", "n/a", "nan", "null", "none", "n/a n/a", "1.#ind", "1.#qnan"}
@@ -50,7 +52,7 @@ def column_names(names: Iterable[str], outcomes: Iterable[str]) -> tuple[Row, Ro
 def header(names: Iterable[str], outcomes: Iterable[str]) -> list[str]:
     """Return the names of all columns, in order."""
     parameters, others = column_names(names, outcomes)
-    return [*BEFORE, *parameters.values(), *AFTER, *others.values(), FAILURE]
+    return [*BEFORE, *parameters.values(), *AFTER, *others.values(), FAILURE, TIME]
 
 
 def rows_of(trials: Iterable[Trial], names: Sequence[str], outcomes: Sequence[str]) -> list[Row]:
@@ -71,7 +73,7 @@ def rows_of(trials: Iterable[Trial], names: Sequence[str], outcomes: Sequence[st
                 "trial": trial.id, "source": trial.source, **settings, "repeat": i,
                 "block": block_of(trial, i), "value": trial.values.get(i),
                 **{others[name]: told.get(name) for name in outcomes},
-                FAILURE: _encodable(trial.failures.get(i)),
+                FAILURE: _encodable(trial.failures.get(i)), TIME: time_text(trial.times.get(i)),
             })  # fmt: skip
     return rows
 
@@ -94,7 +96,7 @@ def write_csv(path: str | os.PathLike[str], columns: Sequence[str], rows: Iterab
 
 
 def as_frame(columns: Sequence[str], rows: Sequence[Row]) -> Any:
-    """Return rows as a pandas DataFrame.
+    """Return rows as a pandas DataFrame, with times as dates in UTC.
 
     Raises:
         MissingLibraryError: pandas is not installed.
@@ -106,7 +108,11 @@ def as_frame(columns: Sequence[str], rows: Sequence[Row]) -> Any:
             "to_frame() needs pandas: pip install pandas. Without it, to_csv(path) writes the same "
             "table, and rows() returns it as a list of dicts."
         ) from error
-    return pandas.DataFrame(list(rows), columns=list(columns))
+    frame = pandas.DataFrame(list(rows), columns=list(columns))
+    dates = [None if row[TIME] is None else datetime.fromisoformat(row[TIME]) for row in rows]
+    # Older versions of pandas have no dates after the year 2262.
+    frame[TIME] = pandas.to_datetime(dates, utc=True, errors="coerce")
+    return frame
 
 
 # -- a table as trials -------------------------------------------------------------------------
@@ -117,8 +123,9 @@ def trials_in(
 ) -> list[Trial]:
     """Return the past results in a data frame as trials. Rows with equal parameters are repeats.
 
-    A row without a value has failed. The columns are those of `rows_of`; ``block``, ``failure`` and
-    the outcomes may be missing, and all others are ignored.
+    A row without a value has failed. The columns are those of `rows_of`; ``block``, ``failure``,
+    ``time`` and the outcomes may be missing, and all others are ignored. So is a ``time`` that is
+    not a date with a time zone.
 
     Args:
         frame: A frame of pandas or polars.
@@ -127,14 +134,15 @@ def trials_in(
         blocks: The names that a block may have; empty if it may have any.
     """
     found = columns_in(frame)
-    parameters, others = column_names(space.names, outcomes)
+    parameters, others = _columns_of(frame, space.names, outcomes)
     if "value" not in found:
         raise DataError(
             f"data= needs a column 'value' with the measured values, got the columns {found}. "
             "Rename the column that holds them."
         )
     settings = space.rows_in(frame, parameters)
-    read = [name for name in ("value", "block", FAILURE, *others.values()) if name in found]
+    known = ("value", "block", FAILURE, TIME, *others.values())
+    read = [name for name in dict.fromkeys(known) if name in found]
     trials: dict[bytes, Trial] = {}
     for i, (params, told) in enumerate(zip(settings, rows_in(frame, read), strict=True)):
         beside = {name: told.get(column) for name, column in others.items()}
@@ -146,6 +154,21 @@ def trials_in(
             hint = _misread(params, parameters, space)
             raise type(error)(f"Row {i} of data=, counted from 0: {error}{hint}") from error
     return list(trials.values())
+
+
+def _columns_of(frame: Any, names: Iterable[str], outcomes: Iterable[str]) -> tuple[Row, Row]:
+    """Return the column of each parameter and each outcome in a frame.
+
+    In a frame without times, the column ``time`` may be a parameter or an outcome of that name.
+    """
+    found, named = columns_in(frame), column_names(names, outcomes)
+    cells = rows_in(frame, [TIME]) if TIME in found else []
+    if not any(time_in(cell[TIME]) is not None for cell in cells):
+        for columns in named:
+            if TIME in columns and columns[TIME] not in found:
+                columns[TIME] = TIME
+                break
+    return named
 
 
 def _misread(params: Row, columns: Row, space: Space) -> str:
@@ -191,8 +214,12 @@ def _reads_as(text: str, cell: object) -> bool:
 
 def _with_row(trial: Trial, told: Row, outcomes: Row, blocks: Sequence[str]) -> Trial:
     """Return a trial with one more value or failure."""
+    i, before = trial.n_made, trial
     if told["value"] is None:
-        return trial.with_failures([trial.n_made], str(told.get(FAILURE) or "no value"))
-    block = whole_if_equal(told.get("block"))
-    (value,), beside = checked_told(told["value"], outcomes or None, outcomes, block, blocks)
-    return trial.with_value(trial.n_made, value, *beside)
+        trial = trial.with_failures([i], str(told.get(FAILURE) or "no value"))
+    else:
+        block = whole_if_equal(told.get("block"))
+        (value,), beside = checked_told(told["value"], outcomes or None, outcomes, block, blocks)
+        trial = trial.with_value(i, value, *beside)
+    seconds = time_in(told.get(TIME))
+    return trial if seconds is None else trial.with_times(before, seconds)

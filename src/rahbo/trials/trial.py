@@ -71,6 +71,8 @@ class Trial:
         cancelled: Whether the missing repeats are no longer wanted.
         beside: What was told beside a value, by repeat index; only where there is something.
         blocks: The block in which each repeat was asked for; empty if none was named.
+        times: When each value or failure was told, by repeat index, in seconds since 1970 (UTC);
+            only where that is known. Nothing that is proposed or recommended depends on it.
     """
 
     id: int
@@ -84,6 +86,7 @@ class Trial:
     cancelled: bool = False
     beside: Mapping[int, Beside] = field(default_factory=dict)
     blocks: tuple[str, ...] = ()
+    times: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -152,7 +155,8 @@ class Trial:
             failures = {i: why for i, why in self.failures.items() if i != repeat}
             more = {repeat: beside} if beside else {}
             values, told = {**self.values, repeat: value}, {**self.beside, **more}
-            return replace(self, values=values, failures=failures, beside=told)
+            times = {i: s for i, s in self.times.items() if i != repeat}
+            return replace(self, values=values, failures=failures, beside=told, times=times)
         if known != value:
             raise DataError(
                 f"A repeat has one value, but repeat {repeat} of suggestion {self.id} was told as "
@@ -180,6 +184,18 @@ class Trial:
             f"{beside.block!r}. Tell it in that block, or tell the parameters instead."
         )
 
+    def with_times(self, before: Trial | None, seconds: float) -> Trial:
+        """Return this trial with the time of what was not told before.
+
+        Args:
+            before: The trial before; None if it is new.
+            seconds: The present time.
+        """
+        values, failures = ({}, {}) if before is None else (before.values, before.failures)
+        new = [i for i in self.values if i not in values]
+        new += [i for i, why in self.failures.items() if failures.get(i) != why]
+        return replace(self, times={**self.times, **dict.fromkeys(new, seconds)}) if new else self
+
     def with_failures(self, repeats: Iterable[int], reason: str) -> Trial:
         """Return this trial with repeats marked as failed; values already told are kept.
 
@@ -187,7 +203,9 @@ class Trial:
         """
         why = shortened(reason)
         lost = {i: why for i in repeats if i not in self.values}
-        return replace(self, failures={**self.failures, **lost})
+        stale = {i for i in lost if self.failures.get(i) != why}
+        times = {i: s for i, s in self.times.items() if i not in stale}
+        return replace(self, failures={**self.failures, **lost}, times=times)
 
 
 def shortened(text: str) -> str:

@@ -74,6 +74,19 @@ def test_values_failures_and_repeats_of_trials_are_told() -> None:
     assert optimizer.observations.count.tolist() == [2, 2]
 
 
+def test_a_trial_has_the_time_at_which_it_ended() -> None:
+    study = study_of({0.1: [1.0, None], 0.5: 2.0})
+    study.add_trial(
+        create_trial(params={"x": 0.7}, distributions={"x": X}, state=TrialState.RUNNING)
+    )
+    optimizer, first = optimizer_of(study), study.trials[0].datetime_complete
+    assert first is not None
+    ended = pytest.approx(first.timestamp(), abs=0.002)
+    assert dict(optimizer.trials[0].times) == {0: ended, 1: ended}
+    assert [len(trial.times) for trial in optimizer.trials] == [2, 1]
+    assert all(row["time"] is not None for row in optimizer.rows())
+
+
 def test_a_trial_that_breaks_a_constraint_is_not_recommended(rng) -> None:
     study = optuna.create_study(direction="maximize")
 

@@ -28,11 +28,15 @@ def path(tmp_path):
 def as_read(follower):
     """What was followed, in a form that can be compared."""
     trials = [follower.trial(i) for i in range(follower.n_trials)]
-    return [(t.id, t.params, dict(t.values), dict(t.failures), t.cancelled) for t in trials]
+    return list(map(parts_of, trials))
 
 
 def as_journal(path):
-    return [(t.id, t.params, dict(t.values), dict(t.failures), t.cancelled) for t in read(path)[1]]
+    return list(map(parts_of, read(path)[1]))
+
+
+def parts_of(t):
+    return t.id, t.params, dict(t.values), dict(t.failures), t.cancelled, dict(t.times)
 
 
 def test_what_is_new_is_taken_and_no_more(path, monkeypatch):
@@ -80,6 +84,7 @@ def test_every_prefix_of_a_journal_leads_to_the_same(path, tmp_path):
         follower.look()
         assert follower.problem == "" or "holds no run yet" in follower.problem
     assert as_read(follower) == as_journal(path)
+    assert all(follower.trial(i).times for i in range(follower.n_trials))
     assert [a.value for a in follower.arrivals] == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, None, None]
 
 

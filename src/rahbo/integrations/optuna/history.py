@@ -24,7 +24,7 @@ from rahbo.numerics import spells_out
 from rahbo.optimizer import Optimizer
 from rahbo.settings import Keywords, setting_parameters
 from rahbo.space import Space
-from rahbo.trials import Trial
+from rahbo.trials import Trial, is_time
 
 # System attributes of a trial: what it was proposed for, and whether its objective failed.
 ASKED, FAILED = "rahbo:asked", "rahbo:failed"
@@ -357,6 +357,9 @@ def _blank(before: list[Trial], params: Internal, kinds: Kinds, space: Space) ->
 def _with_outcomes(trial: Trial, record: StudyTrial) -> Trial:
     outcomes, asked = dict(enumerate(record.outcomes)), record.asked
     state = record.trial.state.name.lower()
+    # A date of Optuna has no zone: it is that of this machine.
+    ended = record.trial.datetime_complete
+    seconds = round(ended.timestamp(), 3) if ended is not None else None
     return replace(
         trial,
         n_requested=len(outcomes) + record.under_way,
@@ -364,6 +367,7 @@ def _with_outcomes(trial: Trial, record: StudyTrial) -> Trial:
         values={i: value for i, value in outcomes.items() if value is not None},
         failures={i: state for i, value in outcomes.items() if value is None},
         own_bound=asked.get("bound"),
+        times=dict.fromkeys(outcomes, seconds) if is_time(seconds) else {},
     )
 
 

@@ -86,7 +86,7 @@ class Follower:
     def trial(self, number: int) -> Trial:
         """Return a trial in its current state."""
         fields = self._found[number]
-        own = {part: dict(fields[part]) for part in ("values", "failures", "beside")}
+        own = {part: dict(fields[part]) for part in ("values", "failures", "beside", "times")}
         return Trial(**{**fields, **own})
 
     def outstanding(self, number: int) -> int:

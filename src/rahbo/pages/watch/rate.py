@@ -1,6 +1,6 @@
 """How fast a run goes, and how long it will take.
 
-A journal does not hold times, so the page notes when the file was written each time that the number
+A journal need not hold times, so the page notes when the file was written each time that the number
 of evaluations has grown.
 """
 
