@@ -1,8 +1,9 @@
 """Fixed folds or new ones for each setting: which search finds the better model?
 
     python bench/resplits.py search --seeds 1100:1120 --out resplits.jsonl
-    python bench/resplits.py search --seeds 1100:1130 --methods random --out random.jsonl
+    python bench/resplits.py search --seeds 1100:1120 --methods random --out random.jsonl
     python bench/resplits.py report resplits.jsonl
+    python bench/resplits.py report resplits.jsonl --fixed "one hold-out"
 
 Every seed draws a small sample from a large data set. A search sees this sample only, and spends a
 number of fits on folds of it. The setting that it recommends is judged in two ways: by the score of
@@ -207,7 +208,7 @@ def run(name: str, how: str, seed: int, sample: Sample) -> dict:
             "seconds": round(process_time() - began, 2)}  # fmt: skip
 
 
-def report(path: str) -> None:
+def report(path: str, fixed_by: str) -> None:
     """The judged scores, their differences from fixed folds, and how far reported means are off."""
     rows: dict[tuple[str, str], dict[int, dict]] = defaultdict(dict)
     for line in Path(path).read_text().splitlines():
@@ -217,7 +218,7 @@ def report(path: str) -> None:
               "reported mean less that of new splits", "in interval", "seconds")  # fmt: skip
     print(f"| {' | '.join(titles)} |\n{'|---' * len(titles)}|")
     for case, how in rows:
-        fixed = ("random, fixed " + how.split()[-1]) if how in RANDOM else "Folds(5)"
+        fixed = ("random, fixed " + how.split()[-1]) if how in RANDOM else fixed_by
         other = rows[case, fixed]
         mine = {s: row for s, row in rows[case, how].items() if s in other}
         of = [[run for _, run in sorted(r.items()) if run["seed"] in mine] for r in (mine, other)]
@@ -250,10 +251,11 @@ def main() -> None:
     parser.add_argument("--seeds", default="100:103")
     parser.add_argument("--cases", default=";".join(CASES), help="separated by semicolons")
     parser.add_argument("--methods", default=";".join(METHODS), help="the same; or random")
+    parser.add_argument("--fixed", default="Folds(5)", help="the method to compare others with")
     parser.add_argument("--out", default="resplits.jsonl")
     given = parser.parse_args()
     if given.what == "report":
-        return report(given.path or given.out)
+        return report(given.path or given.out, given.fixed)
     methods = RANDOM if given.methods == "random" else given.methods.split(";")
     with open(given.out, "a") as out:
         for seed in range(*map(int, given.seeds.split(":"))):
