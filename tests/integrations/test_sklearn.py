@@ -16,6 +16,7 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     RandomizedSearchCV,
+    RepeatedKFold,
     ShuffleSplit,
 )
 from sklearn.pipeline import Pipeline
@@ -177,12 +178,39 @@ def test_no_candidate_is_tried_twice_and_a_finite_space_may_end() -> None:
     assert len({p["a"] for p in steps.cv_results_["params"]}) == 9
 
 
-def test_a_splitter_without_a_seed_draws_once() -> None:
-    search = known_search({"swing": (0.5, 1.0)}, cv=ShuffleSplit(3, test_size=2)).fit(HARDNESS)
-    scores = np.column_stack([search.cv_results_[f"split{i}_test_score"] for i in range(3)])
+class NewEachTime:
+    """A splitter of a user's own, which gives other folds at each call."""
+
+    def split(self, X, y=None, groups=None):
+        return ShuffleSplit(3, test_size=2).split(X)
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "cv",
+    [
+        ShuffleSplit(3, test_size=2),
+        KFold(3, shuffle=True),
+        RepeatedKFold(n_splits=3, n_repeats=2),
+        KFold(3, shuffle=True, random_state=np.random.RandomState(0)),
+        NewEachTime(),
+    ],
+    ids=lambda cv: type(cv).__name__,
+)
+@pytest.mark.parametrize("fold_by_fold", [False, True])
+def test_a_splitter_without_a_seed_draws_once(cv, fold_by_fold) -> None:
+    # Few initial points, so that there are several batches of fits.
+    few = {"n_iter": 4, "settings": {"n_initial": 2}}
+    search = known_search({"swing": (0.5, 1.0)}, cv=cv, fold_by_fold=fold_by_fold, **few)
+    search.fit(HARDNESS)
+    splits = range(search.n_splits_)
+    scores = np.column_stack([search.cv_results_[f"split{i}_test_score"] for i in splits])
     swing = np.array([p["swing"] for p in search.cv_results_["params"]])
     hardness = (scores - 0.2) / (0.25 * swing[:, None])
-    assert np.allclose(hardness, hardness[0])
+    assert np.nanstd(hardness, axis=0).max() < 1e-9
 
 
 def test_folds_may_be_an_iterator_or_a_single_split() -> None:

@@ -73,7 +73,7 @@ class RiskAverseSearchCV(BaseSearchCV):
         cv: The folds. A splitter that draws new folds each time is made to draw once.
         verbose: As in scikit-learn.
         pre_dispatch: As in scikit-learn.
-        random_state: Seeds every random choice of the search.
+        random_state: Seeds every random choice of the search, but not the folds that ``cv`` draws.
         error_score: The score of a fold that fails. If it is NaN, a candidate with such a fold
             counts as failed and is never chosen.
         return_train_score: Whether ``cv_results_`` has training scores.
