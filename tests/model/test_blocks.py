@@ -6,6 +6,7 @@ import pytest
 from rahbo.model import Matern52, ModelSettings, condition, learn
 from rahbo.model.blocks import (
     Equations,
+    comparable,
     effects_from,
     equations_of,
     first_effects,
@@ -111,6 +112,33 @@ def test_degrees_of_freedom_lost_are_those_of_the_residuals(rng):
     assert removed.dof.sum() == pytest.approx(B - 1, rel=0.05)
     # A complete point has the mean of all effects, which is known: it is zero.
     np.testing.assert_allclose(removed.mean_var, 0.0, atol=1e-12)
+
+
+def test_blocks_that_cannot_be_compared_are_left_out():
+    X = list(np.eye(5))
+    values = [[1.0, 2.0], [3.0, 4.0], [5.0], [6.0, 7.0], [8.0]]
+    # b holds one point alone; e and f share one; c holds two points.
+    named = ["b", "b", "e", "f", "c", "c", None, "g"]
+    found = comparable(Observations.from_rounds(X, values, 1.0, named))
+    assert found.blocks == ("e", "f", "c")
+    assert found.block.tolist() == [-1, -1, 0, 1, 2, 2, -1, -1]
+    alone = comparable(Observations.from_rounds(X[:2], values[:2], 1.0, ["b", "b", "c", "c"]))
+    assert alone.block is None
+    assert alone.blocks == ()
+    shared = Observations.from_rounds(X[:2], values[:2], 1.0, ["b", "c", "c", "b"])
+    assert comparable(shared) is shared
+
+
+def test_a_block_for_each_point_changes_nothing(rng):
+    X, counts = rng.random((12, 3)), [3] * 12
+    values = [(np.sin(6.0 * x[0]) + 0.05 * rng.normal(size=3)).tolist() for x in X]
+    named = [f"split {i}" for i, n in enumerate(counts) for _ in range(n)]
+    settings = ModelSettings()
+    plain, blocked = (Observations.from_rounds(list(X), values, 1.0, b) for b in ((), named))
+    models = [condition(settings, data, learn(settings, data)) for data in (plain, blocked)]
+    assert models[1].blocks is None
+    for a, b in zip(*(model.mean.predict(X) for model in models), strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_one_block_has_no_effect():

@@ -95,6 +95,24 @@ def values_in_blocks(observations: Observations) -> Array:
     return found
 
 
+def comparable(told: Observations) -> Observations:
+    """Return the data without blocks that cannot be compared with others.
+
+    If a block holds values of one point, and this point has values in no other block, then its
+    effect cannot be told from f. Taking it for zero leaves the difference to f.
+    """
+    inside = values_in_blocks(told) > 0.0
+    alone = inside[inside.sum(axis=1) == 1] & (inside.sum(axis=0) == 1)
+    kept = ~alone.any(axis=0)
+    if told.block is None or kept.all():
+        return told
+    number = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+    if not kept.any():
+        return replace(told, blocks=(), block=None)
+    names = tuple(name for name, keep in zip(told.blocks, kept, strict=True) if keep)
+    return replace(told, blocks=names, block=number[told.block])
+
+
 def equations_of(
     kernel: Kernel, lam: float, prior_mean: float, told: Observations, y: Array, noise_var: Array
 ) -> Equations:

@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rahbo.model.blocks import Effects, effects_from, equations_of, first_effects, removed_by
+from rahbo.model.blocks import (
+    Effects,
+    comparable,
+    effects_from,
+    equations_of,
+    first_effects,
+    removed_by,
+)
 from rahbo.model.evidence import Evidence, Hyperparameters, fit
 from rahbo.model.gp import GP
 from rahbo.model.hyperprior import Hyperprior
@@ -50,6 +57,8 @@ def learn(
     settings: ModelSettings, observations: Observations, previous: Learned | None = None
 ) -> Learned:
     """Fit both GPs, with the effects of blocks in turn if values belong to any."""
+    if settings.population is None and observations.block is not None:
+        observations = comparable(observations)
     if observations.block is None:
         return _learn(settings, observations, previous)
     less = _less_first(settings, observations)
@@ -68,6 +77,8 @@ def condition(
 
     If values belong to blocks, their effects are found in turn with the two GPs.
     """
+    if settings.population is None and observations.block is not None:
+        observations = comparable(observations)
     if observations.block is None:
         return _condition(settings, observations, learned)
     less, effects = _less_first(settings, observations), None
