@@ -290,8 +290,12 @@ def test_from_an_empty_folder_to_a_recommendation(browser, tmp_path):
         enter(page)
         says(page, "Recorded 12.75 as value 2")
         tab.evaluate("document.getElementById('lab-record').click()")
-        says(tab, "is already recorded as 12.75. It was not recorded again.")
+        says(tab, "is already recorded as 12.75")
         assert told(path) == {(0, 0): 12.5, (0, 1): 12.75}
+        # A tab that sees it first says what became of the typed value.
+        other = browser.page(page.evaluate("location.href"), width=390)
+        other.wait_until(READY)
+        write(other, "yield (mJ)", "77")
         # What is typed stays through a reload, and through the end of the server.
         page.wait_until(f"{READY} && {VALUE}.value === ''")
         write(page, "yield (mJ)", "13.25")
@@ -309,6 +313,8 @@ def test_from_an_empty_folder_to_a_recommendation(browser, tmp_path):
         page.wait_until("document.getElementById('lab-gone').hidden")
         press(page, "Record")
         says(page, "Recorded 13.25 as value 1 of suggestion 1.")
+        says(other, "The 77 that you typed here was not recorded.")
+        other.close()
         # A failure, a setting of one's own, and one more value than was asked for.
         page.wait_until(READY)
         press(page, "It failed")
@@ -325,6 +331,8 @@ def test_from_an_empty_folder_to_a_recommendation(browser, tmp_path):
         says(page, "door open")
         press(page, "One more value")
         says(page, "one more than was asked for")
+        press(page, "Name its block")
+        write(page, "Block (optional)", "tuesday")
         record(page, "14")
         for value in ("13", "12", "14.25"):
             page.evaluate("document.getElementById('lab-said').textContent = ''")
@@ -351,4 +359,5 @@ def test_from_an_empty_folder_to_a_recommendation(browser, tmp_path):
     values = [v for t in run.trials for v in t.values.values()]
     assert sorted(values) == [12.0, 12.5, 12.75, 13.0, 13.25, 14.0, 14.25, 14.5]
     assert run.recommend().params.keys() == {"power", "gas"}
+    assert {row["value"] for row in run.rows() if row["block"] == "tuesday"} >= {14.0}
     run.close()

@@ -244,8 +244,16 @@ def test_a_chart_without_marks_says_so(browser, tmp_path):
     with served(tmp_path / "run.jsonl") as url:
         page = browser.page(url)
         page.wait_until("document.body.innerText.includes('There is no file')")
-        texts = "[...document.querySelectorAll('.chart')].map((c) => c.textContent)"
-        page.wait_until(f"{texts}.every((text) => text === 'Nothing to show yet.')")
+        assert not page.evaluate("document.querySelector('.charts').checkVisibility()")
+        # A failure is shown, and the other charts say that they have nothing to show.
+        run = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, journal=tmp_path / "run.jsonl")
+        run.tell_failure({"x": 0.5}, "beam trip")
+        run.close()
+        page.wait_until("document.querySelector('#values .lost')")
+        for chart in ("best", "noise"):
+            page.wait_until(
+                f"document.getElementById('{chart}').textContent === 'Nothing to show yet.'"
+            )
         assert_sound(page, url)
         page.close()
 
@@ -295,7 +303,7 @@ def test_an_outlier_and_failures_leave_room_for_the_values(browser, tmp_path, rn
         if i % 6 == 5:
             opt.tell_failure(point, "beam trip")
         else:
-            opt.tell(point, 5e4 if i == 13 else float(rng.standard_normal()))
+            opt.tell(point, [5e4, 5e4 + 1] if i == 13 else float(rng.standard_normal()))
     with served(path, budget=60) as url:
         page = browser.page(url, width=390, dark=True)
         page.wait_until("document.querySelector('#noise .chosen')")
@@ -308,10 +316,15 @@ def test_an_outlier_and_failures_leave_room_for_the_values(browser, tmp_path, rn
         legends = page.evaluate(
             "[...document.querySelectorAll('.legend')].map((l) => l.textContent)"
         )
-        assert legends[2] == "valuefailed1 outside the range"
+        assert legends[2] == "valuefailed2 outside the range"
+        assert "Outside the range: 50000 to 50001." in page.text()
+        # The recommended point is that outlier. It has its numbers beside it.
+        assert "outside" not in legends[1]
+        label = "document.querySelector('#noise .chosen').nextElementSibling.textContent"
+        assert re.match(r"mean (49|50)\d{3}", page.evaluate(label))
         assert "recommended" in legends[1]
         assert "Crosses in the strip below are failures." in page.text()
-        assert "24 of 60 evaluations (4 failed)" in page.text()
+        assert "25 of 60 evaluations (4 failed)" in page.text()
         # Results are read without scrolling: the intervals end within the window.
         ends = (
             "[...document.querySelectorAll('#known td')]"

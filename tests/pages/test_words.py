@@ -39,6 +39,7 @@ def test_the_recommendation_is_said_with_its_intervals():
         assert f"{middle} (90 % interval {lower} to {upper})" in said
     assert f"Its pessimistic value, {digits.text(found.pessimistic)}, decided the choice." in said
     assert "measured 3 times" in said
+    assert "measured once" in " ".join(words.recommendation(replace(found, n_evaluations=1)))
     other = replace(found, rule="best_observed", score=0.25)
     assert "Its sample mean, 0.25, decided the choice." in " ".join(words.recommendation(other))
     basis = words.basis(optimizer)

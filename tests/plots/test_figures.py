@@ -62,10 +62,15 @@ def test_many_inputs_get_slices_along_those_that_matter(mixed):
 def test_a_list_gets_its_points(listed, tmp_path):
     figure = plots.overview(listed)
     assert shown(figure) == [("value", ""), *COMMON, ("nominal level", "share inside")]
-    (legend,) = figure.legends
-    labels = [text.get_text() for text in legend.get_texts()]
-    assert len(labels) == len(set(labels))
-    assert "reported point" in labels
+    # Each panel has its own legend, under it and inside the figure.
+    assert figure.legends == []
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        handles, labels = ax.get_legend_handles_labels()
+        if ax.get_visible() and handles:
+            assert [text.get_text() for text in ax.get_legend().get_texts()] == labels
+            box = ax.get_legend().get_window_extent()
+            assert 0.0 < box.y0 < box.y1 < ax.get_window_extent().y0
     figure.savefig(tmp_path / "list.png")
     assert (tmp_path / "list.png").read_bytes().startswith(b"\x89PNG")
 

@@ -92,6 +92,18 @@ def test_the_pessimistic_value_is_drawn(run, request):
     assert ("minimised" in ax.get_ylabel()) == record.minimised
 
 
+def test_a_poor_start_does_not_squeeze_a_run_without_a_design():
+    data = [
+        ({"x": x}, [y, y + 0.01]) for x, y in [(0.9, -500.0), *((i / 20, i / 20) for i in range(8))]
+    ]
+    record = progress(rahbo.Optimizer({"x": (0.0, 1.0)}, data=data, seed=0))
+    ax = draw_progress(record, Figure().subplots())
+    later = record.pessimistic[len(record.evaluations) // 4 :]
+    low, high = ax.get_ylim()
+    assert low < later.min() <= later.max() < high
+    assert low > record.pessimistic[0]
+
+
 def test_regret_is_that_of_the_points_reported(flat):
     record = progress(flat)
     curve = regret_of(record, lambda params: params["x"] + 1.0, "ours")

@@ -8,6 +8,12 @@ function number(value, digits = 4) {
   return String(Number(value.toPrecision(digits)));
 }
 
+// A number in so many digits, with the zeros at its end.
+function fixed(value, digits) {
+  const text = value.toPrecision(digits);
+  return text.includes("e") ? String(Number(text)) : text;
+}
+
 // The smallest and largest finite number and the larger size of the two; null if there is none.
 function extent(numbers) {
   let low = Infinity, high = -Infinity;

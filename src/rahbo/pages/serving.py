@@ -14,6 +14,7 @@ import ipaddress
 import socket
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
@@ -205,7 +206,7 @@ def _is_address(name: str) -> bool:
     return True
 
 
-class PageHandler(BaseHTTPRequestHandler):
+class PageHandler(BaseHTTPRequestHandler, ABC):
     """Answers the requests of one client. A subclass says what there is to read."""
 
     server: PageServer
@@ -240,9 +241,9 @@ class PageHandler(BaseHTTPRequestHandler):
             self.server.connections.answers(self.connection)
         return is_sound
 
+    @abstractmethod
     def read(self, path: str, query: Query) -> Answer | None:
         """Return the answer to a request that changes nothing; None if there is no such page."""
-        raise NotImplementedError
 
     def do_GET(self) -> None:
         """Send a page or its data."""

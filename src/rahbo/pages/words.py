@@ -93,7 +93,7 @@ def recommendation(found: Recommendation) -> list[str]:
         f"Its risk value is {risks.text(found.risk)} "
         f"({level} {_ends(found.risk_interval, risks)}).",
         decided,
-        f"It was measured {_times(found.n_evaluations, 'time')}{found.elsewhere}. {told}.",
+        f"It was measured {_often(found.n_evaluations)}{found.elsewhere}. {told}.",
     ]
 
 
@@ -143,6 +143,10 @@ def certainty(found: Recommendation) -> str:
 
 def _ends(interval: Interval, digits: Justified) -> str:
     return f"{digits.text(interval.lower)} to {digits.text(interval.upper)}"
+
+
+def _often(n: int) -> str:
+    return "once" if n == 1 else f"{n:,} times"
 
 
 def _times(n: int, what: str) -> str:

@@ -15,7 +15,7 @@ from rahbo.plots.calibration import draw_coverage, draw_left_out, left_out
 from rahbo.plots.fits import draw_fit_1d, draw_noise_std_1d, fit_slice
 from rahbo.plots.influence import draw_sensitivity, sensitivity
 from rahbo.plots.inputs import Params
-from rahbo.plots.outcomes import OutcomeSlice, draw_blocks, draw_outcome, outcome_slice
+from rahbo.plots.outcomes import draw_blocks, draw_outcome, outcome_slice
 from rahbo.plots.points import (
     draw_effort,
     draw_ranking,
@@ -25,11 +25,13 @@ from rahbo.plots.points import (
     trade_off,
 )
 from rahbo.plots.replay import draw_progress, progress
-from rahbo.plots.style import legend_below, panels, styled
+from rahbo.plots.style import legends_under, panels, styled
 from rahbo.plots.surfaces import Quantity, draw_surface, surface
 from rahbo.space import Candidates
 
 COLUMNS, RANKED = 3, 8
+# Inches for the legends of a row of panels.
+LEGENDS = 0.9
 
 Draw = Callable[[Axes], Axes]
 
@@ -60,12 +62,14 @@ def overview(optimizer: Optimizer) -> Figure:
         *_of_model(optimizer),
     ]
     with styled():
-        figure, axes = panels(-(-len(drawn) // COLUMNS), COLUMNS)
+        rows = -(-len(drawn) // COLUMNS)
+        figure, axes = panels(rows, COLUMNS)
+        figure.set_figheight(figure.get_figheight() + LEGENDS * rows)
         for ax, draw in zip(axes.flat, drawn, strict=False):
             draw(ax)
         for ax in axes.flat[len(drawn) :]:
             ax.set_visible(False)
-        legend_below(figure, axes.flat[: len(drawn)], columns=COLUMNS)
+        legends_under(figure, axes.flat[: len(drawn)], LEGENDS)
     return figure
 
 
@@ -103,10 +107,6 @@ def _of_outcomes(optimizer: Optimizer, at: Params) -> list[Draw]:
             drawn.append(partial(draw_outcome, widest))
     effects = optimizer.blocks
     return drawn if effects is None else [*drawn, partial(draw_blocks, effects)]
-
-
-def _range(record: OutcomeSlice) -> float:
-    return float(np.nanmax(record.quantile) - np.nanmin(record.quantile))
 
 
 def _slices(optimizer: Optimizer, at: Params, names: Sequence[str]) -> list[Draw]:

@@ -120,15 +120,19 @@ def draw_progress(record: Progress, ax: Axes) -> Axes:
             record.design_end, color=GREY, linewidth=1.0, linestyle=":", zorder=0,
             label="end of initial design",
         )  # fmt: skip
-        _look_past_the_design(record, ax)
+    _look_past_the_start(record, ax)
     ax.set_xlabel("evaluations")
     ax.set_ylabel("risk value (minimised)" if record.minimised else "risk value")
     return ax
 
 
-def _look_past_the_design(record: Progress, ax: Axes) -> None:
-    """Fit the axis to the time after the design, since the first points may be far worse."""
-    later = record.evaluations >= (record.design_end or 0)
+def _look_past_the_start(record: Progress, ax: Axes) -> None:
+    """Fit the axis to the time after the design, since the first points may be far worse.
+
+    Without a design, it is fitted to all but the first quarter.
+    """
+    quarter = record.evaluations[len(record.evaluations) // 4]
+    later = record.evaluations >= (record.design_end or quarter)
     shown = np.append(record.pessimistic[later], record.ends[later])
     low, high = float(shown.min()), float(shown.max())
     room = 0.1 * (high - low) or 0.5

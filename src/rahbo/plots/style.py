@@ -12,9 +12,13 @@ from matplotlib import style
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.transforms import offset_copy
 
 from rahbo.numerics import Array
 
+# The height of the labels of an axis, in points.
+LABELS = 38.0
 # Fonts are large for a panel, because a figure of three must be legible at half a page width.
 STYLE: Mapping[str, Any] = {
     "axes.labelsize": 11,
@@ -113,6 +117,24 @@ def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None
         handles, labels = ax.get_legend_handles_labels()
         shown |= dict(zip(labels, handles, strict=True))
     figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=columns)
+
+
+def legends_under(figure: Figure, axes: Iterable[Axes], inches: float) -> None:
+    """Draw the legend of each panel under it, in a room of so many inches."""
+    layout = figure.get_layout_engine()
+    if isinstance(layout, ConstrainedLayoutEngine):
+        # The room is half above and half below each panel, so all are moved up by nearly a half.
+        layout.set(h_pad=inches / 2.0, rect=(0.0, 0.45 * inches / figure.get_figheight(), 1.0, 1.0))
+    for ax in axes:
+        handles, labels = ax.get_legend_handles_labels()
+        if handles:
+            legend = ax.legend(
+                handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.0),
+                bbox_transform=offset_copy(ax.transAxes, figure, y=-LABELS, units="points"),
+                fontsize=7.5, borderaxespad=0.0, labelspacing=0.25, handlelength=1.5,
+            )  # fmt: skip
+            # A legend may be wider than its panel, which would become narrower for it.
+            legend.set_in_layout(False)
 
 
 def save(figure: Figure, stem: Path) -> list[Path]:

@@ -69,7 +69,7 @@ def test_the_least_of_a_form():
         ({"parameters": [{**REAL, "kind": "whole"}]}, "whole number"),
         ({"parameters": [{"name": "g", "kind": "choice", "choices": "a"}]}, "two or more"),
         ({"parameters": [{"name": "g", "kind": "other"}]}, "real number"),
-        ({"limits": [{"name": "power", "side": "most", "limit": "1"}] * 2}, "one limit"),
+        ({"limits": [{"name": "power", "side": "most", "limit": "1"}] * 2}, "Two limits"),
         ({"limits": [{"name": "h", "side": "", "limit": "1"}]}, "at most"),
         ({"limits": [{"name": "h", "side": "least", "limit": "1", "probability": "2"}]}, "0.95"),
     ],

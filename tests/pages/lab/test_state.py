@@ -25,14 +25,27 @@ def test_what_is_open_and_told(tmp_path):
     assert state["told"] == [trial]
     assert (trial["missing"], trial["free"], trial["asked"]) == ([2], 3, 3)
     assert trial["made"] == [
-        {"repeat": 0, "value": None, "reason": "trip", "outcomes": [None], "notes": []},
-        {"repeat": 1, "value": 1.5, "reason": "", "outcomes": [4.0], "notes": ["odd"]},
-    ]
+        {"repeat": 0, "value": None, "reason": "trip", "outcomes": [None], "block": "",
+         "notes": []},
+        {"repeat": 1, "value": 1.5, "reason": "", "outcomes": [4.0], "block": "",
+         "notes": ["odd"]},
+    ]  # fmt: skip
     assert trial["notes"] == ["all"]
     assert state["range"] is None
     run.tell(s, [2.0, 3.0])
     assert state_of(run, notes)["range"] == [1.5, 3.0]
     assert state_of(run, notes)["known"] == []
+
+
+def test_blocks_that_values_were_told_with(tmp_path):
+    run = rahbo.Optimizer(SPACE, seed=0, repeats=2)
+    notes = Notes(tmp_path / "run.jsonl")
+    assert state_of(run, notes)["told_blocks"] == []
+    run.tell(run.ask(), [1.0, 2.0], block=["monday", "tuesday"])
+    run.tell(run.ask(), [1.0, 2.0], block=["monday", None])
+    state = state_of(run, notes)
+    assert (state["blocks"], state["told_blocks"]) == ([], ["monday", "tuesday"])
+    assert [one["block"] for one in state["told"][0]["made"]] == ["monday", ""]
 
 
 def test_the_index_of_one_more_value():
@@ -57,6 +70,10 @@ def test_a_setting_as_typed():
     assert [one["kind"] for one in inputs_of(run)] == ["number", "number", "choice"]
     for change in ({"x": "?"}, {"n": "2.5"}, {"gas": 2}, {"gas": "argon"}, {"gas": None}):
         with pytest.raises((DataError, SpaceError)):
+            params_in({**form, **change}, run)
+    for change, said in (({"x": "2,5"}, "x must be from 1 to 2, got 2.5."),
+                         ({"n": "0"}, "n must be from 1 to 9, got 0.")):  # fmt: skip
+        with pytest.raises(SpaceError, match=said):
             params_in({**form, **change}, run)
 
 

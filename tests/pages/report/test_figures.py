@@ -80,6 +80,15 @@ def test_results_are_read_without_scrolling(opened, width, d):
     )
     names = [name for name, _ in heads]
     assert names[:2] == ["mean", "noise std"]
+    # Settings of many parameters are columns, and are whole on a small screen too.
+    use = "[...document.querySelectorAll('#use dd')].map((e) => e.getBoundingClientRect().right)"
+    assert len(page.evaluate(use)) == d
+    assert max(page.evaluate(use)) <= width
+    others = (
+        "[...document.querySelectorAll('.stacked td.point')]"
+        ".map((c) => c.getBoundingClientRect().right)"
+    )
+    assert max(page.evaluate(others), default=0) <= width
     assert names[-d:] == [f"parameter_{i}" for i in range(d)]
     visible = [name for name, right in heads if right <= width]
     assert len(visible) >= (6 if width == 1280 else 1)
@@ -108,9 +117,15 @@ def test_an_outlier_is_marked_at_the_edge_and_failures_are_apart(opened):
         )
         assert all(low < mark < high for mark in marks)
     said = caption(page, "history")
-    assert "outside the range and marked by triangles at the edge: 50000." in said
-    assert "1 mean is outside" in caption(page, "frontier")
-    # The recommended point is the outlier, and its star can be seen.
+    assert re.search(r"outside the range and marked by triangles at the edge: 5000\d", said)
+    assert "Where the blue line leaves the plot" in said
+    assert "1 mean is outside the range and marked by a triangle" in caption(page, "frontier")
+    # The recommended point is the outlier. Its star can be seen, and its number is beside it.
+    (label,) = page.evaluate("document.getElementById('frontier-plot').layout.annotations")
+    assert re.fullmatch(r"mean 5000\d(\.\d)?", label["text"])
+    # It is on the scale of the map of the mean too.
+    choose(page, quantity="mean")
+    assert page.evaluate("document.getElementById('map-plot').data[0].zmax") > 4e4
     star = page.evaluate("document.getElementById('frontier-plot').data[3].y[0]")
     assert star < page.evaluate("document.getElementById('frontier-plot').layout.yaxis.range[1]")
     failed = page.evaluate("document.getElementById('history-plot').data.at(-1)")
@@ -135,11 +150,15 @@ def test_each_kind_of_input_has_its_own_ticks_and_its_own_caption(opened):
     assert caption(page, "map").startswith(
         "Colour: the noise standard deviation. Dots: evaluated points, whatever their other inputs."
     )
+    assert "The other input stays at its recommended value." in page.text()
     choose(page, across="2", up="")
     assert page.evaluate(TICKS.format("map-plot", "x")) == ["adam", "sgd"]
     assert caption(page, "map") == "Bars: the 90 % interval. Star: the recommended point."
     choose(page, across="0", up="")
     assert caption(page, "map") == "Band: the 90 % interval. Star: the recommended point."
+    # The line goes through the star, wherever its grid lies.
+    line, star = page.evaluate("document.getElementById('map-plot').data.slice(-2)")
+    assert line["y"][line["x"].index(star["x"][0])] == star["y"][0]
     legend = "[...document.querySelectorAll('#map-plot .legendtext')].map((t) => t.textContent)"
     assert set(page.evaluate(legend)) == {"90 % interval", "estimate", "recommended"}
     assert "triangles" not in page.text()
@@ -149,6 +168,10 @@ def test_each_kind_of_input_has_its_own_ticks_and_its_own_caption(opened):
 def test_even_noise_does_not_get_all_colours_and_marks_are_seen_on_them(opened):
     page = opened(told({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, noise_std=0.0026))
     choose(page, quantity="noise")
+    # A map ends where its inputs do.
+    for axis in ("xaxis", "yaxis"):
+        assert page.evaluate(f"document.getElementById('map-plot').layout.{axis}.range") == [0, 1]
+    assert "over the whole space" in page.text()
     found = page.evaluate(
         "((t) => [t.zmin, t.zmax, Math.min(...t.z.flat()), Math.max(...t.z.flat())])"
         "(document.getElementById('map-plot').data[0])"
@@ -173,6 +196,8 @@ def test_one_value_of_one_input_and_conditions_say_what_is_there(opened):
     assert page.evaluate(TICKS.format("history-plot", "x")) == ["1", "2"]
     assert not page.evaluate("document.getElementById('up-label').checkVisibility()")
     assert caption(page, "frontier") == "There is one point, with its 90 % intervals."
+    assert "No other setting has been evaluated." in page.text()
+    assert "other input" not in page.text()
     page.close()
     page = opened(told({"x": Float(0.0, 1.0), "room": Context(15.0, 25.0)}, 12))
     choice = page.evaluate("document.getElementById('choice').textContent")

@@ -8,7 +8,7 @@ const PAUSE = 1000, PAUSE_UNSEEN = 10000;
 const SOURCES = { user: "your own setting", confirm: "measured again, before it is used" };
 // What is shown, and the repeat that the form is about: {id, repeat, kind}.
 let state = null, seen = "", subject = null, wanted = null, busy = false, instead = null, noted = null;
-// What the user was asked to confirm, by pressing Enter again.
+// What the user was asked to confirm, by recording it again.
 let doubted = "";
 
 // -- drafts -------------------------------------------------------------------------------------
@@ -37,6 +37,10 @@ function complain(message) {
   complained = Date.now();
   at("lab-problem").textContent = message;
   at("lab-problem").hidden = !message;
+  if (!message) return;
+  // What was recorded before is no longer the news, and on a phone the message may be out of sight.
+  said("");
+  at("lab-problem").scrollIntoView({ block: "nearest" });
 }
 
 const said = (message) => { at("lab-said").textContent = message; };
@@ -51,6 +55,7 @@ const GONE = "rahbo lab no longer answers. All that is recorded is in the journa
 
 function doubt(message) {
   doubted = message;
+  if (message) said("");
   at("lab-sure").textContent = message;
   at("lab-sure").hidden = !message;
 }
@@ -63,11 +68,11 @@ const asNumber = (text) => Number(text.trim().replace("−", "-").replace(",", "
 function oddity(text) {
   const value = asNumber(text);
   if (!Number.isFinite(value)) return "";
-  if (/^\s*[+−-]?[1-9]\d{0,2},\d{3}\s*$/.test(text)) return `The comma is a decimal comma: ${text.trim()} is ${value}. Press Enter again to record it.`;
+  if (/^\s*[+−-]?[1-9]\d{0,2},\d{3}\s*$/.test(text)) return `The comma is a decimal comma: ${text.trim()} is ${value}. If that is right, press Record again.`;
   if (!state.range) return "";
   const [low, high] = state.range, room = 3 * (high - low);
   if (room > 0 && (value < low - room || value > high + room)) {
-    return `${value} is far from all values so far (${number(low, 6)} to ${number(high, 6)}). Press Enter again to record it.`;
+    return `${value} is far from all values so far (${number(low, 6)} to ${number(high, 6)}). If it is right, press Record again.`;
   }
   return "";
 }
@@ -107,16 +112,31 @@ function measured(id, label, name) {
   return box;
 }
 
-// A repeat that was asked for states its block. Any other one needs it from the user.
+// A repeat that was asked for states its block. Any other one needs it from the user, if the study
+// has a set of blocks. Else a value may have a block with any name.
 const needsBlock = () => state.blocks.length > 0 && !(subject.repeat in trialOf(subject.id).blocks);
+const takesBlock = () => state.blocks.length === 0 && (namesBlocks || state.told_blocks.length > 0);
+let namesBlocks = false, lastBlock = "";
+
+function blockField() {
+  const names = (some) => some.map((name) => make("option", { value: name }, name));
+  if (needsBlock()) {
+    const options = [make("option", { value: "" }, "choose"), ...names(state.blocks)];
+    return field("lab-block", "Block", keepsDraft(make("select", {}, ...options), "block"));
+  }
+  const input = keepsDraft(make("input", { type: "text", maxlength: 100, list: "lab-blocks", placeholder: "such as the day" }), "block");
+  // Values that are recorded one after the other are mostly in the same block.
+  if (!input.value) input.value = lastBlock;
+  const box = field("lab-block", "Block (optional)", input);
+  box.append(make("datalist", { id: "lab-blocks" }, ...names(state.told_blocks)));
+  return box;
+}
 
 function fillForm() {
   const fields = [measured("lab-value", withUnit(state.outcome, state.unit), "")];
   state.outcomes.forEach(({ name, limit }, j) => fields.push(measured(`lab-outcome-${j}`, `${name}: ${limit}`, name)));
-  if (needsBlock()) {
-    const options = [make("option", { value: "" }, "choose"), ...state.blocks.map((name) => make("option", { value: name }, name))];
-    fields.push(field("lab-block", "Block", keepsDraft(make("select", {}, ...options), "block")));
-  }
+  if (needsBlock() || takesBlock()) fields.push(blockField());
+  at("lab-name-block").hidden = state.blocks.length > 0 || takesBlock();
   const note = field("lab-note", "Note (optional)", keepsDraft(make("input", { type: "text", maxlength: 2000 }), "note"));
   note.classList.add("wide-field");
   at("lab-fields").replaceChildren(...fields, note);
@@ -125,10 +145,21 @@ function fillForm() {
   doubt("");
 }
 
+// What to say if another page has recorded the repeat for which a value was typed here.
+function lostTo({ id, repeat, kind }) {
+  const typed = at("lab-value")?.value.trim(), made = trialOf(id)?.made.find((m) => m.repeat === repeat);
+  if (!typed || !made || (kind === "correct" && made.value === null)) return "";
+  dropDrafts();
+  return `Value ${repeat + 1} of suggestion ${id} is already recorded as ${made.value === null ? "failed" : number(made.value, 8)}, ` +
+    `by another page. The ${typed} that you typed here was not recorded.`;
+}
+
 function showCard(refocus) {
-  const next = choose(), changed = !same(next, subject);
+  const next = choose(), before = subject, changed = !same(next, subject);
+  const lost = changed && before ? lostTo(before) : "";
   subject = next;
   at("lab-card").hidden = subject === null;
+  if (lost) complain(lost);
   if (subject === null) return;
   const trial = trialOf(subject.id), told = trial.made.filter((m) => m.value !== null).map((m) => number(m.value, 8));
   at("lab-params").replaceChildren(...trial.params.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
@@ -176,7 +207,10 @@ async function change(action, record, done) {
 }
 
 function dropDrafts() {
-  for (const input of at("lab-fields").querySelectorAll("input, select")) input.dropDraft();
+  for (const input of at("lab-fields").querySelectorAll("input, select")) {
+    input.dropDraft();
+    input.value = "";
+  }
 }
 
 function record(event) {
@@ -184,13 +218,14 @@ function record(event) {
   const value = at("lab-value").value, odd = oddity(value);
   if (!value.trim()) { doubt("Type the measured value first. If there is none, press “It failed”."); at("lab-value").focus(); return; }
   const block = at("lab-block")?.value ?? "";
-  if (at("lab-block") && !block) { doubt("Choose the block in which you measured it."); at("lab-block").focus(); return; }
+  if (needsBlock() && !block) { doubt("Choose the block in which you measured it."); at("lab-block").focus(); return; }
   if (odd && doubted !== odd) { doubt(odd); return; }
   const outcomes = {};
-  for (const input of at("lab-fields").querySelectorAll("input")) if (input.dataset.outcome) outcomes[input.dataset.outcome] = input.value;
+  for (const input of at("lab-fields").querySelectorAll("input[data-outcome]")) if (input.dataset.outcome) outcomes[input.dataset.outcome] = input.value;
   const { id, repeat, kind } = subject;
   change("tell", { suggestion: id, repeat, value, outcomes, note: at("lab-note").value, corrects: kind === "correct", block }, (answer) => {
     dropDrafts();
+    lastBlock = block;
     said(`Recorded ${answer.value} as value ${repeat + 1} of suggestion ${id}.`);
     if (kind !== "open") wanted = null;
   });
@@ -273,14 +308,31 @@ function rowOf(trial, one, isFirst) {
   const buttons = [button("Note", `Write a note on ${named}`, () => openNote({ suggestion: trial.id, repeat: one.repeat }, `Note on ${named}`))];
   if (lost) buttons.push(button("It has a value", `Record a value for ${named}`, () => turnTo({ id: trial.id, repeat: one.repeat, kind: "correct" })));
   if (isFirst && !trial.missing.length) buttons.push(button("One more value", `One more value of suggestion ${trial.id}`, () => turnTo({ id: trial.id, repeat: trial.free, kind: "extra" })));
-  return make("tr", {}, make("td", { class: "number" }, isFirst ? String(trial.id) : ""), make("td", { class: lost ? "text" : "number" }, shown),
-    ...one.outcomes.map((value) => make("td", { class: "number" }, number(value, 8))),
-    make("td", {}, make("span", { class: "buttons" }, ...buttons)), make("td", { class: "text" }, notes),
-    make("td", { class: "text" }, isFirst ? trial.params.map(([name, value]) => `${name} = ${value}`).join(", ") : ""));
+  const cell = (head, kind, ...parts) => make("td", { class: kind, "data-head": head }, ...parts);
+  return make("tr", {}, cell("suggestion", "number", ...(isFirst ? [String(trial.id)] : [])),
+    cell(state.outcome, lost ? "text failed" : "number", shown),
+    ...one.outcomes.map((value, j) => cell(state.outcomes[j].name, "number", number(value, 8))),
+    ...(hasBlocks() ? [cell("block", "block", ...(one.block ? [one.block] : []))] : []),
+    make("td", {}, make("span", { class: "buttons" }, ...buttons)), make("td", { class: "text" }, ...(notes ? [notes] : [])),
+    make("td", { class: "text" }, ...(isFirst ? settingOf(trial) : [])));
+}
+
+const hasBlocks = () => state.blocks.length > 0 || state.told_blocks.length > 0;
+
+// A setting in one line. A long one opens on demand, and stays open while the table is made again.
+const IN_LINE = 4, opened = new Set();
+
+function settingOf(trial) {
+  const text = (some) => some.map(([name, value]) => `${name} = ${value}`).join(", ");
+  if (trial.params.length <= IN_LINE) return [text(trial.params)];
+  const more = make("details", { open: opened.has(trial.id), ontoggle: () => (more.open ? opened.add(trial.id) : opened.delete(trial.id)) },
+    make("summary", {}, `${text(trial.params.slice(0, 2))} and ${trial.params.length - 2} more`), text(trial.params.slice(2)));
+  return [more];
 }
 
 function showTold() {
-  const heads = ["suggestion", withUnit(state.outcome, state.unit), ...state.outcomes.map((o) => o.name), "", "notes", "setting"];
+  const heads = ["suggestion", withUnit(state.outcome, state.unit), ...state.outcomes.map((o) => o.name), ...(hasBlocks() ? ["block"] : []),
+    "", "notes", "setting"];
   const rows = state.told.flatMap((trial) => [...trial.made].reverse().map((one, i) => rowOf(trial, one, i === 0)));
   const numeric = (j) => j < 2 + state.outcomes.length;
   const head = make("tr", {}, ...heads.map((text, j) => make("th", { class: numeric(j) ? "number" : "text", scope: "col" }, text)));
@@ -316,7 +368,8 @@ function show(refocus) {
   at("lab-closed").hidden = !state.closed;
   at("lab-actions").hidden = Boolean(state.closed);
   if (state.closed) { at("lab-card").hidden = at("lab-asking").hidden = at("lab-others").hidden = true; return; }
-  at("lab-goal").textContent = `${better} values of ${withUnit(state.outcome, state.unit)} are better. A setting is judged by ${state.goal}.`;
+  const measured = state.outcome === "value" ? (state.unit ? ` (${state.unit})` : "") : ` of ${withUnit(state.outcome, state.unit)}`;
+  at("lab-goal").textContent = `${better} values${measured} are better. A setting is judged by ${state.goal}.`;
   at("lab-asking").hidden = !state.asking;
   if (state.problem) complain(state.problem);
   for (const id of ["lab-next", "lab-confirm", "lab-own"]) at(id).disabled = state.asking;
@@ -369,6 +422,7 @@ const clicks = {
   "lab-failed": () => failing(true),
   "lab-not-failed": () => failing(false),
   "lab-skip": () => change("skip", { suggestion: subject.id }, () => said(`Skipped suggestion ${subject.id}.`)),
+  "lab-name-block": () => { namesBlocks = true; fillForm(); at("lab-block").focus(); },
   "lab-other": () => openOwn(subject.id),
   "lab-own": () => openOwn(null),
   "lab-own-back": () => { at("lab-own-form").hidden = true; },

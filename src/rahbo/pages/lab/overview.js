@@ -7,7 +7,12 @@ const PAUSE = 3000;
 let rows = 0;
 
 function remover(box) {
-  return make("button", { type: "button", onclick: () => box.remove() }, "Remove");
+  return make("button", { type: "button", onclick: () => { box.remove(); countParameters(); } }, "Remove");
+}
+
+// The server says which parameter is wrong by its number.
+function countParameters() {
+  [...at("parameters").children].forEach((box, i) => { box.querySelector("legend").textContent = `Parameter ${i + 1}`; });
 }
 
 function select(options) {
@@ -18,7 +23,7 @@ const text = (attributes = {}) => make("input", { type: "text", maxlength: 100, 
 const digits = () => text({ inputmode: "decimal", maxlength: 60 });
 
 function addParameter() {
-  const n = ++rows, box = make("fieldset", { class: "row" }, make("legend", {}, `Parameter ${at("parameters").children.length + 1}`));
+  const n = ++rows, box = make("fieldset", { class: "row" }, make("legend", {}));
   const kind = select({ real: "a real number", whole: "a whole number", choice: "one of some choices" });
   const name = text(), low = digits(), high = digits(), log = make("input", { type: "checkbox" });
   const choices = text({ maxlength: 20000, placeholder: "argon, helium" });
@@ -34,6 +39,7 @@ function addParameter() {
   box.read = () => ({ name: name.value, kind: kind.value, low: low.value, high: high.value, log: log.checked, choices: choices.value });
   box.append(make("div", { class: "fields" }, field(`p${n}-name`, "Name", name), field(`p${n}-kind`, "It is", kind), ...range, listed, remover(box)));
   at("parameters").append(box);
+  countParameters();
   return name;
 }
 

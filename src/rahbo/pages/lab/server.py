@@ -24,7 +24,6 @@ from rahbo.pages.lab.fields import (
     list_in,
     record_in,
     text_in,
-    whole_in,
 )
 from rahbo.pages.lab.page import overview_page, study_page
 from rahbo.pages.lab.spec import spec_in
@@ -309,8 +308,8 @@ def _fail(study: Study, record: Record) -> None:
 def _try_own(study: Study, record: Record) -> Record:
     instead = None if record.get("instead") is None else index_in(record, "instead")
     form = record_in(record.get("params"), "The setting")
-    repeats = whole_in(record.get("repeats", 1), "The number of repeats", least=1)
-    return {"suggestion": study.try_own(list_in(record, "known"), form, repeats, instead)}
+    known, repeats = list_in(record, "known"), record.get("repeats", 1)
+    return {"suggestion": study.try_own(known, form, repeats, instead)}
 
 
 def _add_note(study: Study, record: Record) -> None:

@@ -103,19 +103,32 @@ def _repeats(form: Mapping[str, Any]) -> Repeats:
     if form.get("repeats") == "adaptive":
         setup = form.get("setup") or "0"
         return Adaptive(setup=number_in(setup, "The cost of a new setting"))
-    n = whole_in(form.get("repeats"), "The number of repeats", least=1)
+    return as_repeats(repeats_in(form.get("repeats")))
+
+
+def repeats_in(written: object) -> int:
+    """Return how often a setting is measured, as typed."""
+    n = whole_in(written, "The number of repeats", least=1)
     if n > MOST_REPEATS:
         raise DataError(f"There may be at most {MOST_REPEATS} repeats, got {n}.")
-    return as_repeats(n)
+    return n
+
+
+def _named(rows: list[Any], what: str) -> dict[str, Mapping[str, Any]]:
+    """Return rows of a form by their names, after checking that the names differ."""
+    named: dict[str, Mapping[str, Any]] = {}
+    for number, row in enumerate(rows, 1):
+        form = record_in(row, f"{what.capitalize()} {number}")
+        name = text_in(form, "name", f"The name of {what} {number}")
+        if name in named:
+            raise SettingsError(f"Two {what}s are named {name!r}. Rename or remove one of them.")
+        named[name] = form
+    return named
 
 
 def _space(rows: list[Any]) -> dict[str, Parameter]:
     space: dict[str, Parameter] = {}
-    for number, row in enumerate(rows, 1):
-        form = record_in(row, f"Parameter {number}")
-        name = text_in(form, "name", f"The name of parameter {number}")
-        if name in space:
-            raise SpaceError(f"Two parameters are named {name!r}. Rename one of them.")
+    for name, form in _named(rows, "parameter").items():
         try:
             space[name] = _parameter(name, form)
         except SpaceError as error:
@@ -146,11 +159,7 @@ def _parameter(name: str, form: Mapping[str, Any]) -> Parameter:
 
 def _limits(rows: list[Any]) -> dict[str, Constraint]:
     limits: dict[str, Constraint] = {}
-    for number, row in enumerate(rows, 1):
-        form = record_in(row, f"Limit {number}")
-        name = text_in(form, "name", f"The name of limit {number}")
-        if name in limits:
-            raise SettingsError(f"The outcome {name!r} can have one limit only. Remove the other.")
+    for name, form in _named(rows, "limit").items():
         side = {"most": AtMost, "least": AtLeast}.get(str(form.get("side")))
         if side is None:
             raise SettingsError(f"The limit of {name!r} must be 'at most' or 'at least'.")

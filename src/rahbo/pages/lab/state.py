@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rahbo.analysis import short
@@ -13,7 +13,7 @@ from rahbo.optimizer import Optimizer
 from rahbo.pages.lab.fields import LARGEST_WHOLE, index_in, number_in, whole_in
 from rahbo.pages.lab.notes import Note, Notes
 from rahbo.pages.words import measure
-from rahbo.space import Candidates, Categorical, Float, Parameter
+from rahbo.space import Candidates, Categorical, Float, Int, Parameter
 from rahbo.trials import NOTHING, Trial, block_of
 
 # The most suggestions, values of one suggestion, choices of a parameter and characters of a text.
@@ -42,6 +42,7 @@ def state_of(optimizer: Optimizer, notes: Notes) -> Json:
             {"name": name, "limit": limit.described} for name, limit in settings.constraints.items()
         ],
         "blocks": list(settings.blocks or ()),
+        "told_blocks": _told_blocks(trials),
         "inputs": inputs_of(optimizer),
         "known": [t.id for t in opened],
         "open": [_shown(t, optimizer, about[t.id]) for t in opened[:MOST_OPEN]],
@@ -50,6 +51,12 @@ def state_of(optimizer: Optimizer, notes: Notes) -> Json:
         "n_values": len(values),
         "range": [min(values), max(values)] if len(values) >= FEW_VALUES else None,
     }
+
+
+def _told_blocks(trials: Iterable[Trial]) -> list[str]:
+    """Return the blocks of the values, the newest ones."""
+    named = {beside.block: None for t in trials for beside in t.beside.values() if beside.block}
+    return list(named)[-MOST_VALUES:]
 
 
 def free_repeat(trial: Trial) -> int:
@@ -83,6 +90,7 @@ def _shown(trial: Trial, optimizer: Optimizer, notes: Sequence[Note]) -> Json:
                 "value": trial.values.get(i),
                 "reason": cut(trial.failures.get(i, "")),
                 "outcomes": [trial.beside.get(i, NOTHING).outcomes.get(name) for name in names],
+                "block": cut(block_of(trial, i) or ""),
                 "notes": [cut(note.text) for note in notes if note.repeat == i],
             }
             for i in made
@@ -149,6 +157,10 @@ def params_in(form: Mapping[str, Any], optimizer: Optimizer) -> dict[str, Any]:
             params[name] = number_in(form.get(name), name)
         else:
             params[name] = whole_in(form.get(name), name, -LARGEST_WHOLE)
+        if isinstance(kind, Float | Int) and not kind.low <= params[name] <= kind.high:
+            raise SpaceError(
+                f"{name} must be from {kind.low:g} to {kind.high:g}, got {params[name]:g}."
+            )
     return params
 
 

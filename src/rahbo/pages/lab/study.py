@@ -18,7 +18,7 @@ from rahbo.errors import DataError, NotReadyError, RahboError, SettingsError, Sp
 from rahbo.optimizer import Optimizer
 from rahbo.pages.lab.fields import LONGEST_TEXT, number_in
 from rahbo.pages.lab.notes import Notes
-from rahbo.pages.lab.spec import MOST_REPEATS, Spec
+from rahbo.pages.lab.spec import Spec, repeats_in
 from rahbo.pages.lab.state import Json, free_repeat, params_in, state_of
 from rahbo.pages.report import record_of, report_page
 from rahbo.trials import Trial, block_of
@@ -128,23 +128,21 @@ class Study:
             self._start(choose)
 
     def try_own(
-        self, known: Sequence[object], form: Mapping[str, Any], repeats: int, instead: int | None
+        self, known: Sequence[object], form: Mapping[str, Any], repeats: object, instead: int | None
     ) -> int:
         """Open a setting of the user's own, and return its number.
 
         Args:
             known: The open suggestions that the page knew.
             form: The setting, as typed.
-            repeats: How often it will be measured.
+            repeats: How often it will be measured, as typed.
             instead: The suggestion that it replaces, which is skipped; None if there is none.
         """
         with self._change():
             self._check_known(known)
-            if not 1 <= repeats <= MOST_REPEATS:
-                raise DataError(f"A setting is measured 1 to {MOST_REPEATS} times, got {repeats}.")
-            params = params_in(form, self._optimizer)
+            params, n = params_in(form, self._optimizer), repeats_in(repeats)
             replaced = None if instead is None else self._trial(instead)
-            opened = self._open_own(params, repeats)
+            opened = self._open_own(params, n)
             if replaced is not None and replaced.n_missing:
                 self._optimizer.cancel(replaced.id)
             self._changed()

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from importlib.resources import files
 from string import Template
+from typing import Any
 
 from rahbo.analysis import SCORES, Interval, Recommendation, short
 from rahbo.numerics import Justified
@@ -20,6 +21,8 @@ from rahbo.pages.words import blocks, limits, listed
 PLOTLY = "plotly-cartesian.min.js"
 # Of more blocks, those with the largest and the smallest effects are listed.
 MOST_BLOCKS = 100
+# The most parameters of a setting that is written in one line, and whole in a table.
+MOST_IN_LINE, MOST_IN_TABLE = 4, 8
 
 
 def report_page(record: ReportRecord) -> str:
@@ -32,12 +35,12 @@ def report_page(record: ReportRecord) -> str:
         "source": shown(record.source),
         "made": shown(record.made),
         "basis": shown(record.basis),
-        "params": shown(listed(record.recommendation.params)),
+        "use": _use(record.recommendation),
         "certainty": _certainty(record),
         "sentences": " ".join(shown(sentence) for sentence in record.sentences),
         "kept": "".join(f"\n<p>{shown(said)}</p>" for said in limits(record.recommendation)),
         "known": _known(record.recommendation),
-        "runner_ups": _runner_ups(record.recommendation),
+        "runner_ups": _runner_ups(record.recommendation, record.pictures.points.n),
         "limits": _limits(record.recommendation),
         "blocks": _blocks(record.recommendation),
         "symbol": record.pictures.trade.symbol,
@@ -92,6 +95,18 @@ def _hash(text: str) -> str:
 # -- parts -------------------------------------------------------------------------------------
 
 
+def _use(found: Recommendation) -> str:
+    """Return the recommended setting: a line, or columns if it would be a long one."""
+    if len(found.params) <= MOST_IN_LINE:
+        use = f'<strong><bdi id="use">{shown(listed(found.params))}</bdi></strong>'
+        return f'<p class="large">Use {use}</p>'
+    pairs = "".join(
+        f"<div><dt>{shown(name)}</dt><dd>{shown(short(value))}</dd></div>"
+        for name, value in found.params.items()
+    )
+    return f'<p class="large">Use</p>\n<dl id="use" class="setting">{pairs}</dl>'
+
+
 def _certainty(record: ReportRecord) -> str:
     """Return what another setting might still gain, after a warning in bold if there is one."""
     warning = record.recommendation.warning
@@ -115,8 +130,19 @@ def _known(found: Recommendation) -> str:
     return f"<table><thead>{head}</thead><tbody>{body}{decided}</tbody></table>"
 
 
-def _runner_ups(found: Recommendation) -> str:
+def _point(params: Mapping[str, Any]) -> str:
+    """Return a setting in a table. A long one opens on demand."""
+    if len(params) <= MOST_IN_TABLE:
+        return shown(listed(params))
+    first = dict(list(params.items())[:2])
+    said = f"{shown(listed(first))} and {len(params) - len(first)} more"
+    return f"<details><summary>{said}</summary>{shown(listed(params))}</details>"
+
+
+def _runner_ups(found: Recommendation, n_points: int) -> str:
     level = f"{100 * found.level:g} %"
+    if n_points == 1:
+        return "<p>No other setting has been evaluated.</p>"
     if not found.feasible:
         return "<p>Every other evaluated setting violates its limits more.</p>"
     if not found.runner_ups and found.constraints:
@@ -128,12 +154,12 @@ def _runner_ups(found: Recommendation) -> str:
     body = "".join(
         f"<tr>{_cell(digits.text(other.risk))}{_cell(digits.text(other.score))}"
         f"{_number(other.gain.expected, 2)}{_number(other.gain.bound, 2)}"
-        f'<td class="point">{shown(listed(other.params))}</td></tr>'
+        f'<td class="point">{_point(other.params)}</td></tr>'
         for other in found.runner_ups
     )
     heads = _heads("risk value", SCORES[found.rule], "expected gain", f"{level} bound of gain")
     head = f'<tr>{heads}<th scope="col">runner-up</th></tr>'
-    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+    return f'<table class="stacked"><thead>{head}</thead><tbody>{body}</tbody></table>'
 
 
 def _limits(found: Recommendation) -> str:
@@ -188,7 +214,7 @@ def _frontier(record: ReportRecord) -> str:
     body = "".join(
         f"<tr>{_number(c.start, 4)}{_number(c.end, 4)}{_estimate(p.mean, p.mean_interval)}"
         f"{_estimate(p.noise_std, p.noise_std_interval)}{_number(count)}"
-        f'<td class="point">{shown(listed(p.params))}</td></tr>'
+        f'<td class="point">{_point(p.params)}</td></tr>'
         for c, p, count in chosen
     )
     level = f"{100 * record.recommendation.level:g} % interval"

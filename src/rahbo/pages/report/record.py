@@ -112,6 +112,7 @@ class Pictures:
 
     Attributes:
         minimised: Whether smaller values are better.
+        blocked: Whether values are in blocks.
         level: The probability of every interval.
         trade: The trade-off between mean and noise.
         inputs: The parameters.
@@ -121,6 +122,7 @@ class Pictures:
     """
 
     minimised: bool
+    blocked: bool
     level: float
     trade: Trade
     inputs: tuple[ReportInput, ...]
@@ -196,6 +198,7 @@ def record_of(
     shares = [one.share for one in diagnosis.inputs]
     pictures = Pictures(
         minimised=settings.sign < 0,
+        blocked=found.blocks is not None,
         level=found.level,
         trade=trade_of(settings.risk, frontier, settings.sign < 0),
         inputs=report_inputs(settings.space, 2),

@@ -143,7 +143,7 @@ function outside(c, x, y, xs, ys, text) {
   return found.length ? [{
     x: found.map((i) => x.shown(xs[i])), y: found.map((i) => y.shown(ys[i])), mode: "markers", name: "outside the range",
     cliponaxis: false, hoverinfo: "text", hovertext: found.map(text),
-    marker: { symbol: found.map(symbol), color: c.red, size: 9, line: { color: c.paper, width: 1 } },
+    marker: { symbol: found.map(symbol), color: c.ink, size: 11, line: { color: c.paper, width: 1.5 } },
   }] : [];
 }
 
@@ -151,9 +151,10 @@ function outside(c, x, y, xs, ys, text) {
 function sayOutside(name, axis, numbers) {
   const found = numbers.filter(axis.isOutside);
   if (!found.length) return "";
-  const { low, high } = extent(found), [first, last] = [low, high].map((value) => number(value, 3));
+  const { low, high } = extent(found), [first, last] = [low, high].map((value) => number(value, 5));
   const which = found.length === 1 ? `1 ${name} is` : `${found.length} ${name}s are`;
-  return ` ${which} outside the range and marked by triangles at the edge: ${first === last ? first : `${first} to ${last}`}.`;
+  const marked = found.length === 1 ? "a triangle" : "triangles";
+  return ` ${which} outside the range and marked by ${marked} at the edge: ${first === last ? first : `${first} to ${last}`}.`;
 }
 
 // An axis of something that is counted or a whole number.
@@ -164,6 +165,9 @@ function wholeAxis(name, low, high) {
 
 // Whether an input is a whole number of which each has its own place.
 const isStepped = (input) => input.whole && !input.log && input.grid.length > 0 && input.grid.at(-1) - input.grid[0] < MOST_TICKS;
+
+// Whether an input takes all numbers of its range, or very many.
+const isSmooth = (input) => !input.choices.length && !isStepped(input) && !(input.log && input.whole);
 
 // The labels of a log scale: powers of ten if some numbers would be long.
 function logTexts(marks) {
@@ -193,7 +197,8 @@ function axisOfInput(input, j) {
   if (!input.choices.length) {
     const all = logTicks(ends[0], ends.at(-1), narrow() ? 5 : 10);
     const marks = input.whole ? all.filter(Number.isInteger) : all;
-    return Object.assign(axis, { settings: { ...axis.settings, type: "log", tickvals: marks, ticktext: logTexts(marks) } });
+    // Drawn as logarithms, so that a map has cells of equal size and smooth colours.
+    return Object.assign(axis, { at: Math.log10, settings: { ...axis.settings, tickvals: marks.map(Math.log10), ticktext: logTexts(marks) } });
   }
   const n = input.choices.length, every = Math.ceil(n / MOST_TICKS);
   const places = input.choices.map((_, i) => i).filter((i) => i % every === 0);
@@ -268,11 +273,23 @@ function drawFrontier() {
     { ...at(edge), mode: "lines+markers", name: `chosen by some ${trade.symbol}`,
       line: { color: c.blue, width: 1.5, dash: "dot" }, marker: { color: c.blue, size: 8 },
       error_x: bars(inside, "noise", across, c.blue), error_y: bars(inside, "mean", upwards, c.blue) },
-    { ...at([points.recommended]), mode: "markers", name: "recommended",
+    { ...at([points.recommended]), mode: "markers", name: "recommended", cliponaxis: false,
       marker: { symbol: "circle-open", size: 20, color: c.green, line: { width: 2.5 } } },
-    { ...at([now]), mode: "markers", name: `chosen by the slider`, marker: star(c) },
+    { ...at([now]), mode: "markers", name: `chosen by the slider`, marker: star(c), cliponaxis: false },
     ...(anyUnsure ? [unsure] : []), ...outside(c, across, upwards, points.noise, points.mean, hover),
-  ], layout(c, across.settings, upwards.settings), config());
+  ], layout(c, across.settings, upwards.settings, { annotations: edgeLabel(c) }), config());
+}
+
+// If the recommended point lies outside the range, its place does not show its numbers.
+function edgeLabel(c) {
+  const i = points.recommended, [mean, noise] = [points.mean[i], points.noise[i]];
+  const texts = [...(upwards.isOutside(mean) ? [`mean ${digitsAt("mean", i)(mean)}`] : []),
+    ...(across.isOutside(noise) ? [`noise std ${digitsAt("noise", i)(noise)}`] : [])];
+  const isRight = across.isOutside(noise) && noise > median(points.noise);
+  return texts.length ? [{
+    x: across.shown(noise), y: upwards.shown(mean), text: texts.join(", "), showarrow: false, font: { color: c.ink },
+    xanchor: isRight ? "right" : "left", xshift: isRight ? -16 : 16,
+  }] : [];
 }
 
 function showChoice() {
@@ -318,7 +335,8 @@ function startFrontier() {
   const only = points.mean.length === 1;
   get("frontier-caption").textContent = (only ? `There is one point, with its ${LEVEL} intervals.`
     : `Grey: evaluated points. Blue: ${edge.length === 1 ? "the point" : "points"} that some value of the slider would report, ` +
-      `with ${LEVEL} intervals. Circle: the recommended point. Star: the point that the slider chooses.`) +
+      `with ${LEVEL} intervals. Circle: the recommended point. Star: the point that the slider chooses. ` +
+      `A ${data.minimised ? "smaller" : "larger"} mean is better, and so is less noise.`) +
     (inputs.some((input) => input.given) ? " Each point is judged under the conditions in which it was tried. The recommendation is " +
       "for the conditions to expect, so it may be another point." : "") +
     (anyUnsure ? " Hollow: points that are not sure to keep their limits. The slider does not choose them." : "") +
@@ -374,8 +392,13 @@ function captionMap(quantity, up, cut) {
     ? ` The map offers the ${maps.inputs.length} of ${inputs.length} inputs over which the noise varies most.` : "";
   const pairs = maps.inputs.length * (maps.inputs.length - 1) / 2;
   const fewer = !maps.listed && maps.maps.length < pairs ? " Two inputs with many choices each have no map together." : "";
+  const others = inputs.length - (up === null ? 1 : 2);
+  get("map-intro").textContent = maps.listed ? "The model's estimates for the candidates."
+    : others > 0 ? `The model's estimates around the recommended point. ${others === 1 ? "The other input stays at its recommended value."
+      : `The other ${others} inputs stay at their recommended values.`}` : "The model's estimates over the whole space.";
+  const dots = points.mean.length === 1 ? "" : ` Dots: evaluated points${inputs.length > 2 ? ", whatever their other inputs" : ""}.`;
   const parts = maps.listed ? [`Each mark is a candidate${up === null ? "" : ", coloured by the " + QUANTITIES[quantity]}.`]
-    : up !== null ? [`Colour: the ${QUANTITIES[quantity]}. Dots: evaluated points${inputs.length > 2 ? ", whatever their other inputs" : ""}.`]
+    : up !== null ? [`Colour: the ${QUANTITIES[quantity]}.${dots}`]
       : [`${inputs[Number(get("across").value)].choices.length || isStepped(inputs[Number(get("across").value)]) ? "Bars" : "Band"}: the ${LEVEL} interval.`];
   get("map-caption").textContent = [...parts, "Star: the recommended point.",
     outcomeOf(quantity) && up === null && !maps.listed ? "Dashed line: the limit." : "",
@@ -385,6 +408,12 @@ function captionMap(quantity, up, cut) {
 // The ends of the colours of a quantity. They span at least a typical interval, and for the noise a
 // quarter of its size, so that differences that do not matter hardly show.
 function colourEnds(quantity, values) {
+  const ends = endsOfMost(quantity, values), own = ownOf(quantity);
+  // The recommended point is on the scale, even if it is far better than all others.
+  return ends && Number.isFinite(own) ? [Math.min(ends[0], own), Math.max(ends[1], own)] : ends;
+}
+
+function endsOfMost(quantity, values) {
   const widths = (lower, upper) => lower.map((low, i) => (low === null || upper[i] === null ? null : upper[i] - low));
   const ofOutcome = outcomeOf(quantity) ? maps.slices.flatMap(({ outcomes }) => widths(outcomes[Number(quantity)].lower, outcomes[Number(quantity)].upper)) : null;
   const typical = median(ofOutcome ?? widths(points[`${quantity}_lower`], points[`${quantity}_upper`]));
@@ -435,11 +464,19 @@ function listed(c, quantity, across, up) {
     { ...mine, y: [y.recommended] }], [x.settings, y.settings]];
 }
 
+// The line goes through the recommended point, even if that lies between the places of its grid.
+function withRecommended(across, quantity, columns) {
+  const place = points.places[points.recommended][across], i = columns[0].findIndex((one) => one >= place);
+  if (!isSmooth(inputs[across]) || i < 0 || columns[0][i] === place) return columns;
+  const own = [place, ...endsOf(quantity, points.recommended)];
+  return columns.map((column, j) => [...column.slice(0, i), own[j], ...column.slice(i)]);
+}
+
 function slice(c, quantity, across) {
-  const { at: places, field, outcomes } = maps.slices.find((s) => s.input === across);
+  const { at: grid, field, outcomes } = maps.slices.find((s) => s.input === across);
   const outcome = outcomeOf(quantity), found = outcome && outcomes[Number(quantity)];
-  const [middle, low, high] = found ? [found.middle, found.lower, found.upper]
-    : ["", "_lower", "_upper"].map((end) => field[quantity + end]);
+  const [places, middle, low, high] = found ? [grid, found.middle, found.lower, found.upper]
+    : withRecommended(across, quantity, [grid, ...["", "_lower", "_upper"].map((end) => field[quantity + end])]);
   const own = ownOf(quantity), x = inputAxis(across);
   const numbers = [...middle, ...low, ...high];
   const axis = spanned(QUANTITIES[quantity], [...numbers, own, ...(outcome ? [outcome.bound] : [])]);
@@ -480,23 +517,27 @@ function surface(c, quantity, across, up) {
   const text = upwards.map((b, j) => rightwards.map((a, i) =>
     [[across, a], [up, b]].map(([k, place]) => plain(cut(`${inputs[k].name} = ${valueAt(inputs[k], place)}`, 60)))
       .concat(`${plain(QUANTITIES[quantity])} ${number(values[j][i], digits)}`).join("<br>")));
-  const numeric = [across, up].every((i) => !inputs[i].choices.length && !inputs[i].log && !isStepped(inputs[i]));
+  const numeric = [across, up].every((i) => isSmooth(inputs[i]));
+  // A map ends at the ends of its inputs. Cells would end half a cell later.
+  const within = (axis, input, places) => ({ ...axis.settings, showgrid: false,
+    ...(isSmooth(input) && places.length > 1 ? { range: [places[0], places.at(-1)].map(axis.at) } : {}) });
   return [[
     { type: "heatmap", x: rightwards.map(x.at), y: upwards.map(y.at), z: values.map((row) => row.map(axis.at)), text,
       hoverinfo: "text", colorscale: "Cividis", zsmooth: numeric ? "best" : false, colorbar: bar(c, axis),
       ...(ends ? { zmin: axis.at(ends[0]), zmax: axis.at(ends[1]) } : {}) },
-    { mode: "markers", name: "evaluated", hoverinfo: "text", hovertext: points.mean.map((_, i) => hover(i)), x: x.evaluated, y: y.evaluated,
+    { mode: "markers", name: "evaluated", hoverinfo: "text", hovertext: points.mean.map((_, i) => hover(i)), x: x.evaluated, y: y.evaluated, cliponaxis: false,
       // White with a dark edge, to be seen on every colour of the map.
       marker: { size: 6, color: "#ffffff", opacity: points.mean.length > 300 ? 0.6 : 0.9, line: { color: "#000000", width: 1 } } },
-    { mode: "markers", name: "recommended", hoverinfo: "text", hovertext: [hover(points.recommended)], x: [x.recommended], y: [y.recommended],
+    { mode: "markers", name: "recommended", hoverinfo: "text", hovertext: [hover(points.recommended)], x: [x.recommended], y: [y.recommended], cliponaxis: false,
       marker: { ...star(c, 19), color: "#d55e00", line: { color: "#ffffff", width: 1.5 } } },
-  ], [{ ...x.settings, showgrid: false }, { ...y.settings, showgrid: false }],
+  ], [within(x, inputs[across], rightwards), within(y, inputs[up], upwards)],
   Boolean(ends && seen && (seen.low < ends[0] || seen.high > ends[1]))];
 }
 
 // -- history -----------------------------------------------------------------------------------
 
 const valueAxis = linear("value", history.value, history.best);
+const isBeyond = ({ at, settings: { range } }, value) => Boolean(range) && (at(value) < range[0] || at(value) > range[1]);
 
 function drawHistory() {
   const c = colours(), axis = valueAxis, times = { at: (i) => i, shown: (i) => i, isOutside: () => false };
@@ -531,6 +572,7 @@ function startHistory() {
       "evaluated until then, computed from the data until then." : "") +
     (compliance ? (history.best.length ? " Only points that were sure to keep their limits count."
       : " No point was sure to keep its limits, so there is no best value.") : "") +
+    (history.best.some((value) => valueAxis.at(value) !== null && isBeyond(valueAxis, value)) ? " Where the blue line leaves the plot, it goes on outside the range." : "") +
     (history.failed.length ? " Crosses in the strip below: failed evaluations." : "") +
     sayOutside("value", valueAxis, history.value) + some;
 }
@@ -542,7 +584,7 @@ const interval = (name) => (i) => withInterval(name, i);
 // Numbers of the kind of the mean have its digits.
 const TEXT = {
   pessimistic: (i) => digitsAt("mean", i)(points.pessimistic[i]), sample_mean: (i) => digitsAt("mean", i)(points.sample_mean[i]),
-  sample_std: (i) => number(points.sample_std[i], 2),
+  sample_std: (i) => (points.sample_std[i] === null ? "–" : fixed(points.sample_std[i], 2)),
 };
 
 // Results come before parameters, so that they can be read without scrolling.
@@ -627,6 +669,7 @@ function captionTable() {
   caption.textContent = `Brackets show ${LEVEL} intervals. The recommended point is bold. Click a heading to sort. ` +
     (compliance ? "For each outcome with a limit, the mean of its values is shown, and whether the limits are kept with the " +
       `probability of it. ${anyUnsure ? "Points that are not sure to keep them are grey. " : ""}` : "") +
+    (data.blocked ? "Sample means and standard deviations include the effects of blocks. " : "") +
     (points.n > n ? `The table holds ${n} of ${points.n} points: the best ones and all that the slider can choose. ` : n === 1 ? "There is one point. " : `There are ${n} points. `);
   if (rows >= n) return;
   const more = document.createElement("button");

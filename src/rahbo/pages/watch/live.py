@@ -21,7 +21,7 @@ from rahbo.pages.history import history_of
 from rahbo.pages.rounding import digits_of, rounded
 from rahbo.pages.watch.follow import Arrival, Follower
 from rahbo.pages.watch.rate import Seen, noted, rate_of, time_left
-from rahbo.pages.words import blocks, certainty
+from rahbo.pages.words import blocks, certainty, listed
 from rahbo.risk import RiskMeasure
 from rahbo.trials import NOTHING, Trial
 
@@ -205,7 +205,7 @@ def _setting(value: object) -> str:
 
 
 def _params(params: Mapping[str, Any]) -> str:
-    return _text(", ".join(f"{name}={short(value)}" for name, value in params.items()))
+    return _text(listed(params))
 
 
 def _text(text: str, most: int = MOST_CHARACTERS) -> str:
@@ -241,6 +241,7 @@ def belief_of(optimizer: Optimizer, risk: RiskMeasure | None) -> Json:
     history = history_of(optimizer)
     return {
         "recommendation": _recommended(found),
+        "minimised": optimizer.settings.sign < 0,
         "chosen": [point.params for point in points].index(optimizer.tried_at(found.params)),
         "points": _points(points, counts.tolist()),
         "best": list(zip(history.best_at, history.best, strict=True)),

@@ -29,6 +29,15 @@ function table(id, headings, rows) {
   at(id).replaceChildren(...(rows.length ? [...head, ...rows.map((r) => row(r, "td"))] : []));
 }
 
+// A setting as a list: each name above its value.
+function setting(id, params) {
+  at(id).replaceChildren(...params.map((pair) => {
+    const box = document.createElement("div");
+    box.append(...pair.map((text, i) => Object.assign(document.createElement(i ? "dd" : "dt"), { textContent: text })));
+    return box;
+  }));
+}
+
 // -- charts -----------------------------------------------------------------------------------
 
 function svg(name, attributes = {}, text = "") {
@@ -134,6 +143,14 @@ const outsideEntry = (places, isOutside) => {
   return n ? [["outside", `${n} outside the range`]] : [];
 };
 
+// What a caption says of them, in numbers of the user.
+function sayOutside(places, numbers, isOutside) {
+  const found = extent(numbers.filter((_, i) => isOutside(places[i])));
+  if (found === null) return "";
+  const [low, high] = [found.low, found.high].map((value) => number(value, 5));
+  return ` Outside the range: ${low === high ? low : `${low} to ${high}`}.`;
+}
+
 // A chart without marks says so.
 function empty(id) {
   const place = at(id), width = place.clientWidth, height = place.clientHeight;
@@ -204,7 +221,8 @@ function drawValues() {
     root.append(svg("path", { class: "lost", d: of(true).map(([px, py]) => `M${px - 3} ${py - 3}l6 6m0 -6l-6 6`).join("") }));
   }
   legend("values", [["marks", "value"], ...(lost ? [["lost", "failed"]] : []), ...outsideEntry(of(false), isOutside)]);
-  caption("values", "Each value in the order it arrived." + (lost ? " Crosses in the strip below are failures." : ""));
+  caption("values", "Each value in the order it arrived." + (lost ? " Crosses in the strip below are failures." : "") +
+    sayOutside(of(false), told, isOutside));
   readable("values", root, spots.map((spot) => {
     const [px, py] = spot.lost ? spot.place : inside(spot.place);
     return { x: px, y: py, say: spot.say };
@@ -220,9 +238,12 @@ function drawBest() {
   const points = best.map(([i, value]) => [x(i), y(frame.at(value))]);
   root.append(svg("path", { class: "line", "clip-path": clip, d: points.map((p, k) => `${k ? "L" : "M"}${p}`).join("") }));
   root.append(svg("path", { class: "marks", d: dots(points.filter((one) => !isOutside(one))) }));
-  root.append(svg("path", { class: "outside", d: arrows(points, drawn) }));
-  legend("best", [["line", "best pessimistic value"], ...outsideEntry(points, isOutside)]);
+  // A poor start is not an outlier: the line comes from outside, and the caption says from where.
+  const first = points.findIndex((one) => !isOutside(one)), later = points.slice(first);
+  root.append(svg("path", { class: "outside", d: arrows(later, drawn) }));
+  legend("best", [["line", "best pessimistic value"], ...outsideEntry(later, isOutside)]);
   caption("best", "The best pessimistic value of the points evaluated until then, computed from the data until then." +
+    (first > 0 ? ` It began at ${number(all[0], 3)}, outside the range.` : "") + sayOutside(later, all.slice(first), isOutside) +
     (found && found.limits.length ? " Only points that were sure to keep their limits count." : ""));
   readable("best", root, best.map(([i, value], k) => ({
     x: inside(points[k])[0], y: inside(points[k])[1],
@@ -254,17 +275,26 @@ function drawNoise() {
   path("unsure", unsure.map(middle).map(([cx, cy]) => `M${(cx - 3).toFixed(1)} ${cy.toFixed(1)}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0`).join(""));
   path("bars", others.map(bars).join(""));
   path("marks", dots(others.map(middle)));
-  path("outside", arrows(points.map(middle), drawn));
+  // The recommended point has its own mark there.
+  const rest = points.filter((_, i) => i !== chosen);
+  path("outside", arrows(rest.map(middle), drawn));
   if (chosen in points) {
     const p = points[chosen], [cx, cy] = inside(middle(p));
     if (!isOutside(middle(p))) path("chosen-bars", bars(p));
     root.append(svg("circle", { class: "chosen", r: 7, cx, cy }));
+    // At the edge, the place does not show the numbers, so they are written beside it.
+    if (isOutside(middle(p))) {
+      const isLeft = cx < (left + right) / 2, text = `mean ${justified(...p.slice(0, 3))(p[0])}, noise std ${justified(...p.slice(3, 6))(p[3])}`;
+      root.append(svg("text", { x: cx + (isLeft ? 12 : -12), y: cy + 4, "text-anchor": isLeft ? "start" : "end" }, text));
+    }
   }
   const level = found ? `${number(100 * found.level)} % ` : "";
   legend("noise", [["chosen", "recommended"], ...(others.length ? [["marks", "evaluated"]] : []),
     ...(unsure.length ? [["unsure", "not sure to keep its limits"]] : []), ["bars", `${level}interval`],
-    ...outsideEntry(points.map(middle), isOutside)]);
-  caption("noise", points.length === 1 ? "There is one evaluated point." : "Each evaluated point. Quieter points are further left.");
+    ...outsideEntry(rest.map(middle), isOutside)]);
+  caption("noise", points.length === 1 ? "There is one evaluated point."
+    : `Each evaluated point. A ${shown.model.minimised ? "smaller" : "larger"} mean is better, and so is less noise.` +
+      sayOutside(rest.map(middle), rest.map((p) => p[0]), (place) => place[1] < top - 1 || place[1] > bottom + 1));
   readable("noise", root, points.map((p, i) => ({
     x: inside(middle(p))[0],
     y: inside(middle(p))[1],
@@ -289,7 +319,9 @@ function pace(run) {
 }
 
 function showRun(run, age) {
-  say("name", run.name.split(/[\\/]/).pop());
+  const file = run.name.split(/[\\/]/).pop();
+  // In the lab, people know a study by its name, not by its file.
+  say("name", COMMAND === "rahbo watch" ? file : file.replace(/\.jsonl$/, ""));
   at("name").title = run.name;
   document.title = `${run.n_evaluations} evaluations – ${COMMAND}`;
   say("problem", run.problem);
@@ -340,14 +372,14 @@ function showModel(model) {
   at("blocked").hidden = !(found && found.blocks);
   if (!found) {
     if (model.problem) say("sure", model.problem);
-    table("params", [], []);
+    setting("params", []);
     table("known", [], []);
     say("measured", "");
     return;
   }
   const level = `${number(100 * found.level)} %`;
   say("sure", found.certainty);
-  table("params", ["parameter", "value"], found.params);
+  setting("params", found.params);
   const digits = justified(...found.known.at(-1).slice(1)), means = justified(...found.known[0].slice(1));
   table("known", ["", ["value"], [`${level} interval`]], found.known.map(([label, ...numbers]) => [label, ...estimate(...numbers)])
     .concat([["pessimistic value", [digits(found.pessimistic)], [""]]]));
@@ -390,6 +422,8 @@ function take(run) {
   const news = run.first + run.values.length !== shown.known || shown.run === null;
   shown.known = run.first + run.values.length;
   shown.run = run;
+  // Charts without a single evaluation would be empty areas.
+  document.querySelector(".charts").hidden = !shown.known;
   if (news) drawValues();
 }
 
@@ -419,10 +453,12 @@ async function lookAgain() {
   try {
     await look();
   } catch (error) {
-    say("problem", error instanceof TypeError
+    const isGone = error instanceof TypeError;
+    // The lab says itself that its server is gone, with what to do.
+    if (!isGone || COMMAND === "rahbo watch") say("problem", isGone
       ? `${COMMAND} no longer answers. This page continues when it does.`
       : `The page cannot be updated: ${error.message}`);
-    at("problem").hidden = false;
+    at("problem").hidden = at("problem").textContent === "";
   }
   setTimeout(lookAgain, document.hidden ? PAUSE_UNSEEN : PAUSE);
 }
