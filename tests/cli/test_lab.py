@@ -217,7 +217,7 @@ def told(path):
 
 
 VALUE = "document.getElementById('lab-value')"
-READY = f"{VALUE} && {VALUE}.checkVisibility()"
+READY = f"{VALUE} && {VALUE}.checkVisibility() && !document.querySelector('[aria-busy]')"
 HIDDEN_LABELS = """[...document.querySelectorAll('input, select, iframe')].filter(
   (e) => !e.labels?.length && !e.getAttribute('aria-label') && !e.title).map((e) => e.id)"""
 
@@ -279,8 +279,12 @@ def test_from_an_empty_folder_to_a_recommendation(browser, tmp_path):
         write(page, "yield (mJ)", "12 mJ")
         enter(page)
         says(page, "without a unit")
-        record(page, "12,5")
+        # What is typed while this is being recorded stays, for the next value.
+        write(page, "yield (mJ)", "12,5")
+        page.evaluate(f"document.getElementById('lab-form').requestSubmit(); {VALUE}.value = '12.6'")
+        says(page, "Recorded 12.5 as value")
         says(page, "Value 2 of 2. Recorded: 12.5.")
+        page.wait_until(f"{READY} && {VALUE}.value === '12.6'")
         # A second tab tells the same repeat.
         tab = browser.page(page.evaluate("location.href"), width=390, dark=True)
         tab.wait_until(READY)

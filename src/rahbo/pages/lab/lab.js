@@ -156,7 +156,9 @@ function lostTo({ id, repeat, kind }) {
 
 function showCard(refocus) {
   const next = choose(), before = subject, changed = !same(next, subject);
-  const lost = changed && before ? lostTo(before) : "";
+  // What is typed while a value is being recorded is meant for the next value of the same setting.
+  const early = busy && next?.id === before?.id ? at("lab-value")?.value : "";
+  const lost = changed && before && !busy ? lostTo(before) : "";
   subject = next;
   at("lab-card").hidden = subject === null;
   if (lost) complain(lost);
@@ -175,6 +177,10 @@ function showCard(refocus) {
   if (!changed) return;
   if (Date.now() - complained > STAYS) complain("");
   fillForm();
+  if (early) {
+    at("lab-value").value = early;
+    at("lab-value").dispatchEvent(new Event("input"));
+  }
   if (refocus) at("lab-value").focus();
 }
 
@@ -201,15 +207,18 @@ async function change(action, record, done) {
     else complain(error.message);
     if (error.status === 409) { dropDrafts(); said(""); }
   }
+  await look(focus);
   busy = false;
   at("lab").removeAttribute("aria-busy");
-  await look(focus);
 }
 
-function dropDrafts() {
-  for (const input of at("lab-fields").querySelectorAll("input, select")) {
+const inputs = () => [...at("lab-fields").querySelectorAll("input, select")];
+
+// What differs from what was sent was typed since then, and stays.
+function dropDrafts(sent = new Map(inputs().map((input) => [input, input.value]))) {
+  for (const input of inputs()) {
     input.dropDraft();
-    input.value = "";
+    if (input.value === sent.get(input)) input.value = "";
   }
 }
 
@@ -222,9 +231,9 @@ function record(event) {
   if (odd && doubted !== odd) { doubt(odd); return; }
   const outcomes = {};
   for (const input of at("lab-fields").querySelectorAll("input[data-outcome]")) if (input.dataset.outcome) outcomes[input.dataset.outcome] = input.value;
-  const { id, repeat, kind } = subject;
+  const { id, repeat, kind } = subject, sent = new Map(inputs().map((input) => [input, input.value]));
   change("tell", { suggestion: id, repeat, value, outcomes, note: at("lab-note").value, corrects: kind === "correct", block }, (answer) => {
-    dropDrafts();
+    dropDrafts(sent);
     lastBlock = block;
     said(`Recorded ${answer.value} as value ${repeat + 1} of suggestion ${id}.`);
     if (kind !== "open") wanted = null;
