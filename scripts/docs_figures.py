@@ -131,7 +131,7 @@ def watch_page() -> Iterator[tuple[str, str]]:
 
 # The picture of a page, and the height of the window in which it is taken.
 PAGES: dict[str, tuple[Callable, int]] = {
-    "report-page.png": (report_page, 1500),
+    "report-page.png": (report_page, 1650),
     "watch-page.png": (watch_page, 1250),
 }
 

@@ -4,6 +4,7 @@ import pytest
 
 import rahbo
 from constrained import LIMITS, told
+from rahbo.numerics import percent
 from rahbo.policy import KEPT
 
 
@@ -77,4 +78,4 @@ def test_what_violates_a_limit_is_not_a_rival():
 
 def test_it_says_how_sure_that_is():
     (check,) = told(30).recommend().constraints
-    assert f"kept ({100 * check.chance:.3g} % sure)" in str(check)
+    assert f"kept ({percent(check.chance)} sure)" in str(check)

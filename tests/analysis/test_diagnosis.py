@@ -320,17 +320,25 @@ def test_the_printed_page():
     text = " ".join(str(found).split())
     assert "Yes (p = 0.001 from the repeats of 30 points)" in text
     assert "noise std ranges from 0.5 to 2 " in text
-    assert "depth 85%, lr 20%. Significant on its own: depth." in text
+    assert "depth 85 %, lr 20 %. Significant on its own: depth." in text
     assert (
         "noise std of 2.00 instead of 0.50. The gain in risk value is 2.8 (90 % interval " in text
     )
     assert "interval [1.5, 4.0])." in text
     assert "About 7. At the 3 leading points," in text
-    assert "too narrow: 60% of 30 points (95 % interval [40%, 77%])" in text
+    assert "too narrow: 60 % of 30 points (95 % interval [40 %, 77 %])" in text
+    hard = replace(found.unevenness, answer="cannot tell", detectable_ratio=203.0)
+    assert "differ by a factor of 200 or more" in hard.verdict
+    assert "one value is less than 0.01 times" in replace(found.repeats, noise_ratio=1e-8).verdict
     even = replace(found, unevenness=replace(found.unevenness, answer="no", p_value=0.4))
     assert "No answer" in even.inputs_verdict
     from_residuals = replace(found, unevenness=replace(found.unevenness, source="residuals"))
     assert from_residuals.inputs_verdict.endswith("depth.")
+    idle = tuple(InputNoise(f"knob {i}", 0.004, 0.9) for i in range(3))
+    many = replace(found, inputs=found.inputs + idle).inputs_verdict
+    assert "depth 85 %, lr 20 %, each of the other 3 less than 1 %. Significant" in many
+    few = replace(found, inputs=found.inputs + idle[:2]).inputs_verdict
+    assert "lr 20 %, knob 0 0 %, knob 1 0 %. Significant" in few
 
 
 def test_a_point_that_the_others_predict_exactly_gives_a_finite_ratio():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rahbo.numerics import Justified
+from rahbo.numerics import Justified, brief, percent
 
 # An estimate, the ends of its interval, and how the three are written.
 CASES = [
@@ -58,3 +58,29 @@ def test_all_numbers_of_one_kind_have_the_same_last_digit():
         "99.95",
         "0.00",
     ]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.0, "0"),
+        (0.1, "0.1"),
+        (-0.04321, "-0.043"),
+        (0.00012345, "0.00012"),
+        (203.0, "200"),
+        (13210.0, "13000"),
+        (9.96e6, "10000000"),
+        (3.21e12, "3.2e+12"),
+        (2e-9, "2e-09"),
+        (math.inf, "inf"),
+    ],
+)
+def test_a_number_in_few_digits_has_no_exponent_if_it_is_of_ordinary_size(number, text):
+    assert brief(number) == text
+
+
+def test_a_probability_near_0_or_1_is_not_shown_to_many_digits():
+    shares = (0.0, 0.000246, 0.001, 0.5, 0.98712, 0.999, 0.99999, 1.0)
+    assert [percent(share) for share in shares] == [
+        "< 0.1 %", "< 0.1 %", "0.1 %", "50 %", "98.7 %", "99.9 %", "> 99.9 %", "> 99.9 %",
+    ]  # fmt: skip

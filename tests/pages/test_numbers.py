@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from browser import Page, needs_chromium, open_browser
-from rahbo.numerics import Justified, digits_of
+from rahbo.numerics import Justified, digits_of, percent
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 
@@ -155,3 +155,8 @@ def test_colours_do_not_stretch_over_what_hardly_differs(page):
 def test_the_ticks_of_a_log_scale_are_whole_numbers_that_stand_alone(page, ends, expected):
     found = page.evaluate(f"logTicks({js(ends[0])}, {js(ends[1])}, 8)")
     assert found == pytest.approx(expected)
+
+
+def test_a_probability_is_written_as_in_python(page):
+    for share in (0.0, 0.000246, 0.001, 0.5, 0.98712, 0.999, 0.99999, 1.0):
+        assert page.evaluate(f"percent({js(share)})") == percent(share)

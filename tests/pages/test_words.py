@@ -6,7 +6,7 @@ import constrained
 from page_runs import run
 from rahbo import AtLeast, AtMost, ExpectedShortfall, MeanStd, MeanVariance, Quantile
 from rahbo.analysis import BlockEffects, Gain, Interval
-from rahbo.numerics import Justified
+from rahbo.numerics import Justified, percent
 from rahbo.pages import words
 
 
@@ -65,7 +65,7 @@ def test_limits_are_said_with_their_certainty():
     (said,), (check,) = words.limits(found), found.constraints
     assert said.startswith("The outcome cost must be at most 0.8 with probability 0.95. With this")
     assert "The limit is kept: the probability of it is" in said
-    assert f"{check.chance:.3g}" in said
+    assert percent(check.chance) in said
     assert words.certainty(found).startswith(str(found.gain))
     broken = constrained.told(12, constraints={"cost": AtLeast(9.0), "other": AtMost(1.0)})
     found = broken.recommend()

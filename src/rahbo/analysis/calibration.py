@@ -73,9 +73,10 @@ class Calibration:
             return "Cannot tell: there is only one point."
         low, high = self.inside_interval
         found = (
-            f"{self.inside:.0%} of {self.n_points} points (95 % interval [{low:.0%}, {high:.0%}]) "
-            "lie in the 90 % band that the model predicts from the other points. The RMS "
-            f"standardised residual is {self.rms:.2f}, ideally 1"
+            f"{100 * self.inside:.0f} % of {self.n_points:,} points (95 % interval "
+            f"[{100 * low:.0f} %, {100 * high:.0f} %]) lie in the 90 % band that the model "
+            "predicts from the other points. The RMS standardised residual is "
+            f"{self.rms:.2f}, ideally 1"
         )
         words = {
             "calibrated": f"Yes, as far as the data show: {found}.",

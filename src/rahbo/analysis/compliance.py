@@ -10,7 +10,7 @@ import numpy as np
 
 from rahbo.analysis.posterior import Interval, marginals
 from rahbo.model import Constraint
-from rahbo.numerics import Array, Justified
+from rahbo.numerics import Array, Justified, percent
 from rahbo.policy import KEPT, Limit, Limits
 
 
@@ -51,7 +51,7 @@ class ConstraintCheck:
         demanded = self.constraint.described
         if math.isnan(self.quantile):
             return f"{self.name}: {demanded}, NOT KNOWN, as no value of it was told"
-        return f"{self.name}: {demanded}, {found} ({100 * self.chance:.3g} % sure)"
+        return f"{self.name}: {demanded}, {found} ({percent(self.chance)} sure)"
 
     def __str__(self) -> str:
         if math.isnan(self.quantile):

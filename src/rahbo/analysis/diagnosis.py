@@ -23,11 +23,13 @@ from rahbo.analysis.sensitivity import columns_of, sensitivity_of
 from rahbo.analysis.snapshot import Snapshot
 from rahbo.analysis.unevenness import LEVELS, Answer, Unevenness, unevenness
 from rahbo.model import MeanNoiseModel
-from rahbo.numerics import Array, FixedStream, fixed_generator
+from rahbo.numerics import Array, FixedStream, brief, fixed_generator
 from rahbo.policy import at_observations, optimistic, pessimistic, pessimistic_values
 from rahbo.risk import MeanVariance, RiskMeasure
 
 MAX_REPEATS = 100
+# Inputs that explain a smaller share of the noise are counted, not named, if they are several.
+LEAST_TOLD = 0.005
 SURE = 0.95
 WIDTH = 88
 
@@ -130,9 +132,10 @@ class RepeatsThatPay:
             return "Cannot tell: there is only one point, or all values are equal."
         more = " or more" if self.noise_ratio >= MAX_REPEATS else ""
         where = f"{self.n_leading} leading points" if self.n_leading > 1 else "leading point"
+        ratio = brief(self.noise_ratio) if self.noise_ratio >= 0.01 else "less than 0.01"
         return (
             f"About {self.n_repeats}{more}. At the {where}, the noise variance of one value is "
-            f"{self.noise_ratio:.2g} times the variance that the mean would have without the "
+            f"{ratio} times the variance that the mean would have without the "
             "values of that point. After that many repeats, one more is worth less than a quarter "
             "of the first."
         )
@@ -162,7 +165,13 @@ class Diagnosis:
         if self.unevenness.answer != "yes":
             return "No answer, because the noise was not shown to be uneven."
         listed = sorted(self.inputs, key=lambda i: -i.share)
-        shares = ", ".join(f"{i.name} {i.share:.0%}" for i in listed)
+        told = [i for i in listed if i.share >= LEAST_TOLD]
+        # A long list of zeros hides the others.
+        if len(listed) - len(told) < 3:
+            told = listed
+        shares = ", ".join(f"{i.name} {100 * i.share:.0f} %" for i in told)
+        if told != listed:
+            shares += f", each of the other {len(listed) - len(told)} less than 1 %"
         level = LEVELS.get(self.unevenness.source, 0.0)
         sure = [i.name for i in self.inputs if i.p_value is not None and i.p_value <= level]
         alone = ", ".join(sure) if sure else "none"

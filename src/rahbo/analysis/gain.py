@@ -16,7 +16,7 @@ import numpy as np
 
 from rahbo.analysis.posterior import risk_draws
 from rahbo.model import MeanNoiseModel
-from rahbo.numerics import Array, Mask, Stream, generator
+from rahbo.numerics import Array, Mask, Stream, brief, generator
 from rahbo.policy import (
     Domain,
     RiskBound,
@@ -69,10 +69,10 @@ class Gain:
     def __str__(self) -> str:
         if self.expected <= 0.0:
             return "No other setting is expected to be better."
-        more = f" by more than {self.bound:.2g}" if self.bound > 0.0 else ""
+        more = f" by more than {brief(self.bound)}" if self.bound > 0.0 else ""
         return (
             f"With {100 * self.level:g} % probability no other setting is better{more}. "
-            f"The expected gain from a better setting is {self.expected:.2g}."
+            f"The expected gain from a better setting is {brief(self.expected)}."
         )
 
 

@@ -20,7 +20,7 @@ from rahbo.analysis.posterior import LEVEL, Interval, centre, marginals
 from rahbo.analysis.rules import SCORES, Rule, best_scored, scores
 from rahbo.analysis.snapshot import Snapshot
 from rahbo.model import CubeNoise, output_scale
-from rahbo.numerics import Array, Justified
+from rahbo.numerics import Array, Justified, brief
 from rahbo.policy import NEGLIGIBLE, Limits, RiskBound, is_listed, pessimistic_values
 from rahbo.risk import RiskMeasure
 
@@ -158,7 +158,7 @@ class RunnerUp:
         gain, level = self.gain, f"{100 * self.gain.level:g} %"
         return (
             f"{_params(self.params)}: risk value {digits.text(self.risk)}, expected gain "
-            f"{gain.expected:.2g}, with {level} probability at most {gain.bound:.2g}"
+            f"{brief(gain.expected)}, with {level} probability at most {brief(gain.bound)}"
         )
 
 
@@ -256,8 +256,8 @@ class Recommendation(Prediction):
         if not self.runner_ups:
             return found
         head = ["runner-up", "risk value", "expected gain", f"{100 * self.level:g} % bound of gain"]
-        rows = [(_params(o.params), show.text(o.risk), f"{o.gain.expected:.2g}",
-                 f"{o.gain.bound:.2g}") for o in self.runner_ups]  # fmt: skip
+        rows = [(_params(o.params), show.text(o.risk), brief(o.gain.expected),
+                 brief(o.gain.bound)) for o in self.runner_ups]  # fmt: skip
         return found + table(head, rows)
 
 

@@ -29,7 +29,7 @@ from scipy.special import ndtri
 
 from rahbo.analysis.posterior import Interval
 from rahbo.model import GP, MeanNoiseModel
-from rahbo.numerics import Array, FixedStream, Index, fixed_generator
+from rahbo.numerics import Array, FixedStream, Index, brief, fixed_generator
 from rahbo.trials import Observations
 
 Answer = Literal["yes", "no", "cannot tell"]
@@ -86,7 +86,7 @@ class Unevenness:
         """The answer in words."""
         if self.p_value is None:
             return "Cannot tell: there are too few points, or there is no noise at all."
-        tested = f"p = {self.p_value:.3f} from the {self.source} of {self.n_points} points"
+        tested = f"p = {self.p_value:.3f} from the {self.source} of {self.n_points:,} points"
         low, high = self.noise_std_range
         if self.answer == "yes":
             mean = (
@@ -95,13 +95,13 @@ class Unevenness:
                 else ""
             )
             return (
-                f"Yes ({tested}). According to the model, the noise std ranges from {low:.3g} to "
-                f"{high:.3g} over the points (10th to 90th percentile), a variance ratio of "
-                f"{self.variance_ratio:.3g}.{mean}"
+                f"Yes ({tested}). According to the model, the noise std ranges from "
+                f"{brief(low, 3)} to {brief(high, 3)} over the points (10th to 90th percentile), a "
+                f"variance ratio of {brief(self.variance_ratio, 3)}.{mean}"
             )
         seen = (
             "With these data, the test usually finds noise variances that differ by a factor of "
-            f"{self.detectable_ratio:.2g} or more."
+            f"{brief(self.detectable_ratio)} or more."
         )
         if self.detectable_ratio > LARGEST_TOLD_RATIO:
             seen = (
@@ -109,7 +109,7 @@ class Unevenness:
                 f"below {LARGEST_TOLD_RATIO:g}."
             )
         if self.answer == "no":
-            return f"No sign of it ({tested}). {seen} The noise std is about {high:.3g}."
+            return f"No sign of it ({tested}). {seen} The noise std is about {brief(high, 3)}."
         return f"Cannot tell yet ({tested}). {seen} Measure more points several times."
 
 

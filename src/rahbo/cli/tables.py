@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rahbo.analysis import SCORES, Diagnosis, Frontier, Recommendation, short
+from rahbo.numerics import brief
 from rahbo.optimizer import Optimizer
 from rahbo.pages import visible as visible
 from rahbo.risk import RiskMeasure
@@ -93,7 +94,7 @@ def _recommendation(report: Recommendation) -> list[Table | Text]:
         heads = ("risk value", SCORES[report.rule], "expected gain", f"{level} bound of gain")
         others = _grid("Runners-up", "params", *heads)
         for other in report.runner_ups:
-            gains = (f"{gain:.2g}" for gain in (other.gain.expected, other.gain.bound))
+            gains = (brief(gain) for gain in (other.gain.expected, other.gain.bound))
             risk, score = show.text(other.risk), show.text(other.score)
             others.add_row(one_line(other.params), risk, score, *gains)
         said.append(others)

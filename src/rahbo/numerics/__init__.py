@@ -3,7 +3,15 @@
 from rahbo.numerics.arrays import Array, Index, Mask
 from rahbo.numerics.checks import is_finite, is_number, is_whole, not_negative, positive
 from rahbo.numerics.quasinewton import BatchObjective, Minimum, quasi_newton
-from rahbo.numerics.rounding import ALL_DIGITS, FEW_DIGITS, Justified, digits_of, rounded
+from rahbo.numerics.rounding import (
+    ALL_DIGITS,
+    FEW_DIGITS,
+    Justified,
+    brief,
+    digits_of,
+    percent,
+    rounded,
+)
 from rahbo.numerics.signatures import spells_out
 from rahbo.numerics.sobol import sobol_sequence
 from rahbo.numerics.streams import FixedStream, Stream, evaluation_seed, fixed_generator, generator
@@ -21,6 +29,7 @@ __all__ = [
     "Minimum",
     "SharedLock",
     "Stream",
+    "brief",
     "digits_of",
     "evaluation_seed",
     "fixed_generator",
@@ -30,6 +39,7 @@ __all__ = [
     "is_whole",
     "not_negative",
     "one_blas_thread",
+    "percent",
     "positive",
     "quasi_newton",
     "rounded",

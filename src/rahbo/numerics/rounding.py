@@ -48,6 +48,28 @@ def rounded(number: float, digits: int = FEW_DIGITS) -> float:
     return number if isinstance(number, int) else float(f"{number:.{digits}g}")
 
 
+def brief(number: float, digits: int = 2) -> str:
+    """Return a number in few digits, with an exponent only if it is extremely large or small.
+
+    >>> brief(0.04321), brief(13210.0), brief(13210.0, 3), brief(2e-9)
+    ('0.043', '13000', '13200', '2e-09')
+    """
+    if not SMALLEST_PLAIN <= abs(number) < LARGEST_PLAIN:
+        return f"{number:.{digits}g}"
+    return f"{rounded(float(number), digits):.{ALL_DIGITS - 2}g}"
+
+
+def percent(share: float) -> str:
+    """Return a probability in percent, without digits that nobody needs near 0 and 1.
+
+    >>> percent(0.98712), percent(3e-8), percent(1.0)
+    ('98.7 %', '< 0.1 %', '> 99.9 %')
+    """
+    if share < 0.001 or share > 0.999:
+        return "< 0.1 %" if share < 0.5 else "> 99.9 %"
+    return f"{100 * share:.3g} %"
+
+
 @dataclass(frozen=True)
 class Justified:
     """How to write an estimate, the ends of its interval, and other numbers of its kind.

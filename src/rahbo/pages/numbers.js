@@ -14,6 +14,12 @@ function fixed(value, digits) {
   return text.includes("e") ? String(Number(text)) : text;
 }
 
+// A probability in percent, see percent in numerics/rounding.py.
+function percent(share) {
+  if (share < 0.001) return "< 0.1 %";
+  return share > 0.999 ? "> 99.9 %" : `${number(100 * share, 3)} %`;
+}
+
 // The smallest and largest finite number and the larger size of the two; null if there is none.
 function extent(numbers) {
   let low = Infinity, high = -Infinity;

@@ -16,7 +16,7 @@ from rahbo.analysis import (
     short,
 )
 from rahbo.journal import describe
-from rahbo.numerics import Justified
+from rahbo.numerics import Justified, brief, percent
 from rahbo.optimizer import Optimizer
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
 
@@ -78,7 +78,7 @@ def recommendation(found: Recommendation) -> list[str]:
     if found.sample_std is not None:
         told = (
             f"The mean of these values{less} is {means.text(found.sample_mean)}, their "
-            f"standard deviation {found.sample_std:.2g}"
+            f"standard deviation {brief(found.sample_std)}"
         )
     if not found.feasible:
         decided = f"Its pessimistic value is {risks.text(found.pessimistic)}."
@@ -113,8 +113,8 @@ def _limit(check: ConstraintCheck) -> str:
     return (
         f"{said} With this probability a single value is {within} {digits.text(check.quantile)} "
         f"({100 * check.level:g} % interval {_ends(check.interval, digits)}). {answer}: the "
-        f"probability of it is {check.chance:.3g}, and the pessimistic bound, which decides, is "
-        f"{digits.text(check.pessimistic)}."
+        f"probability of it is {percent(check.chance)}, and the pessimistic bound, which decides, "
+        f"is {digits.text(check.pessimistic)}."
     )
 
 

@@ -140,6 +140,43 @@ def test_an_outlier_is_marked_at_the_edge_and_failures_are_apart(opened):
     page.close()
 
 
+# The places of the words of some elements. A word that is broken has more than one.
+WORDS = """[...document.querySelectorAll('{}')].flatMap((e) => {{
+  const text = document.createTreeWalker(e, NodeFilter.SHOW_TEXT).nextNode();
+  return [...text.data.matchAll(/\\S+/g)].map((word) => {{
+    const range = document.createRange();
+    range.setStart(text, word.index);
+    range.setEnd(text, word.index + word[0].length);
+    return [word[0], range.getClientRects().length];
+  }});
+}})"""
+
+
+def test_on_a_small_screen_words_and_labels_are_whole(opened):
+    space = {"kind": Categorical(["adam", "sgd"]), "x": Float(0.0, 1.0)}
+    page = opened(told({**space, "temperature": Context(15.0, 25.0)}), 390)
+    heads = page.evaluate(WORDS.format(".stacked th:not(:last-child)"))
+    assert ["pessimistic", 1] in heads
+    assert all(n == 1 for _, n in heads)
+    # The settings do not have to be moved sideways, and headings stand on one line.
+    inside = "((e) => [e.scrollWidth, e.clientWidth])(document.querySelector('#repeat ~ .wide'))"
+    assert page.evaluate(inside)[0] <= page.evaluate(inside)[1]
+    ends = "[...document.querySelectorAll('#points-table th')].map((h) => getComputedStyle(h)"
+    assert set(page.evaluate(f"{ends}.verticalAlign)")) == {"bottom"}
+    # The arrow stays with its word.
+    sorted_by = page.evaluate("document.querySelector('[aria-sort=descending]').textContent")
+    assert sorted_by == "pessimistic value\u00a0↓"
+    page.close()
+    page = opened(told({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, outlier=5e4), 390)
+    assert "e+" not in page.evaluate("document.querySelector('main > section').innerText")
+    label = page.evaluate(
+        "((e) => [e.left, e.right])(document.querySelector('#frontier-plot .annotation-text')"
+        ".getBoundingClientRect())"
+    )
+    assert 0.0 <= label[0] < label[1] <= 390.0
+    page.close()
+
+
 def test_each_kind_of_input_has_its_own_ticks_and_its_own_caption(opened):
     page = opened(told(MIXED))
     choose(page, across="0", up="1")

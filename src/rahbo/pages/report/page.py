@@ -10,7 +10,7 @@ from string import Template
 from typing import Any
 
 from rahbo.analysis import SCORES, Interval, Recommendation, short
-from rahbo.numerics import Justified
+from rahbo.numerics import Justified, brief, percent
 from rahbo.pages.escape import embedded, shown
 from rahbo.pages.report.inputs import cut
 from rahbo.pages.report.record import ReportRecord
@@ -168,9 +168,9 @@ def _limits(found: Recommendation) -> str:
         return ""
     body = "".join(
         f'<tr><th scope="row">{shown(cut(check.name))}</th>'
-        f"<td>{'yes' if check.kept else 'not sure'}</td>{_number(check.chance, 3)}"
+        f"<td>{'yes' if check.kept else 'not sure'}</td>{_cell(shown(percent(check.chance)))}"
         f"{_estimate(check.quantile, check.interval, check.pessimistic)}"
-        f"<td>{shown(check.constraint.described)}</td></tr>"
+        f'<td class="point">{shown(check.constraint.described)}</td></tr>'
         for check in found.constraints
     )
     level = f"{100 * found.level:g} % interval"
@@ -247,7 +247,7 @@ def _heads(*names: str) -> str:
 
 
 def _number(value: float, digits: int = 5) -> str:
-    return _cell(f"{value:.{digits}g}" if isinstance(value, float) else short(value))
+    return _cell(brief(value, digits) if isinstance(value, float) else short(value))
 
 
 def _estimate(value: float, interval: Interval, *more: float) -> str:

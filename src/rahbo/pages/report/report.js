@@ -21,6 +21,9 @@ function withInterval(name, i) {
 
 function valueAt(input, place) { return input.choices.length ? input.choices[place] : number(place, MOST_DIGITS); }
 
+// As the sentences of the package write it: 1,000.
+const counted = (n) => n.toLocaleString("en");
+
 function cut(text, most) { return text.length > most ? `${text.slice(0, most - 1)}…` : text; }
 
 // Long choices often differ only at their ends.
@@ -52,17 +55,17 @@ function hover(i) {
     `noise std ${withInterval("noise", i)}`,
     `evaluated ${times(points.count[i])}`,
     ...(compliance ? compliance.outcomes.map((one, j) => plain(cut(`${one.name}: ${outcomeText[j](i)} on average`, 60))) : []),
-    ...(compliance ? [`limits kept: ${keptText(i)}`] : []),
+    ...(compliance ? [plain(`limits kept: ${keptText(i)}`)] : []),
   ].join("<br>");
 }
 
 // -- limits of outcomes ------------------------------------------------------------------------
 
 const isKept = (i) => !compliance || compliance.kept[i];
-const keptText = (i) => `${isKept(i) ? "yes" : "not sure"} (${number(100 * compliance.chance[i], 3)} %)`;
+const keptText = (i) => `${isKept(i) ? "yes" : "not sure"} (${percent(compliance.chance[i])})`;
 const outcomeText = compliance ? compliance.outcomes.map((one) => {
   const digits = digitsOf(one.mean, 3);
-  return (i) => number(one.mean[i], digits);
+  return (i) => (one.mean[i] === null ? "–" : fixed(one.mean[i], digits));
 }) : [];
 const anyUnsure = Boolean(compliance && compliance.kept.includes(false));
 
@@ -285,7 +288,8 @@ function edgeLabel(c) {
   const i = points.recommended, [mean, noise] = [points.mean[i], points.noise[i]];
   const texts = [...(upwards.isOutside(mean) ? [`mean ${digitsAt("mean", i)(mean)}`] : []),
     ...(across.isOutside(noise) ? [`noise std ${digitsAt("noise", i)(noise)}`] : [])];
-  const isRight = across.isOutside(noise) && noise > median(points.noise);
+  // On the side where there is more room. The axis begins at zero.
+  const isRight = across.shown(noise) > extent(points.noise.map(across.shown)).high / 2;
   return texts.length ? [{
     x: across.shown(noise), y: upwards.shown(mean), text: texts.join(", "), showarrow: false, font: { color: c.ink },
     xanchor: isRight ? "right" : "left", xshift: isRight ? -16 : 16,
@@ -636,7 +640,7 @@ function heading(column, j) {
   const button = document.createElement("button");
   const isSorted = order.column === j;
   button.type = "button";
-  button.textContent = cut(column.name, 40) + (isSorted ? (order.falling ? " ↓" : " ↑") : "");
+  button.textContent = cut(column.name, 40) + (isSorted ? (order.falling ? "\u00a0↓" : "\u00a0↑") : "");
   button.addEventListener("click", () => {
     order = { column: j, falling: isSorted ? !order.falling : column.number };
     fillTable();
@@ -670,12 +674,12 @@ function captionTable() {
     (compliance ? "For each outcome with a limit, the mean of its values is shown, and whether the limits are kept with the " +
       `probability of it. ${anyUnsure ? "Points that are not sure to keep them are grey. " : ""}` : "") +
     (data.blocked ? "Sample means and standard deviations include the effects of blocks. " : "") +
-    (points.n > n ? `The table holds ${n} of ${points.n} points: the best ones and all that the slider can choose. ` : n === 1 ? "There is one point. " : `There are ${n} points. `);
+    (points.n > n ? `The table holds ${counted(n)} of ${counted(points.n)} points: the best ones and all that the slider can choose. ` : n === 1 ? "There is one point. " : `There are ${counted(n)} points. `);
   if (rows >= n) return;
   const more = document.createElement("button");
   more.type = "button";
   more.className = "screen-only";
-  more.textContent = `Show all ${n}`;
+  more.textContent = `Show all ${counted(n)}`;
   more.addEventListener("click", () => { rows = n; fillTable(); });
   caption.append(`The first ${rows} are shown. `, more);
 }
