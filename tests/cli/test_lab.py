@@ -281,7 +281,8 @@ def test_from_an_empty_folder_to_a_recommendation(browser, tmp_path):
         says(page, "without a unit")
         # What is typed while this is being recorded stays, for the next value.
         write(page, "yield (mJ)", "12,5")
-        page.evaluate(f"document.getElementById('lab-form').requestSubmit(); {VALUE}.value = '12.6'")
+        submit = "document.getElementById('lab-form').requestSubmit()"
+        page.evaluate(f"{submit}; {VALUE}.value = '12.6'")
         says(page, "Recorded 12.5 as value")
         says(page, "Value 2 of 2. Recorded: 12.5.")
         page.wait_until(f"{READY} && {VALUE}.value === '12.6'")

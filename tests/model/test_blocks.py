@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
+import rahbo
 from rahbo.model import Matern52, ModelSettings, condition, learn
 from rahbo.model.blocks import (
     Equations,
-    comparable,
     effects_from,
     equations_of,
     first_effects,
     removed_by,
+    separated,
     values_in_blocks,
     within_points,
 )
@@ -108,25 +109,40 @@ def test_degrees_of_freedom_lost_are_those_of_the_residuals(rng):
     y = rng.normal(size=(n, 1)) + 3.0 * rng.normal(size=B) + 0.1 * rng.normal(size=(n, B))
     data = Observations.from_rounds(list(rng.random((n, 2))), y, 1.0, list("abcd") * n)
     found, level = first_effects(data.blocks, data, data.values, 1e-12, 3.0)
-    removed = removed_by(data, found, np.full(n, level), 1.0)
+    removed = removed_by(data, found, np.full(n, level), 1.0, np.zeros(n, dtype=bool))
     assert removed.dof.sum() == pytest.approx(B - 1, rel=0.05)
     # A complete point has the mean of all effects, which is known: it is zero.
     np.testing.assert_allclose(removed.mean_var, 0.0, atol=1e-12)
 
 
-def test_blocks_that_cannot_be_compared_are_left_out():
-    X = list(np.eye(5))
-    values = [[1.0, 2.0], [3.0, 4.0], [5.0], [6.0, 7.0], [8.0]]
-    # b holds one point alone; e and f share one; c holds two points.
-    named = ["b", "b", "e", "f", "c", "c", None, "g"]
-    found = comparable(Observations.from_rounds(X, values, 1.0, named))
-    assert found.blocks == ("e", "f", "c")
-    assert found.block.tolist() == [-1, -1, 0, 1, 2, 2, -1, -1]
-    alone = comparable(Observations.from_rounds(X[:2], values[:2], 1.0, ["b", "b", "c", "c"]))
-    assert alone.block is None
-    assert alone.blocks == ()
+def test_points_alone_in_their_blocks_are_told_apart():
+    X = list(np.eye(6))
+    values = [[1.0, 2.0], [3.0, 4.0], [5.0], [6.0, 7.0], [8.0], [9.0, 9.5]]
+    # b holds one point alone; e and f share one; c holds two; h's point has a value in no block.
+    named = ["b", "b", "e", "f", "c", "c", None, "g", "h", None]
+    found, alone = separated(Observations.from_rounds(X, values, 1.0, named))
+    assert alone.tolist() == [True, False, False, False, True, False]
+    assert found.blocks == ("b", "e", "f", "c", "g", "h")
+    assert found.block.tolist() == [-1, -1, 1, 2, 3, 3, -1, -1, 5, -1]
+    none, alone = separated(Observations.from_rounds(X[:2], values[:2], 1.0, ["b", "b", "c", "c"]))
+    assert none.block is None
+    assert alone.all()
     shared = Observations.from_rounds(X[:2], values[:2], 1.0, ["b", "c", "c", "b"])
-    assert comparable(shared) is shared
+    assert separated(shared)[0] is shared
+
+
+def test_a_lucky_day_does_not_win(rng):
+    X = np.linspace(0.0, 1.0, 8)
+    days = {f"day {j}": b for j, b in enumerate((3.0, -4.0, 2.0, -1.0))}
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0)
+    for x in X:
+        told = [-4.0 * (x - 0.3) ** 2 + b + 0.1 * rng.normal() for b in days.values()]
+        opt.tell({"x": float(x)}, told, block=list(days))
+    # One setting of its own on a day on which everything reads high.
+    opt.tell({"x": 0.75}, 5.0 - 4.0 * 0.45**2 + 0.1 * rng.normal(size=4), block="day 4")
+    found = opt.recommend()
+    assert abs(found.params["x"] - 0.3) < 0.1
+    assert opt.predict({"x": 0.75}).mean < 2.0
 
 
 def test_a_block_for_each_point_changes_nothing(rng):

@@ -77,9 +77,14 @@ def _limited(rows: Iterable[dict[str, Any]], path: Path) -> Iterable[dict[str, A
 
 
 def _setting_in(
-    row: Mapping[str, str | None], space: Mapping[str, Parameter], where: str
+    row: Mapping[Any, str | None], space: Mapping[str, Parameter], where: str
 ) -> dict[str, Any]:
     """Return the setting in a row, without what its other columns hold."""
+    if None in row:
+        raise SpaceError(
+            f"--try-first: {where}: the row has more cells than the first row has names. Write "
+            "decimal points, not commas, and put texts with commas in quotes."
+        )
     try:
         return setting_of({name: (row[name] or "").strip() for name in space}, space)
     except SpaceError as error:

@@ -61,6 +61,9 @@ def _in_our_table(columns: Sequence[Column], found: Mapping[str, Verdict]) -> di
         return {}
     if not set(named["source"].filled) <= set(get_args(Source)):
         return {}
+    if not _is_our_order(list(named)):
+        ours = [name for name in named if name in OURS]
+        return dict.fromkeys(ours, Verdict("left out", BY_US))
     verdicts, is_parameter = {}, True
     for name, column in named.items():
         is_parameter = is_parameter and name != "repeat"
@@ -71,6 +74,13 @@ def _in_our_table(columns: Sequence[Column], found: Mapping[str, Verdict]) -> di
         elif found[name].role != "left out" and _may_be_chosen(column):
             verdicts[name] = Verdict("parameter", column.span)
     return verdicts
+
+
+def _is_our_order(names: list[str]) -> bool:
+    """Return whether columns stand as they were written."""
+    names = names[:-1] if names[-1] == TIME else names
+    i = names.index("repeat")
+    return names[:2] == ["trial", "source"] and names[-1] == "failure" and names[i + 1] == "block"
 
 
 def _may_be_chosen(column: Column) -> bool:

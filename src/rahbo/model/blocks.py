@@ -24,7 +24,7 @@ import numpy as np
 
 from rahbo.model.gp import cholesky, solve
 from rahbo.model.kernels import Kernel
-from rahbo.numerics import Array
+from rahbo.numerics import Array, Mask
 from rahbo.trials import Observations, Removed
 
 # The numbers of values of v_b on the grid, and how far it reaches beyond the smaller and the larger
@@ -95,22 +95,21 @@ def values_in_blocks(observations: Observations) -> Array:
     return found
 
 
-def comparable(told: Observations) -> Observations:
-    """Return the data without blocks that cannot be compared with others.
+def separated(told: Observations) -> tuple[Observations, Mask]:
+    """Return the data with no block for points that are alone in theirs, and which points they are.
 
-    If a block holds values of one point, and this point has values in no other block, then its
-    effect cannot be told from f. Taking it for zero leaves the difference to f.
+    If a block holds values of one point, and all values of this point, then its effect cannot be
+    told from f. It adds v_b to the variance of the point's mean, and says nothing of v_b.
     """
     inside = values_in_blocks(told) > 0.0
-    alone = inside[inside.sum(axis=1) == 1] & (inside.sum(axis=0) == 1)
-    kept = ~alone.any(axis=0)
-    if told.block is None or kept.all():
-        return told
-    number = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
-    if not kept.any():
-        return replace(told, blocks=(), block=None)
-    names = tuple(name for name, keep in zip(told.blocks, kept, strict=True) if keep)
-    return replace(told, blocks=names, block=number[told.block])
+    named = np.ones(len(told.values), dtype=bool) if told.block is None else told.block >= 0
+    whole = np.bincount(told.point, ~named, told.n) == 0
+    alone = whole & (inside.sum(axis=1) == 1) & (inside @ (inside.sum(axis=0) == 1.0) > 0)
+    if told.block is None or not alone.any():
+        return told, np.zeros(told.n, dtype=bool)
+    if not values_in_blocks(told)[~alone].any():
+        return replace(told, blocks=(), block=None), alone
+    return replace(told, block=np.where(alone[told.point], -1, told.block)), alone
 
 
 def equations_of(
@@ -190,7 +189,9 @@ def first_effects(
     return replace(found, var=level * ratio), level
 
 
-def removed_by(told: Observations, effects: Effects, noise_var: Array, scale: float) -> Removed:
+def removed_by(
+    told: Observations, effects: Effects, noise_var: Array, scale: float, alone: Mask
+) -> Removed:
     """Return what subtracting the expected effects takes from the data.
 
     E[sum of squares of a point] = (n_i - 1) rho^2 - tr(Z_c Cov[b] Z_c^T),  Z_c: Z less its mean
@@ -200,6 +201,7 @@ def removed_by(told: Observations, effects: Effects, noise_var: Array, scale: fl
         effects: What is known of the effects.
         noise_var: The noise variance of each point, ``(n,)``, in the model's units.
         scale: One unit of the model in the user's units.
+        alone: Which points are alone in their blocks, ``(n,)``.
     """
     inside, V = values_in_blocks(told), effects.covariance
     share = inside / told.count[:, None]
@@ -207,6 +209,7 @@ def removed_by(told: Observations, effects: Effects, noise_var: Array, scale: fl
     lost = (inside @ V.diagonal() - told.count * mean_var) / noise_var
     most = (1.0 - LEAST_LEFT) * (told.count - 1.0)
     dof = np.clip(lost, 0.0, most)
+    mean_var[alone] = effects.std_quantiles(np.array([0.5]))[0] ** 2
     return Removed(scale * effects.mean, dof, scale**2 * np.maximum(mean_var, 0.0))
 
 

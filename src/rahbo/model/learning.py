@@ -14,11 +14,11 @@ import numpy as np
 
 from rahbo.model.blocks import (
     Effects,
-    comparable,
     effects_from,
     equations_of,
     first_effects,
     removed_by,
+    separated,
 )
 from rahbo.model.evidence import Evidence, Hyperparameters, fit
 from rahbo.model.gp import GP
@@ -35,7 +35,7 @@ from rahbo.model.joint import (
 from rahbo.model.lognoise import level_posterior
 from rahbo.model.units import Units, output_scale
 from rahbo.model.variance import CubeNoise, KnownPosterior, NoisePosterior, SampleVariances
-from rahbo.numerics import Array
+from rahbo.numerics import Array, Mask
 from rahbo.trials import Observations
 
 # The smallest noise variance that differs from none, as a share of the variance of the outputs.
@@ -57,8 +57,7 @@ def learn(
     settings: ModelSettings, observations: Observations, previous: Learned | None = None
 ) -> Learned:
     """Fit both GPs, with the effects of blocks in turn if values belong to any."""
-    if settings.population is None and observations.block is not None:
-        observations = comparable(observations)
+    observations = _with_effects(settings, observations)
     if observations.block is None:
         return _learn(settings, observations, previous)
     less = _less_first(settings, observations)
@@ -77,8 +76,7 @@ def condition(
 
     If values belong to blocks, their effects are found in turn with the two GPs.
     """
-    if settings.population is None and observations.block is not None:
-        observations = comparable(observations)
+    observations = _with_effects(settings, observations)
     if observations.block is None:
         return _condition(settings, observations, learned)
     less, effects = _less_first(settings, observations), None
@@ -103,19 +101,34 @@ def contradicted(model: MeanNoiseModel) -> bool:
     return bool(np.any(residual[exact] ** 2 > CONTRADICTION**2 * var[exact]))
 
 
+def _with_effects(settings: ModelSettings, observations: Observations) -> Observations:
+    """Return the data without blocks if none of them can be compared with another."""
+    separate = _separated(settings, observations)[0]
+    return separate if separate.block is None else observations
+
+
+def _separated(settings: ModelSettings, observations: Observations) -> tuple[Observations, Mask]:
+    """Return what `separated` returns. In a given set, all blocks can be compared."""
+    if settings.population is not None or observations.block is None:
+        return observations, np.zeros(observations.n, dtype=bool)
+    return separated(observations)
+
+
 def _less_first(settings: ModelSettings, observations: Observations) -> Observations:
     """Return the data less the effects of blocks, as differences within points show them."""
+    observations, alone = _separated(settings, observations)
     floor = NOISE_FLOOR * output_scale(observations) ** 2
     effects, level = first_effects(
         observations.blocks, observations, observations.values, floor, output_scale(observations)
     )
     noise_var = np.full(observations.n, level)
-    return observations.less(removed_by(observations, effects, noise_var, 1.0))
+    return observations.less(removed_by(observations, effects, noise_var, 1.0, alone))
 
 
 def _less(model: MeanNoiseModel, observations: Observations) -> tuple[Observations, Effects]:
     """Return the data less the effects of blocks, and these effects, under both GPs."""
     settings, learned, units = model.settings, model.learned, model.units
+    observations, alone = _separated(settings, observations)
     noise_var = np.clip(
         model.noise.variance(observations.X), model.min_noise_var, model.max_noise_var
     )
@@ -131,7 +144,8 @@ def _less(model: MeanNoiseModel, observations: Observations) -> tuple[Observatio
     if settings.population is not None and len(observations.blocks) == settings.population:
         # f is the mean over all the blocks there are.
         effects = effects.centred()
-    return observations.less(removed_by(observations, effects, noise_var, units.scale)), effects
+    removed = removed_by(observations, effects, noise_var, units.scale, alone)
+    return observations.less(removed), effects
 
 
 def _learn(

@@ -24,12 +24,16 @@ class Clock:
         self.seconds = seconds
         self.made = 0
         self._start = monotonic()
+        # When the first evaluation ended, in seconds since the start.
+        self._first = 0.0
         # The total time of the evaluations whose time was measured, and their number.
         self._busy, self._measured = 0.0, 0
 
     def evaluated(self, seconds: float | None) -> None:
         """Count an evaluation that has ended, and the time it took if that was measured."""
         self.made += 1
+        if self.made == 1:
+            self._first = self.elapsed
         if seconds is not None:
             self._busy += seconds
             self._measured += 1
@@ -54,11 +58,14 @@ class Clock:
 
         That is, ``first`` other evaluations would take some of the time that the ``n`` need.
         Several evaluations may run at the same time, and there are proposals between them, so the
-        time for ``n`` follows from the pace of the whole run. A single one takes at least its mean.
+        time for ``n`` follows from the pace of the whole run, without what came before the first
+        evaluation if that took long. A single one takes at least its mean.
         """
         if self.seconds is None or self.made == 0:
             return False
         elapsed = self.elapsed
         pace = elapsed / self.made
         mean = self._busy / self._measured if self._measured else pace
+        later = (elapsed - self._first) / max(self.made - 1, 1)
+        pace = min(pace, max(later, mean))
         return self.seconds - elapsed < n * pace + max(first * pace, mean)

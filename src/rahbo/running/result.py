@@ -18,7 +18,7 @@ from rahbo.analysis import (
     Recommendation,
     paragraph,
 )
-from rahbo.errors import MissingLibraryError
+from rahbo.errors import MissingLibraryError, SettingsError
 from rahbo.optimizer import Optimizer
 from rahbo.trials import Trial, write_whole
 
@@ -147,8 +147,12 @@ class Result:
             ) from error
         figure = overview(self.optimizer)
         if path is not None:
-            drawn = BytesIO()
-            figure.savefig(drawn, format=Path(path).suffix[1:] or None)
+            drawn, kind = BytesIO(), Path(path).suffix[1:].lower()
+            if kind not in figure.canvas.get_supported_filetypes():
+                raise SettingsError(
+                    f"plot() cannot save {str(path)!r}. Use a name such as run.png or run.pdf."
+                )
+            figure.savefig(drawn, format=kind)
             write_whole(path, drawn.getvalue())
         return figure
 
