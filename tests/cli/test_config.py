@@ -12,7 +12,7 @@ from rahbo.cli.template import Template
 from rahbo.errors import RahboError, SettingsError
 from rahbo.space import Categorical, Float, Int
 
-OPTIONS, FLAGS = {"alpha", "evaluations", "journal", "value-regex"}, {"maximize", "json"}
+OPTIONS, FLAGS = {"alpha", "blocks", "evaluations", "journal", "value-regex"}, {"maximize", "json"}
 GOOD = r"""
 maximize = true
 alpha = 1
@@ -45,12 +45,22 @@ def test_a_file_holds_it_all(tmp_path):
     )
 
 
+@pytest.mark.parametrize("blocks", ['"monday,friday"', '["monday", "friday"]'])
+def test_names_are_a_list_or_separated_by_commas(tmp_path, blocks):
+    path = tmp_path / "run.toml"
+    path.write_text(f"blocks = {blocks}")
+    assert read(path).options == {"blocks": "monday,friday"}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("blocks = ['a,b', 'c']", "names without commas"),
+        ("blocks = []", "names without commas"),
+        ("blocks = [1, 2]", "list of strings"),
         ("alpha = ", "not a TOML"),
         ("alpha = 1\nalpha = 2", "not a TOML"),
-        ("beta = 1", "'beta' in .* is not an option. Use one of: alpha, command"),
+        ("beta = 1", "'beta' in .* is not an option. Use one of: alpha, blocks, command"),
         ("alpha = true", "a number or a string"),
         ("alpha = [1]", "a number or a string"),
         ("alpha = 2020-01-01", "a number or a string"),

@@ -227,7 +227,7 @@ def begin(page):
     write(page, "Name of the study", "laser 1")
     write(page, "Name", "power")
     write(page, "From", "1,5")
-    write(page, "To", "10")
+    write(page, "To", "1,000")
     press(page, "Add a parameter")
     page.evaluate("document.querySelector('#parameters .row:last-child input').focus()")
     page.call("Input.insertText", text="gas")
@@ -236,6 +236,9 @@ def begin(page):
     write(page, "Choices", "argon, helium")
     write(page, "Outcome", "yield")
     write(page, "Unit", "mJ")
+    press(page, "Begin")
+    says(page, "1,000 is 1. If that is right, press Begin again.")
+    write(page, "To", "10")
     press(page, "Begin")
     says(page, "Say whether larger or smaller values are better.")
     write(page, "Better is", "maximize")
@@ -366,3 +369,55 @@ def test_from_an_empty_folder_to_a_recommendation(browser, tmp_path):
     assert run.recommend().params.keys() == {"power", "gas"}
     assert {row["value"] for row in run.rows() if row["block"] == "tuesday"} >= {14.0}
     run.close()
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_a_limited_outcome_is_asked_for_and_messages_are_of_what_was_done(browser, tmp_path):
+    file, path = tmp_path / "s.toml", tmp_path / "s.jsonl"
+    file.write_text("blocks = ['monday', 'tuesday']\n" + STUDY)
+    with lab(file, "--port", "0") as (_, url):
+        page = browser.page(url, width=390)
+
+        def type_in(value, heat, message):
+            page.wait_until(READY)
+            write(page, "loss (dB)", value)
+            write(page, "heat", heat)
+            page.evaluate("document.getElementById('lab-record').click()")
+            says(page, message)
+
+        # An outcome cannot be added to a recorded value, so the page asks before it is left out.
+        type_in("2,5", "", "You typed no heat.")
+        type_in("2,5", "1,250", "1,250 is 1.25. If that is right, press Record again.")
+        assert told(path) == {}
+        type_in("2,5", "4,1", "Recorded 2.5 as value 1 of suggestion 0.")
+        type_in("2,6", "4,2", "Recorded 2.6 as value 2 of suggestion 0.")
+        page.wait_until(READY)
+        press(page, "Measure the best ones again")
+        says(page, "There is nothing to measure again now")
+        press(page, "Try a setting of your own")
+        write(page, "How often to measure it", "1")
+        press(page, "Use this setting")
+        says(page, "your own setting")
+        write(page, "Block", "monday")
+        type_in("2,1", "4,0", "Recorded 2.1 as value 1 of suggestion 2.")
+        page.wait_until(READY)
+        # The card turns to the setting that is to be measured again, and then says so.
+        press(page, "Measure the best ones again")
+        says(page, "measured again, before it is used")
+        assert "Recorded 2.1 as value" not in page.text()
+        # A note leads back to its value.
+        press(page, "Note")
+        page.wait_until("document.activeElement.id === 'lab-note-text'")
+        page.call("Input.insertText", text="lens cleaned")
+        press(page, "Keep the note")
+        says(page, "lens cleaned")
+        assert page.evaluate("scrollY + innerHeight < document.documentElement.scrollHeight / 2")
+        press(page, "Close the study")
+        says(page, "The study is closed.")
+        press(page, "Open it again")
+        page.wait_until(READY)
+        assert "The study is closed." not in page.text()
+        assert page.errors == []
+        page.close()
+    assert rahbo.journal.read(path)[0]["blocks"] == ["monday", "tuesday"]

@@ -258,6 +258,11 @@ def test_a_chart_without_marks_says_so(browser, tmp_path):
         page.close()
 
 
+# The tables that must be scrolled to be read.
+CUT = """[...document.querySelectorAll('.wide')].filter((e) => e.scrollWidth > e.clientWidth + 1)
+  .map((e) => e.firstElementChild.id)"""
+
+
 @needs_chromium
 @pytest.mark.parametrize("width", WIDTHS)
 def test_limits_and_blocks_are_shown(browser, tmp_path, width):
@@ -267,6 +272,8 @@ def test_limits_and_blocks_are_shown(browser, tmp_path, width):
     opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, constraints=limits, journal=limited)
     for i in range(8):
         opt.tell({"x": i / 7}, i / 7, outcomes={name: i / 7})
+    opt.tell_failure({"x": 0.5}, "magnet out of range")
+    opt.ask()
     opt.close()
     blocked(journal=blocks).close()
     with served(limited) as url:
@@ -276,6 +283,7 @@ def test_limits_and_blocks_are_shown(browser, tmp_path, width):
         for text in (name, "at most 0.8 with probability 0.95", "not sure to keep its limits"):
             assert text in page.text()
         assert page.evaluate("document.getElementById('blocked').hidden")
+        assert page.evaluate(CUT) == []
         assert_sound(page, url)
         page.close()
     with served(blocks) as url:
@@ -285,6 +293,7 @@ def test_limits_and_blocks_are_shown(browser, tmp_path, width):
         for text in ("2 blocks differ", "monday", "less the effects of their blocks"):
             assert text in page.text()
         assert page.evaluate("document.getElementById('limited').hidden")
+        assert page.evaluate(CUT) == []
         assert_sound(page, url)
         page.close()
 

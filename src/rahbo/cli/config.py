@@ -15,6 +15,8 @@ from rahbo.space import Parameter
 # Bytes. No sensible file of settings is larger.
 LARGEST_FILE = 1_000_000
 PARAMETERS, COMMAND = "parameters", "command"
+# Options with names that commas separate. A file may list them too.
+NAMES = ("blocks",)
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,9 @@ def read_config(
         if name in several:
             given[name] = _texts(where, value)
             continue
+        if name in NAMES and isinstance(value, list):
+            given[name] = _joined(where, value)
+            continue
         if isinstance(value, bool) != (name in flags) or not isinstance(value, str | int | float):
             wanted = "true or false" if name in flags else "a number or a string"
             raise SettingsError(f"{where} must be {wanted}, got {value!r}.")
@@ -76,6 +81,14 @@ def _texts(where: str, value: object) -> list[str]:
     if not all(isinstance(text, str) for text in listed):
         raise SettingsError(f"{where} must be a string or a list of strings, got {value!r}.")
     return [str(text) for text in listed]
+
+
+def _joined(where: str, value: list[object]) -> str:
+    """Return a list of names as they are written on the command line."""
+    names = _texts(where, value)
+    if not names or any("," in name for name in names):
+        raise SettingsError(f"{where} must list names without commas, got {value!r}.")
+    return ",".join(names)
 
 
 def _table(path: Path) -> dict[str, Any]:

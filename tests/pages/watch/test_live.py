@@ -135,6 +135,17 @@ def test_long_texts_are_cut(path):
     opt.close()
 
 
+def test_of_many_parameters_whole_ones_are_shown_and_the_rest_is_counted(path):
+    opt = rahbo.Optimizer({f"knob_{i}": (0.0, 1.0) for i in range(30)}, seed=0, journal=path)
+    opt.tell({f"knob_{i}": 0.123456 for i in range(30)}, 1.0)
+    shown, more = Live(path).run()["newest"][0]["params"].split(" and ")
+    pairs = shown.split(", ")
+    assert pairs == [f"knob_{i} = 0.123456" for i in range(len(pairs))]
+    assert len(pairs) > 10
+    assert more == f"{30 - len(pairs)} more"
+    opt.close()
+
+
 def test_a_fit_blocks_no_reader_and_follows_the_run(path, monkeypatch):
     opt = begun(path)
     entered, leave = threading.Event(), threading.Event()

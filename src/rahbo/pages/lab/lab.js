@@ -2,7 +2,7 @@
 // What is typed is kept in the tab until the server has it, through reloads and lost connections.
 "use strict";
 (() => {
-const { get, post, renewed, isGone, make, field } = Lab;
+const { get, post, renewed, isGone, make, field, numberIn, askAboutCommas } = Lab;
 const at = (id) => document.getElementById(id);
 const PAUSE = 1000, PAUSE_UNSEEN = 10000;
 const SOURCES = { user: "your own setting", confirm: "measured again, before it is used" };
@@ -10,6 +10,8 @@ const SOURCES = { user: "your own setting", confirm: "measured again, before it 
 let state = null, seen = "", subject = null, wanted = null, busy = false, instead = null, noted = null;
 // What the user was asked to confirm, by recording it again.
 let doubted = "";
+// Which open settings come first, by their source, and where the page was before a note was begun.
+let first = "", cameFrom = 0;
 
 // -- drafts -------------------------------------------------------------------------------------
 
@@ -62,14 +64,10 @@ function doubt(message) {
 
 // -- numbers ------------------------------------------------------------------------------------
 
-const asNumber = (text) => Number(text.trim().replace("−", "-").replace(",", "."));
-
 // What is odd about a value, or nothing. The server checks that it is a number.
 function oddity(text) {
-  const value = asNumber(text);
-  if (!Number.isFinite(value)) return "";
-  if (/^\s*[+−-]?[1-9]\d{0,2},\d{3}\s*$/.test(text)) return `The comma is a decimal comma: ${text.trim()} is ${value}. If that is right, press Record again.`;
-  if (!state.range) return "";
+  const value = numberIn(text);
+  if (!Number.isFinite(value) || !state.range) return "";
   const [low, high] = state.range, room = 3 * (high - low);
   if (room > 0 && (value < low - room || value > high + room)) {
     return `${value} is far from all values so far (${number(low, 6)} to ${number(high, 6)}). If it is right, press Record again.`;
@@ -96,7 +94,7 @@ function choose() {
     if (trial && (wanted.kind === "correct" ? made && made.value === null : trial.free === wanted.repeat)) return wanted;
     wanted = null;
   }
-  const trial = state.open.find((t) => wanted && t.id === wanted.id) ?? state.open[0];
+  const trial = state.open.find((t) => wanted && t.id === wanted.id) ?? state.open.find((t) => t.source === first) ?? state.open[0];
   return trial ? { id: trial.id, repeat: trial.missing[0], kind: "open" } : null;
 }
 
@@ -104,7 +102,6 @@ const same = (a, b) => a && b && a.id === b.id && a.repeat === b.repeat && a.kin
 
 function measured(id, label, name) {
   const input = keepsDraft(make("input", { type: "text", inputmode: "decimal", autocapitalize: "off", enterkeyhint: "done" }), name);
-  input.dataset.outcome = name;
   const sign = make("button", { type: "button", "aria-label": `Change the sign of ${label}`, onclick: () => flip(input) }, "±");
   const box = field(id, label, input);
   box.classList.add("measured");
@@ -200,6 +197,7 @@ async function change(action, record, done) {
   try {
     const answer = await post(action, record);
     gone("");
+    said("");
     focus = true;
     done?.(answer);
   } catch (error) {
@@ -224,13 +222,17 @@ function dropDrafts(sent = new Map(inputs().map((input) => [input, input.value])
 
 function record(event) {
   event.preventDefault();
-  const value = at("lab-value").value, odd = oddity(value);
+  const value = at("lab-value").value, others = state.outcomes.map(({ name }, j) => [name, at(`lab-outcome-${j}`)]);
   if (!value.trim()) { doubt("Type the measured value first. If there is none, press “It failed”."); at("lab-value").focus(); return; }
   const block = at("lab-block")?.value ?? "";
   if (needsBlock() && !block) { doubt("Choose the block in which you measured it."); at("lab-block").focus(); return; }
-  if (odd && doubted !== odd) { doubt(odd); return; }
-  const outcomes = {};
-  for (const input of at("lab-fields").querySelectorAll("input[data-outcome]")) if (input.dataset.outcome) outcomes[input.dataset.outcome] = input.value;
+  // An outcome that was forgotten cannot be added later.
+  const missing = others.filter(([, input]) => !input.value.trim());
+  const odd = [askAboutCommas([value, ...others.map(([, input]) => input.value)], "Record"), oddity(value),
+    missing.length ? `You typed no ${missing.map(([name]) => name).join(" and no ")}. If it was not measured, press Record again.` : "",
+  ].filter(Boolean).join(" ");
+  if (odd && doubted !== odd) { doubt(odd); if (missing.length) missing[0][1].focus(); return; }
+  const outcomes = Object.fromEntries(others.map(([name, input]) => [name, input.value]));
   const { id, repeat, kind } = subject, sent = new Map(inputs().map((input) => [input, input.value]));
   change("tell", { suggestion: id, repeat, value, outcomes, note: at("lab-note").value, corrects: kind === "correct", block }, (answer) => {
     dropDrafts(sent);
@@ -279,6 +281,8 @@ function openOwn(replaced) {
 
 function useOwn(event) {
   event.preventDefault();
+  const odd = askAboutCommas([...at("lab-own-fields").querySelectorAll("input")].map((input) => input.value), "Use this setting");
+  if (odd && at("lab-problem").textContent !== odd) { complain(odd); return; }
   const params = Object.create(null);
   state.inputs.forEach((one, j) => {
     const written = at(`lab-own-${j}`).value;
@@ -296,7 +300,7 @@ function useOwn(event) {
 const button = (text, label, onclick) => make("button", { type: "button", "aria-label": label, onclick }, text);
 
 function turnTo(next) {
-  wanted = next;
+  [wanted, first] = [next, ""];
   showCard(true);
   at("lab").scrollIntoView({ block: "start" });
   at("lab-value").focus();
@@ -304,10 +308,17 @@ function turnTo(next) {
 
 function openNote(about, label) {
   noted = about;
+  if (at("lab-note-form").hidden) cameFrom = scrollY;
   at("lab-note-label").textContent = label;
   at("lab-note-text").value = "";
   at("lab-note-form").hidden = false;
   at("lab-note-text").focus();
+}
+
+// The row of the note may be far above its form.
+function closeNote() {
+  at("lab-note-form").hidden = true;
+  scrollTo({ top: cameFrom });
 }
 
 function rowOf(trial, one, isFirst) {
@@ -319,7 +330,7 @@ function rowOf(trial, one, isFirst) {
   if (isFirst && !trial.missing.length) buttons.push(button("One more value", `One more value of suggestion ${trial.id}`, () => turnTo({ id: trial.id, repeat: trial.free, kind: "extra" })));
   const cell = (head, kind, ...parts) => make("td", { class: kind, "data-head": head }, ...parts);
   return make("tr", {}, cell("suggestion", "number", ...(isFirst ? [String(trial.id)] : [])),
-    cell(state.outcome, lost ? "text failed" : "number", shown),
+    cell(!lost && state.outcome, lost ? "text failed" : "number", shown),
     ...one.outcomes.map((value, j) => cell(state.outcomes[j].name, "number", number(value, 8))),
     ...(hasBlocks() ? [cell("block", "block", ...(one.block ? [one.block] : []))] : []),
     make("td", {}, make("span", { class: "buttons" }, ...buttons)), make("td", { class: "text" }, ...(notes ? [notes] : [])),
@@ -332,7 +343,7 @@ const hasBlocks = () => state.blocks.length > 0 || state.told_blocks.length > 0;
 const IN_LINE = 4, opened = new Set();
 
 function settingOf(trial) {
-  const text = (some) => some.map(([name, value]) => `${name} = ${value}`).join(", ");
+  const text = (some) => together(some.map(([name, value]) => `${name} = ${value}`).join(", "));
   if (trial.params.length <= IN_LINE) return [text(trial.params)];
   const more = make("details", { open: opened.has(trial.id), ontoggle: () => (more.open ? opened.add(trial.id) : opened.delete(trial.id)) },
     make("summary", {}, `${text(trial.params.slice(0, 2))} and ${trial.params.length - 2} more`), text(trial.params.slice(2)));
@@ -388,7 +399,7 @@ function show(refocus) {
   const others = open.filter((t) => !subject || subject.kind !== "open" || t.id !== subject.id);
   at("lab-others").hidden = !others.length;
   at("lab-others").replaceChildren("Also open:", ...others.map((t) => button(
-    `${t.id}: ${t.params.slice(0, 3).map(([name, value]) => `${name} = ${value}`).join(", ")}`, `Turn to suggestion ${t.id}`,
+    together(`${t.id}: ${t.params.slice(0, 3).map(([name, value]) => `${name} = ${value}`).join(", ")}`), `Turn to suggestion ${t.id}`,
     () => turnTo({ id: t.id, kind: "open" }))));
   showTold();
 }
@@ -425,7 +436,7 @@ at("lab-failure").addEventListener("submit", recordFailure);
 at("lab-own-form").addEventListener("submit", useOwn);
 at("lab-note-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  change("note", { ...noted, note: at("lab-note-text").value }, () => { at("lab-note-form").hidden = true; said("The note is kept."); });
+  change("note", { ...noted, note: at("lab-note-text").value }, () => { closeNote(); said("The note is kept."); });
 });
 const clicks = {
   "lab-failed": () => failing(true),
@@ -435,10 +446,10 @@ const clicks = {
   "lab-other": () => openOwn(subject.id),
   "lab-own": () => openOwn(null),
   "lab-own-back": () => { at("lab-own-form").hidden = true; },
-  "lab-note-back": () => { at("lab-note-form").hidden = true; },
+  "lab-note-back": closeNote,
   "lab-back": () => { wanted = null; showCard(true); },
   "lab-next": () => change("ask", { known: state.known }),
-  "lab-confirm": () => change("confirm", { known: state.known }),
+  "lab-confirm": () => { [wanted, first] = [null, "confirm"]; change("confirm", { known: state.known }); },
   "lab-reopen": () => change("open", {}),
   "lab-close": () => change("close", {}, () => said("The study is closed.")),
   "lab-renew": showReport,

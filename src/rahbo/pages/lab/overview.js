@@ -1,10 +1,12 @@
 // The overview: lists the studies of a folder and begins a new one.
 "use strict";
 (() => {
-const { get, post, isGone, make, field } = Lab;
+const { get, post, isGone, make, field, askAboutCommas } = Lab;
 const at = (id) => document.getElementById(id);
 const PAUSE = 3000;
 let rows = 0;
+// What the user was asked to confirm, by pressing Begin again.
+let doubted = "";
 
 function remover(box) {
   return make("button", { type: "button", onclick: () => { box.remove(); countParameters(); } }, "Remove");
@@ -76,6 +78,9 @@ const placeOf = (name) => `study/${encodeURIComponent(name)}/`;
 
 async function create(event) {
   event.preventDefault();
+  const numbers = [...at("form").querySelectorAll("input[inputmode=decimal]")].filter((input) => input.checkVisibility());
+  const odd = askAboutCommas(numbers.map((input) => input.value), "Begin");
+  if (odd && doubted !== odd) { doubted = odd; complain(odd); return; }
   at("create").disabled = true;
   complain("");
   try {

@@ -65,5 +65,14 @@ function field(id, label, input) {
   return make("div", { class: "field" }, make("label", { for: id }, label), input);
 }
 
-return { get, post, renewed, isGone, make, field };
+const numberIn = (text) => Number(text.trim().replace("−", "-").replace(",", "."));
+
+// A comma before three digits may be meant as a separator of thousands. What to ask then, or nothing.
+const askAboutCommas = (texts, button) => {
+  const found = texts.filter((text) => /^\s*[+−-]?[1-9]\d{0,2},\d{3}\s*$/.test(text));
+  return found.length ? `The comma is a decimal comma: ${found.map((text) => `${text.trim()} is ${numberIn(text)}`).join(", ")}. ` +
+    `If that is right, press ${button} again.` : "";
+};
+
+return { get, post, renewed, isGone, make, field, numberIn, askAboutCommas };
 })();

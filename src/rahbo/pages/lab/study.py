@@ -118,7 +118,14 @@ class Study:
         """Ask for the leading settings again, before one of them is used."""
         if not self._shown["n_values"]:
             raise NotReadyError("There are no values yet, so there is nothing to measure again.")
-        self._choose(known, lambda: self._optimizer.confirm())
+        self._choose(known, self._confirm)
+
+    def _confirm(self) -> None:
+        if not self._optimizer.confirm():
+            raise NotReadyError(
+                "There is nothing to measure again now: the best settings have been measured "
+                "often enough, or in each of their blocks, or are open already."
+            )
 
     def _choose(self, known: Sequence[object], choose: Callable[[], object]) -> None:
         with self._change():

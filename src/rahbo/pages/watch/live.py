@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from rahbo.analysis import BlockEffects, Prediction, Recommendation, short
@@ -205,7 +206,12 @@ def _setting(value: object) -> str:
 
 
 def _params(params: Mapping[str, Any]) -> str:
-    return _text(listed(params))
+    """Return parameters in one line, as many as fit, and how many are left out."""
+    pairs = [_text(listed({name: value})) for name, value in params.items()]
+    ends = accumulate(len(pair) + len(", ") for pair in pairs)
+    n = max(1, sum(end <= MOST_CHARACTERS for end in ends))
+    more = f" and {len(pairs) - n} more" if n < len(pairs) else ""
+    return ", ".join(pairs[:n]) + more
 
 
 def _text(text: str, most: int = MOST_CHARACTERS) -> str:
@@ -242,6 +248,7 @@ def belief_of(optimizer: Optimizer, risk: RiskMeasure | None) -> Json:
     return {
         "recommendation": _recommended(found),
         "minimised": optimizer.settings.sign < 0,
+        "conditions": [_text(name) for name in optimizer.settings.space.conditions],
         "chosen": [point.params for point in points].index(optimizer.tried_at(found.params)),
         "points": _points(points, counts.tolist()),
         "best": list(zip(history.best_at, history.best, strict=True)),

@@ -13,16 +13,21 @@ function count(n, one, many) { return `${n.toLocaleString("en")} ${n === 1 ? one
 
 // -- tables -----------------------------------------------------------------------------------
 
-// A cell is text, or [text] for a number, which is aligned to the right.
+// No line ends between the name of a parameter and its value.
+const together = (text) => text.replaceAll(" = ", "\u00a0=\u00a0");
+
+// A cell is text, or [text] for a number, which is aligned to the right. On a narrow screen, a cell
+// shows its heading; parameters have their names already.
 function table(id, headings, rows) {
   const row = (cells, kind) => {
     const tr = document.createElement("tr");
-    for (const cell of cells) {
-      const td = document.createElement(kind);
+    cells.forEach((cell, j) => {
+      const td = document.createElement(kind), head = [headings[j]].flat()[0];
       td.className = Array.isArray(cell) ? "number" : "text";
-      td.textContent = Array.isArray(cell) ? cell[0] : cell;
+      td.textContent = Array.isArray(cell) ? cell[0] : together(cell);
+      if (head && head !== "parameters") td.dataset.head = head;
       tr.append(td);
-    }
+    });
     return tr;
   };
   const head = headings.some((h) => h.length) ? [row(headings, "th")] : [];
@@ -117,7 +122,7 @@ function arrows(places, { isOutside, inside, top, bottom, right }) {
 // A legend beside the title of a chart: the class of each mark, how it looks and what it means.
 const LOOKS = {
   marks: "M7 6h0", line: "M0 6h14", bars: "M0 6h14M7 1v10", unsure: "M4 6a3 3 0 1 0 6 0a3 3 0 1 0 -6 0", lost: "M4 3l6 6m0 -6l-6 6",
-  chosen: "M2 6a5 5 0 1 0 10 0a5 5 0 1 0 -10 0", outside: "M3 9h8l-4 -7z",
+  chosen: "M2 6a5 5 0 1 0 10 0a5 5 0 1 0 -10 0", outside: "M3 9h8l-4 -7z", "chosen-bars": "M0 6h14M7 1v10",
 };
 
 function legend(id, entries) {
@@ -252,7 +257,7 @@ function drawBest() {
 }
 
 function drawNoise() {
-  const { points = [], chosen = -1, recommendation: found } = shown.model;
+  const { points = [], chosen = -1, recommendation: found, conditions = [] } = shown.model;
   if (!points.length) { empty("noise"); return; }
   const column = (j) => points.map((p) => p[j]), both = (j) => [...column(j + 1), ...column(j + 2)];
   const bulk = bulkOf(column(3)), wide = bulkOf(column(0));
@@ -290,10 +295,11 @@ function drawNoise() {
   }
   const level = found ? `${number(100 * found.level)} % ` : "";
   legend("noise", [["chosen", "recommended"], ...(others.length ? [["marks", "evaluated"]] : []),
-    ...(unsure.length ? [["unsure", "not sure to keep its limits"]] : []), ["bars", `${level}interval`],
+    ...(unsure.length ? [["unsure", "not sure to keep its limits"]] : []), [near.length ? "bars" : "chosen-bars", `${level}interval`],
     ...outsideEntry(rest.map(middle), isOutside)]);
   caption("noise", points.length === 1 ? "There is one evaluated point."
     : `Each evaluated point. A ${shown.model.minimised ? "smaller" : "larger"} mean is better, and so is less noise.` +
+      (conditions.length ? " Each point is judged under the conditions in which it was tried." : "") +
       sayOutside(rest.map(middle), rest.map((p) => p[0]), (place) => place[1] < top - 1 || place[1] > bottom + 1));
   readable("noise", root, points.map((p, i) => ({
     x: inside(middle(p))[0],
@@ -340,9 +346,11 @@ function showRun(run, age) {
     run.newest.map((v) => [
       [v.value === null ? "failed" : number(v.value, digits)], ...v.outcomes.map((told, j) => [number(told, ofOutcome[j])]),
       [`${v.trial}, repeat ${v.repeat}`], ...blocked.map(() => v.block), v.params]));
+  at("no-newest").hidden = run.newest.length > 0;
   at("no-failures").hidden = run.failures.length > 0;
   table("failures", [["suggestion"], "reason", "parameters"], run.failures.map(
     (v) => [[`${v.trial}, repeat ${v.repeat}`], v.reason, v.params]));
+  at("no-settings").hidden = run.settings.length > 0;
   table("settings", ["", ""], run.settings);
 }
 
@@ -387,7 +395,8 @@ function showModel(model) {
   if (found.blocks) showBlocks(found.blocks, level);
   const spread = found.sample_std === null ? "" : `, standard deviation ${number(found.sample_std, 2)}`;
   const less = found.blocks ? ", less the effects of their blocks" : "";
-  say("measured", `Values at this point${less}: ${found.n_evaluations}, mean ${means(found.sample_mean)}${spread}.`);
+  const given = model.conditions.length ? `The recommendation is for the conditions told so far (${model.conditions.join(", ")}). ` : "";
+  say("measured", `${given}Values at this point${less}: ${found.n_evaluations}, mean ${means(found.sample_mean)}${spread}.`);
   const heads = ["risk value", "pessimistic value", "expected gain", `${level} bound of gain`];
   table("runner-ups", [...heads.map((head) => [head]), "parameters"], found.runner_ups.map(
     (r) => [[digits(r.risk)], [digits(r.score)], [number(r.expected, 2)], [number(r.bound, 2)], r.params]));
