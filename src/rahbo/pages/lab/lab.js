@@ -154,7 +154,7 @@ function lostTo({ id, repeat, kind }) {
 function showCard(refocus) {
   const next = choose(), before = subject, changed = !same(next, subject);
   // What is typed while a value is being recorded is meant for the next value of the same setting.
-  const early = busy && next?.id === before?.id ? at("lab-value")?.value : "";
+  const typed = at("lab-value")?.value, early = busy && next?.id === before?.id && typed !== recording ? typed : "";
   const lost = changed && before && !busy ? lostTo(before) : "";
   subject = next;
   at("lab-card").hidden = subject === null;
@@ -220,6 +220,8 @@ function dropDrafts(sent = new Map(inputs().map((input) => [input, input.value])
   }
 }
 
+let recording = "";
+
 function record(event) {
   event.preventDefault();
   const value = at("lab-value").value, others = state.outcomes.map(({ name }, j) => [name, at(`lab-outcome-${j}`)]);
@@ -234,6 +236,7 @@ function record(event) {
   if (odd && doubted !== odd) { doubt(odd); if (missing.length) missing[0][1].focus(); return; }
   const outcomes = Object.fromEntries(others.map(([name, input]) => [name, input.value]));
   const { id, repeat, kind } = subject, sent = new Map(inputs().map((input) => [input, input.value]));
+  recording = value;
   change("tell", { suggestion: id, repeat, value, outcomes, note: at("lab-note").value, corrects: kind === "correct", block }, (answer) => {
     dropDrafts(sent);
     lastBlock = block;

@@ -159,7 +159,7 @@ def params_in(form: Mapping[str, Any], optimizer: Optimizer) -> dict[str, Any]:
             params[name] = whole_in(form.get(name), name, -LARGEST_WHOLE)
         if isinstance(kind, Float | Int) and not kind.low <= params[name] <= kind.high:
             raise SpaceError(
-                f"{name} must be from {kind.low:g} to {kind.high:g}, got {params[name]:g}."
+                f"{name} must be from {kind.low:.12g} to {kind.high:.12g}, got {params[name]:.12g}."
             )
     return params
 
