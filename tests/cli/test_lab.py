@@ -282,6 +282,7 @@ def test_from_an_empty_folder_to_a_recommendation(browser, tmp_path):
         write(page, "yield (mJ)", "12 mJ")
         enter(page)
         says(page, "without a unit")
+        page.wait_until(READY)
         # What is typed while this is being recorded stays, for the next value.
         write(page, "yield (mJ)", "12,5")
         submit = "document.getElementById('lab-form').requestSubmit()"
