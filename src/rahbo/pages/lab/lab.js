@@ -224,6 +224,11 @@ let recording = "";
 
 function record(event) {
   event.preventDefault();
+  if (busy) {
+    // A value that was typed meanwhile waits its turn. The same one again is a second press.
+    if (at("lab-value").value !== recording) setTimeout(() => at("lab-form").requestSubmit(), 50);
+    return;
+  }
   const value = at("lab-value").value, others = state.outcomes.map(({ name }, j) => [name, at(`lab-outcome-${j}`)]);
   if (!value.trim()) { doubt("Type the measured value first. If there is none, press “It failed”."); at("lab-value").focus(); return; }
   const block = at("lab-block")?.value ?? "";
