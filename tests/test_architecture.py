@@ -82,6 +82,7 @@ INNER_ORDER = {
         "joint",
         "learning",
         "extension",
+        "hope",
         "places",
         "fitting",
         "outcomes",

@@ -218,7 +218,7 @@ class Optimizer(Knowledge):
                 continue
             found = propose_design(settings, trials, domain, rng)
             if found is None:
-                model, missing = self.beliefs.followed(trials), self.ledger.missing()
+                model, missing = self.beliefs.to_propose_by(trials), self.ledger.missing()
                 # Predictions at a list are kept for later asks, but not those for one condition.
                 model = replace(model, lists={}) if at.conditions else model
                 domain = replace(domain, limits=self.limits_given(self.outcomes.followed(trials)))

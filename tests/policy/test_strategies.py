@@ -201,15 +201,16 @@ def test_a_narrow_space_is_searched_where_random_points_find_nothing():
 
 
 @pytest.mark.slow
-def test_every_other_point_is_random_while_the_model_knows_nothing():
+def test_one_point_in_four_is_random_while_the_model_knows_nothing():
     rng = np.random.default_rng(0)
     data = [({"x": float(x)}, list(rng.standard_normal(2))) for x in np.linspace(0.0, 1.0, 12)]
     opt = rahbo.Optimizer(LINE, seed=0, data=data)
     plain = [Rahbo().propose(situation(opt, seed=s))[0] for s in range(60)]
     chosen = [TopTwo().propose(situation(opt, seed=s))[0] for s in range(60)]
     alike = np.isclose(plain, chosen, atol=1e-3)
-    assert 10 <= np.sum(~alike) <= 50
-    assert len(np.unique(np.round(np.array(chosen)[~alike], 3))) > 8
+    # 15 are expected, and two standard deviations are 7.
+    assert 8 <= np.sum(~alike) <= 22
+    assert len(np.unique(np.round(np.array(chosen)[~alike], 3))) > 6
 
 
 @pytest.mark.slow
@@ -297,14 +298,14 @@ def test_by_worth_looks_again_at_a_value_too_good_to_be_believed():
 
 
 @pytest.mark.slow
-def test_by_worth_is_random_every_other_time_while_the_model_knows_nothing():
+def test_by_worth_is_random_one_time_in_four_while_the_model_knows_nothing():
     rng = np.random.default_rng(0)
     rows = [{"x": float(x)} for x in np.linspace(0.0, 1.0, 101)]
     data = [(row, list(rng.standard_normal(2))) for row in rows[::9]]
     opt = rahbo.Optimizer(Candidates(rows), seed=0, data=data)
     trusted = [worth_of(situation(opt, seed=s))[0] for s in range(30)]
     chosen = [ByWorth(1.0).propose(situation(opt, seed=s))[0] for s in range(30)]
-    assert 5 <= np.sum(np.not_equal(trusted, chosen)) <= 25
+    assert 2 <= np.sum(np.not_equal(trusted, chosen)) <= 15
 
 
 def measured(params, rng, n):

@@ -5,6 +5,7 @@ from rahbo.model.confidence import Confidence, ConstantBeta, Lemma1Beta, as_conf
 from rahbo.model.evidence import Evidence, Hyperparameters, fit
 from rahbo.model.fitting import Beliefs, Fits, Fitting, Refit, fits_before, shared_fits
 from rahbo.model.gp import GP
+from rahbo.model.hope import knows_nothing, learn_hopefully
 from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings, noise_of_means
 from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52, check_kernel
@@ -66,7 +67,9 @@ __all__ = [
     "find_places",
     "fit",
     "fits_before",
+    "knows_nothing",
     "learn",
+    "learn_hopefully",
     "lemma1_beta",
     "noise_of_means",
     "outcome_of",

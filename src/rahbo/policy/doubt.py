@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rahbo.model import MeanNoiseModel
+from rahbo.model import MeanNoiseModel, knows_nothing
 from rahbo.numerics import Array, Mask
 from rahbo.policy import acquisition as acq
 from rahbo.risk import RiskMeasure
@@ -15,8 +15,6 @@ from rahbo.trials import Observations
 
 # A value this many noise standard deviations above the mean is too good to be noise.
 TOO_GOOD = 2.0
-# In nats. Less evidence than this that the mean varies counts as none.
-FAINT = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +39,7 @@ class Doubts:
     @cached_property
     def knows_nothing(self) -> bool:
         """Whether a constant with noise explains the outputs nearly as well as the mean GP."""
-        return knows_nothing(self.observations, self.model)
+        return knows_nothing(self.model)
 
 
 def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeasure) -> Array:
@@ -67,14 +65,3 @@ def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeas
     doubted &= if_true > acq.at_observations(centre).max()
     order = np.argsort(-if_true, kind="stable")
     return np.asarray(X[order[doubted[order]]])
-
-
-def knows_nothing(observations: Observations, model: MeanNoiseModel) -> bool:
-    """Return whether a constant with noise explains the outputs nearly as well as the mean GP.
-
-    log p(y) - max_c log N(y; c, Sigma) < 5
-    """
-    y, noise_var = model.mean.y, model.mean.noise_var
-    residual = y - np.average(y, weights=1.0 / noise_var)
-    constant = -0.5 * float(np.sum(residual**2 / noise_var + np.log(2.0 * np.pi * noise_var)))
-    return model.mean.log_likelihood - constant < FAINT

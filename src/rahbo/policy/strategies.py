@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from rahbo.trials import Observations, Trial, tried_once
 
 # Factors that widen the bounds in the search for a challenger.
 WIDER = (2.0, 4.0)
+# The probability of a random point as long as the data hardly show that the mean varies.
+ASTRAY = 0.25
 # The smallest and the largest factor that widen the bounds at random.
 NARROWEST, WIDEST = 0.5, 4.0
 
@@ -64,7 +67,7 @@ class Situation:
         """Return a point ``(d,)`` to evaluate as the model may be wrong; None if it is trusted.
 
         A single value that is too good to be noise is measured again. As long as the data hardly
-        show that the mean varies at all, a random point is taken with probability 1/2.
+        show that the mean varies at all, a random point is taken with probability 1/4.
         """
         doubts = self.doubts or Doubts(self.observations, self.told, self.risk)
         again = doubts.unbelieved
@@ -74,7 +77,7 @@ class Situation:
         for x in again:
             if tried_once(x, self.trials):
                 return np.asarray(x)
-        if doubts.knows_nothing and self.rng.random() < 0.5:
+        if doubts.knows_nothing and self.rng.random() < ASTRAY:
             return hopeful_point(self.domain, self.rng)
         return None
 
@@ -85,7 +88,14 @@ class Situation:
 
 
 class Strategy(ABC):
-    """A way to choose the next point and the point to report."""
+    """A way to choose the next point and the point to report.
+
+    Attributes:
+        hopeful: Whether it is to propose as if the mean varied, as long as the data hardly show
+            that it does.
+    """
+
+    hopeful: ClassVar[bool] = False
 
     @abstractmethod
     def propose(self, situation: Situation) -> Array:
@@ -138,11 +148,14 @@ class TopTwo(Rahbo):
     four times as wide if that is still beside the leader. If there is none, x_t is evaluated.
 
     A single value that is too good to be noise is measured again first. As long as the data hardly
-    show that the mean varies at all, a proposal is a random point with probability 1/2.
+    show that the mean varies at all, a proposal is a random point with probability 1/4, and the
+    model assumes otherwise that the mean varies (`rahbo.model.learn_hopefully`).
 
     Attributes:
         beside: A point is beside the leader if their prior correlation is at least this.
     """
+
+    hopeful: ClassVar[bool] = True
 
     beside: float = 0.95
 
@@ -207,11 +220,14 @@ class ByWorth(Rahbo):
     the model may be wrong, and narrow ones to those it takes for the best.
 
     A single value that is too good to be noise is measured again first. As long as the data hardly
-    show that the mean varies at all, a proposal is a random point with probability 1/2.
+    show that the mean varies at all, a proposal is a random point with probability 1/4, and the
+    model assumes otherwise that the mean varies (`rahbo.model.learn_hopefully`).
 
     Attributes:
         share: The probability of a point by its worth.
     """
+
+    hopeful: ClassVar[bool] = True
 
     share: float = 0.5
 
