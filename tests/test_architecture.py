@@ -82,7 +82,7 @@ INNER_ORDER = {
         "joint",
         "learning",
         "extension",
-        "hope",
+        "assumption",
         "places",
         "fitting",
         "outcomes",

@@ -218,12 +218,15 @@ class Optimizer(Knowledge):
                 continue
             found = propose_design(settings, trials, domain, rng)
             if found is None:
-                model, missing = self.beliefs.to_propose_by(trials), self.ledger.missing()
+                model, assumed = self.beliefs.followed(trials), self.beliefs.assumed(trials)
                 # Predictions at a list are kept for later asks, but not those for one condition.
-                model = replace(model, lists={}) if at.conditions else model
+                if at.conditions:
+                    model = replace(model, lists={})
+                    assumed = assumed and replace(assumed, lists={})
+                missing = self.ledger.missing()
                 domain = replace(domain, limits=self.limits_given(self.outcomes.followed(trials)))
                 yield from (self._open(p, at) for p in propose_several(
-                    settings, trials, model, missing, domain, asked, left))  # fmt: skip
+                    settings, trials, model, missing, domain, asked, left, assumed))  # fmt: skip
                 return
             yield self._open(found, at)
 

@@ -192,7 +192,7 @@ class Settings:
     @cached_property
     def fitting(self) -> Fitting:
         """How the model is learned from trials."""
-        return Fitting(self.model, self.refit, self.sign, self.strategy.hopeful)
+        return Fitting(self.model, self.refit, self.sign, self.strategy.assumes)
 
     @cached_property
     def outcome_fittings(self) -> dict[str, Fitting]:

@@ -1,11 +1,11 @@
 """The model: one Gaussian process for the mean and one for the noise variance."""
 
+from rahbo.model.assumption import knows_nothing, learn_assuming
 from rahbo.model.blocks import Effects
 from rahbo.model.confidence import Confidence, ConstantBeta, Lemma1Beta, as_confidence, lemma1_beta
 from rahbo.model.evidence import Evidence, Hyperparameters, fit
 from rahbo.model.fitting import Beliefs, Fits, Fitting, Refit, fits_before, shared_fits
 from rahbo.model.gp import GP
-from rahbo.model.hope import knows_nothing, learn_hopefully
 from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings, noise_of_means
 from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52, check_kernel
@@ -69,7 +69,7 @@ __all__ = [
     "fits_before",
     "knows_nothing",
     "learn",
-    "learn_hopefully",
+    "learn_assuming",
     "lemma1_beta",
     "noise_of_means",
     "outcome_of",

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rahbo.errors import NotReadyError, SettingsError
+from rahbo.model.assumption import knows_nothing, learn_assuming
 from rahbo.model.extension import can_extend, extended
-from rahbo.model.hope import knows_nothing, learn_hopefully
 from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
 from rahbo.model.learning import condition, contradicted, learn
 from rahbo.model.places import as_told, summarised
@@ -99,14 +99,14 @@ class Fitting:
         model: The settings of the two GPs.
         refit: When hyperparameters are learned again.
         sign: Multiplies user values so that larger is better.
-        hopeful: Whether points are proposed as if the mean varied, as long as the data hardly show
+        assumes: Whether points are proposed as if the mean varied, as long as the data hardly show
             that it does. What is believed does not depend on it.
     """
 
     model: ModelSettings
     refit: Refit
     sign: float
-    hopeful: bool = field(default=False, compare=False)
+    assumes: bool = field(default=False, compare=False)
 
     def believe(self, trials: Iterable[Trial], fits: Fits) -> tuple[MeanNoiseModel, Fits]:
         """Return both posteriors and all fits so far.
@@ -137,28 +137,29 @@ class Fitting:
             base = Base((first, stage), some[-1].id, self._given(some, learned))
         return self._after(base, rounds), fits, base
 
-    def hope(
-        self, trials: Iterable[Trial], base: Base, hoped: Base | None
+    def assume(
+        self, trials: Iterable[Trial], base: Base, assumed: Base | None
     ) -> tuple[MeanNoiseModel, Base] | None:
         """Return the posteriors to propose by as long as the data hardly show that the mean varies.
 
-        None if they do show it, or if the run does not propose hopefully. The result depends on the
-        trials alone. Passing what was ``hoped`` for the same trials saves time.
+        None if the rounds up to the stage of ``base`` do show it, or if the run assumes nothing:
+        its strategy does not, its kernel is given, or hyperparameters are never learned again. The
+        result depends on the trials alone. Passing what was ``assumed`` before saves time.
 
         Args:
             trials: All trials of the run.
             base: What `follow` returned for them.
-            hoped: What this method returned for some of them.
+            assumed: What this method returned for some of them.
         """
         learns = isinstance(self.model.kernel, type) and np.isfinite(self.refit.growth)
-        if not (self.hopeful and learns and knows_nothing(base.model)):
+        if not (self.assumes and learns and knows_nothing(base.model)):
             return None
         rounds = _rounds(list(trials))
-        if hoped is None or hoped.key != base.key:
+        if assumed is None or assumed.key != base.key:
             some = rounds[: base.key[1]]
-            learned = learn_hopefully(self.model, observations_of(some, self.sign))
-            hoped = Base(base.key, base.last, self._given(some, learned))
-        return self._after(hoped, rounds), hoped
+            learned = learn_assuming(self.model, observations_of(some, self.sign))
+            assumed = Base(base.key, base.last, self._given(some, learned))
+        return self._after(assumed, rounds), assumed
 
     def _after(self, base: Base, rounds: list[Trial]) -> MeanNoiseModel:
         """Return the posteriors of a stage, extended by the rounds after it."""
@@ -249,8 +250,8 @@ class Beliefs:
         self._now: MeanNoiseModel | None = None
         self._followed: MeanNoiseModel | None = None
         self._base: Base | None = None
-        self._hoped: Base | None = None
-        self._to_propose_by: MeanNoiseModel | None = None
+        self._assumed: MeanNoiseModel | None = None
+        self._assumed_base: Base | None = None
 
     def now(self, trials: Iterable[Trial]) -> MeanNoiseModel:
         """Return the posteriors given all trials, to report by."""
@@ -259,25 +260,26 @@ class Beliefs:
         return self._now
 
     def followed(self, trials: Iterable[Trial]) -> MeanNoiseModel:
-        """Return nearly the same posteriors at a fraction of the cost."""
+        """Return nearly the same posteriors at a fraction of the cost, for each round."""
         if self._followed is None:
             found, self.fits, self._base = self._fitting.follow(trials, self.fits, self._base)
             self._followed = found
         return self._followed
 
-    def to_propose_by(self, trials: Iterable[Trial]) -> MeanNoiseModel:
-        """Return what `followed` returns, or what a hopeful run assumes while it knows nothing."""
-        if self._to_propose_by is None:
-            followed = self.followed(trials)
-            hope = self._base and self._fitting.hope(trials, self._base, self._hoped)
-            self._to_propose_by, self._hoped = hope or (followed, None)
-        return self._to_propose_by
+    def assumed(self, trials: Iterable[Trial]) -> MeanNoiseModel | None:
+        """Return the posteriors to propose by if the mean is assumed to vary, else None."""
+        if self._base is None or self._followed is None:
+            self.followed(trials)
+        if self._base is not None and self._assumed is None:
+            found = self._fitting.assume(trials, self._base, self._assumed_base)
+            self._assumed, self._assumed_base = found or (None, None)
+        return self._assumed
 
     def forget(self, trial_id: int) -> None:
         """Drop what depends on this trial or on later ones."""
-        self._now = self._followed = self._to_propose_by = None
+        self._now = self._followed = self._assumed = None
         if self._base is not None and self._base.last >= trial_id:
-            self._base = self._hoped = None
+            self._base = self._assumed_base = None
         self.fits = fits_before(self.fits, trial_id)
 
     def reuse(self, fits: Fits) -> None:

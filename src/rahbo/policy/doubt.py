@@ -23,13 +23,15 @@ class Doubts:
 
     Attributes:
         observations: What was told.
-        model: The model given what was told.
+        model: The model to propose by, given what was told.
         risk: The risk measure, in user units.
+        assumed: Whether this model assumes that the mean varies, because nothing is known of it.
     """
 
     observations: Observations
     model: MeanNoiseModel
     risk: RiskMeasure
+    assumed: bool = False
 
     @cached_property
     def unbelieved(self) -> Array:
@@ -39,7 +41,7 @@ class Doubts:
     @cached_property
     def knows_nothing(self) -> bool:
         """Whether a constant with noise explains the outputs nearly as well as the mean GP."""
-        return knows_nothing(self.model)
+        return self.assumed or knows_nothing(self.model)
 
 
 def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeasure) -> Array:

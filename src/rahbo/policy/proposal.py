@@ -189,7 +189,7 @@ def propose(
     """
     domain = _informed(settings, domain, trials, told)
     doubts = Doubts(told.observations, told, settings.risk)
-    return _chosen(settings, trials, doubts, asking, domain, rng)
+    return _chosen(settings, trials, told, doubts, asking, domain, rng)
 
 
 def propose_several(
@@ -200,6 +200,7 @@ def propose_several(
     domain: Domain,
     asked: int,
     n: int,
+    assumed: MeanNoiseModel | None = None,
 ) -> Iterator[Proposal]:
     """Yield ``n`` proposals, each as if the earlier ones had come back with values drawn for them.
 
@@ -214,10 +215,12 @@ def propose_several(
         domain: Where to look.
         asked: How many points were asked for before.
         n: How many proposals are wanted.
+        assumed: The model to propose by, if it is another one.
     """
-    asking = with_pending(told, pending, generator(settings.seed, Stream.PENDING, asked))
+    by = assumed or told
+    asking = with_pending(by, pending, generator(settings.seed, Stream.PENDING, asked))
     trials, pool, optimism = list(trials), None, None
-    doubts = Doubts(told.observations, told, settings.risk)
+    doubts = Doubts(by.observations, by, settings.risk, assumed is not None)
     domain = _informed(settings, domain, trials, told)
     if n > 1:
         if not is_listed(settings.space):
@@ -228,7 +231,7 @@ def propose_several(
         rng = generator(settings.seed, Stream.PROPOSAL, i)
         if pool is None and optimism is not None:
             pool = Pool.of(*optimism, _with_limits(domain, 0.0), n, rng)
-        found = _chosen(settings, trials, doubts, asking, domain, rng, pool)
+        found = _chosen(settings, trials, told, doubts, asking, domain, rng, pool)
         yield found
         params = settings.space.decode(found.x)
         trials.append(Trial(len(trials), params, found.x, found.repeats, found.source))
@@ -269,6 +272,7 @@ def _with_limits(domain: Domain, hope: float) -> Domain:
 def _chosen(
     settings: PolicySettings,
     trials: Collection[Trial],
+    told: MeanNoiseModel,
     doubts: Doubts,
     asking: MeanNoiseModel,
     domain: Domain,
@@ -276,11 +280,11 @@ def _chosen(
     pool: Pool | None = None,
 ) -> Proposal:
     """Return the point that the strategy chooses, with how often to evaluate it."""
-    told, rounds = doubts.model, sum(t.source == "strategy" for t in trials)
+    rounds = sum(t.source == "strategy" for t in trials)
     domain = _with_limits(domain, HOPES[rounds % len(HOPES)])
     situation = Situation(
-        told.observations,
-        told,
+        doubts.observations,
+        doubts.model,
         asking,
         settings.risk,
         domain,

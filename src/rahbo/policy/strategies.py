@@ -27,8 +27,8 @@ from rahbo.trials import Observations, Trial, tried_once
 
 # Factors that widen the bounds in the search for a challenger.
 WIDER = (2.0, 4.0)
-# The probability of a random point as long as the data hardly show that the mean varies.
-ASTRAY = 0.25
+# The share of random points as long as the data hardly show that the mean varies.
+RANDOM_SHARE = 0.25
 # The smallest and the largest factor that widen the bounds at random.
 NARROWEST, WIDEST = 0.5, 4.0
 
@@ -39,7 +39,7 @@ class Situation:
 
     Attributes:
         observations: What was told.
-        told: The model given what was told.
+        told: The model to propose by, given what was told.
         model: The same model, with values drawn for the evaluations under way.
         risk: The risk measure, in user units.
         domain: Where to look.
@@ -77,7 +77,7 @@ class Situation:
         for x in again:
             if tried_once(x, self.trials):
                 return np.asarray(x)
-        if doubts.knows_nothing and self.rng.random() < ASTRAY:
+        if doubts.knows_nothing and self.rng.random() < RANDOM_SHARE:
             return hopeful_point(self.domain, self.rng)
         return None
 
@@ -91,11 +91,11 @@ class Strategy(ABC):
     """A way to choose the next point and the point to report.
 
     Attributes:
-        hopeful: Whether it is to propose as if the mean varied, as long as the data hardly show
-            that it does.
+        assumes: Whether it proposes as if the mean varied, as long as the data hardly show that it
+            does.
     """
 
-    hopeful: ClassVar[bool] = False
+    assumes: ClassVar[bool] = False
 
     @abstractmethod
     def propose(self, situation: Situation) -> Array:
@@ -148,14 +148,14 @@ class TopTwo(Rahbo):
     four times as wide if that is still beside the leader. If there is none, x_t is evaluated.
 
     A single value that is too good to be noise is measured again first. As long as the data hardly
-    show that the mean varies at all, a proposal is a random point with probability 1/4, and the
-    model assumes otherwise that the mean varies (`rahbo.model.learn_hopefully`).
+    show that the mean varies at all, a proposal is a random point with probability 1/4. The others
+    come from a model that assumes that the mean varies (`rahbo.model.learn_assuming`).
 
     Attributes:
         beside: A point is beside the leader if their prior correlation is at least this.
     """
 
-    hopeful: ClassVar[bool] = True
+    assumes: ClassVar[bool] = True
 
     beside: float = 0.95
 
@@ -220,14 +220,14 @@ class ByWorth(Rahbo):
     the model may be wrong, and narrow ones to those it takes for the best.
 
     A single value that is too good to be noise is measured again first. As long as the data hardly
-    show that the mean varies at all, a proposal is a random point with probability 1/4, and the
-    model assumes otherwise that the mean varies (`rahbo.model.learn_hopefully`).
+    show that the mean varies at all, a proposal is a random point with probability 1/4. The others
+    come from a model that assumes that the mean varies (`rahbo.model.learn_assuming`).
 
     Attributes:
         share: The probability of a point by its worth.
     """
 
-    hopeful: ClassVar[bool] = True
+    assumes: ClassVar[bool] = True
 
     share: float = 0.5
 

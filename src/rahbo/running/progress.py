@@ -199,8 +199,8 @@ class Leader:
 def leading(optimizer: Optimizer) -> tuple[dict[str, Any], float] | None:
     """Return the evaluated point that leads and its risk value; None while there is none.
 
-    It is nearly always the point that `Optimizer.recommend` would give, from the model by which
-    the next point is proposed, which is needed anyway. With conditions, it leads under its own.
+    It is nearly always the point that `Optimizer.recommend` would give, from the model that
+    proposals need anyway. With conditions, it leads under its own.
     """
     with optimizer.ledger.lock.here(), one_blas_thread():
         trials = optimizer.ledger.trials.values()

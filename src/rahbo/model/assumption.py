@@ -35,11 +35,12 @@ def knows_nothing(model: MeanNoiseModel) -> bool:
     return model.mean.log_likelihood - constant < FAINT
 
 
-def learn_hopefully(settings: ModelSettings, observations: Observations) -> Learned:
+def learn_assuming(settings: ModelSettings, observations: Observations) -> Learned:
     """Return hyperparameters for a mean that varies, with the noise that is learned under it.
 
-    Its variance is that of the outputs, and its lengthscales are 0.6 times the typical ones. A
-    kernel that was given is used unchanged.
+    The kernel of the mean is that at the centre of its prior, with 0.6 times the lengthscales. If
+    outputs are standardised, the variance of the mean is that of the outputs. A kernel that was
+    given is used unchanged.
     """
     if isinstance(settings.kernel, Kernel):
         return learn(settings, observations)

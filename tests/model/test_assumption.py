@@ -17,9 +17,10 @@ from rahbo.model import (
     condition,
     knows_nothing,
     learn,
-    learn_hopefully,
+    learn_assuming,
 )
-from rahbo.policy import ByWorth, Rahbo
+from rahbo.policy import ByWorth, Rahbo, pessimistic
+from rahbo.policy.doubt import Doubts
 
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
@@ -34,13 +35,13 @@ def told(slope=0.0, n=14, **settings):
     return rahbo.Optimizer(SQUARE, seed=0, data=data, **settings)
 
 
-def proposes_by(opt):
-    return opt.beliefs.to_propose_by(opt.trials)
+def assumed(opt):
+    return opt.beliefs.assumed(opt.trials)
 
 
 def assumes(opt):
     """Whether points are proposed by another model than the fitted one."""
-    return proposes_by(opt) is not opt.beliefs.followed(opt.trials)
+    return assumed(opt) is not None
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
@@ -50,7 +51,7 @@ def test_the_mean_varies_as_much_as_the_outputs_on_six_tenths_of_the_typical_len
     for _ in range(8):
         s = opt.ask()
         opt.tell(s, list(np.random.default_rng(s.id).standard_normal(2)))
-    found = learn_hopefully(opt.settings.model, opt.observations).mean.kernel
+    found = learn_assuming(opt.settings.model, opt.observations).mean.kernel
     assert type(found) is kernel
     assert found.lengthscales == pytest.approx(np.full(d, 0.6 * 0.2 * math.sqrt(d)))
     assert found.variance == pytest.approx(1.0)
@@ -59,19 +60,19 @@ def test_the_mean_varies_as_much_as_the_outputs_on_six_tenths_of_the_typical_len
 def test_the_noise_is_learned_under_the_assumed_mean():
     opt = told()
     settings, observations = opt.settings.model, opt.observations
-    hoped = learn_hopefully(settings, observations)
+    found = learn_assuming(settings, observations)
     expected = learn(rahbo.Optimizer(
-        SQUARE, kernel=hoped.mean.kernel, seed=0
+        SQUARE, kernel=found.mean.kernel, seed=0
     ).settings.model, observations)  # fmt: skip
-    assert np.array_equal(hoped.noise.theta, expected.noise.theta)
-    model = condition(settings, observations, hoped)
+    assert np.array_equal(found.noise.theta, expected.noise.theta)
+    model = condition(settings, observations, found)
     assert np.all(model.mean.predict(observations.X)[1] > 0.0)
 
 
 def test_a_kernel_that_was_given_is_kept():
     kernel = Matern52([0.7, 0.8], 0.3)
     opt = told(kernel=kernel)
-    assert learn_hopefully(opt.settings.model, opt.observations).mean.kernel is kernel
+    assert learn_assuming(opt.settings.model, opt.observations).mean.kernel is kernel
     assert knows_nothing(opt.model)
     assert not assumes(opt)
 
@@ -100,8 +101,8 @@ def test_what_is_believed_and_reported_does_not_rest_on_it():
 def test_a_flat_fit_is_sure_of_everything_and_the_assumed_mean_is_not():
     opt = told(n=30)
     X = np.random.default_rng(1).random((200, 2))
-    fitted, hoped = opt.model.mean.predict(X)[1], proposes_by(opt).mean.predict(X)[1]
-    assert np.median(hoped) > 1.5 * np.median(fitted)
+    fitted, rough = opt.model.mean.predict(X)[1], assumed(opt).mean.predict(X)[1]
+    assert np.median(rough) > 1.5 * np.median(fitted)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_a_flat_fit_is_sure_of_everything_and_the_assumed_mean_is_not():
     ],
     ids=["never fitted again", "Algorithm 1", "paper"],
 )
-def test_runs_that_do_not_hope(settings):
+def test_runs_that_assume_nothing(settings):
     assert not assumes(told(**settings))
 
 
@@ -130,7 +131,7 @@ def test_runs_that_do_not_hope(settings):
     ],
     ids=lambda given: next(iter(given)),
 )
-def test_other_settings_hope_too(settings):
+def test_other_settings_assume_it_too(settings):
     opt = told(**settings)
     assert assumes(opt)
     for _ in range(3):
@@ -147,6 +148,30 @@ def test_equal_outputs_are_no_obstacle():
     assert len(opt.ask(3)) == 3
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_bound_kept_with_a_point_is_that_of_the_fitted_model(n):
+    opt = told()
+    for _ in range(4):
+        fitted = pessimistic(opt.beliefs.followed(opt.trials), opt.settings.risk)
+        assert assumes(opt)
+        asked = opt.ask(n)
+        for s in asked:
+            trial = opt.trials[s.id]
+            expected = fitted.model.units.to_outcome(fitted.value(trial.x[None])[0])
+            assert trial.own_bound == pytest.approx(expected, rel=1e-9)
+        for s in asked:
+            opt.tell(s, list(np.random.default_rng(s.id).standard_normal(s.repeats)))
+
+
+def test_one_point_in_four_is_random_for_as_long_as_it_is_assumed():
+    opt = told()
+    doubts = Doubts(opt.observations, opt.model, opt.settings.risk, True)
+    assert doubts.knows_nothing
+    steep = told(8.0)
+    assert Doubts(steep.observations, steep.model, steep.settings.risk, True).knows_nothing
+    assert not Doubts(steep.observations, steep.model, steep.settings.risk).knows_nothing
+
+
 @pytest.mark.parametrize("n", [1, 3])
 def test_what_is_kept_changes_nothing(n):
     opt = told()
@@ -155,7 +180,7 @@ def test_what_is_kept_changes_nothing(n):
         for s in reversed(opt.ask(n)):
             opt.tell(s, list(np.random.default_rng(s.id).standard_normal(s.repeats)))
             assert assumes(opt)
-        kept, afresh = proposes_by(opt), Beliefs(opt.settings.fitting).to_propose_by(opt.trials)
+        kept, afresh = assumed(opt), Beliefs(opt.settings.fitting).assumed(opt.trials)
         assert np.array_equal(kept.mean.y, afresh.mean.y)
         X = np.random.default_rng(2).random((20, 2))
         assert np.array_equal(kept.mean.predict(X)[0], afresh.mean.predict(X)[0])
