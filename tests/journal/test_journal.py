@@ -4,6 +4,7 @@ import contextlib
 import copy
 import enum
 import functools
+import gc
 import json
 import os
 import pickle
@@ -910,11 +911,15 @@ def calls_to_read(path):
         calls += event in ("call", "c_call")
 
     before = sys.getprofile()
+    # What other tests left behind must not be cleared away while calls are counted.
+    gc.collect()
+    gc.disable()
     sys.setprofile(count)
     try:
         read(path)
     finally:
         sys.setprofile(before)
+        gc.enable()
     return calls
 
 
