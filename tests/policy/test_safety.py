@@ -90,6 +90,39 @@ def test_only_settings_that_keep_the_limits_are_measured_again():
     assert all((s.params["x"], s.params["y"]) in START for s in again)
 
 
+def blocked(x, y, block):
+    return measure(x, y, 7 * int(block) + int(1e6 * x))
+
+
+def data_in_blocks():
+    """Safe settings that have all their blocks, and one that is not safe and lacks some."""
+    past = [
+        ({"x": x, "y": y}, [blocked(x, y, b) for b in range(3)], ["0", "1", "2"]) for x, y in START
+    ]
+    return [*past, ({"x": 0.9, "y": 0.95}, [blocked(0.9, 0.95, 0)], ["0"])]
+
+
+def test_a_safe_run_that_can_confirm_nothing_searches_on_safely():
+    result = rahbo.maximize(
+        blocked, SPACE, evaluations=6, confirm=5, repeats=3, seed=1, constraints=LIMITS, safe=True,
+        blocks=3, data=data_in_blocks(),
+    )  # fmt: skip
+    assert (result.stopped_by, result.n_evaluations) == ("budget", 13 + 6)
+    assert all(t.params["x"] ** 2 + t.params["y"] ** 2 < 0.8 for t in result.trials[5:])
+
+
+def test_a_safe_run_with_nothing_left_to_confirm_or_to_try_is_exhausted():
+    past = data_in_blocks()
+    rows = rahbo.Candidates([params for params, *_ in past])
+    params, values, blocks = past[3]
+    past[3] = (params, values[:1], blocks[:1])
+    result = rahbo.maximize(
+        blocked, rows, evaluations=6, confirm=5, seed=1, constraints=LIMITS, safe=True, blocks=3,
+        data=past,
+    )  # fmt: skip
+    assert (result.stopped_by, result.n_evaluations) == ("exhausted", 13)
+
+
 def test_safe_needs_constraints():
     with pytest.raises(SettingsError, match="safe=True needs constraints="):
         rahbo.Optimizer(SPACE, safe=True)

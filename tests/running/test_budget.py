@@ -78,6 +78,32 @@ def test_what_is_half_told_does_not_count_yet():
     assert Budget(evaluations=100).kept(opt) == 0
 
 
+def test_nothing_is_reserved_while_every_point_has_all_its_blocks():
+    budget = Budget(evaluations=100, confirm=7)
+    opt = told(0, blocks=3, repeats=3)
+    assert (budget.kept(opt), budget.reserved(opt)) == (7, 7)
+    for _ in range(2):
+        s = opt.ask()
+        opt.tell(s, [1.0, 1.1, 1.2])
+    assert (budget.kept(opt), budget.reserved(opt)) == (7, 0)
+    assert budget.for_search(opt, 3, ()) == 100 - 6 - 3
+    assert Budget(rounds=2, confirm=7).for_all(opt, 0, ()) == math.inf
+    # A point with one block may be confirmed, unless the others are under way.
+    opt.tell({"x": 0.5}, 1.0, block="0")
+    assert budget.reserved(opt) == 7
+    again = opt.confirm(2)
+    assert budget.reserved(opt) == 0
+    opt.cancel(again[0])
+    assert budget.reserved(opt) == 7
+
+
+def test_a_point_that_is_not_valid_reserves_nothing():
+    opt = told(0, blocks=3, valid=lambda p: p["x"] > 0.2)
+    opt.tell({"x": 0.1}, 1.0, block="0")
+    opt.tell({"x": 0.5}, [1.0, 1.1, 1.2], block=["0", "1", "2"])
+    assert Budget(evaluations=100, confirm=7).reserved(opt) == 0
+
+
 # -- what is left --------------------------------------------------------------------------------
 
 

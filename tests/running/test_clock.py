@@ -114,6 +114,14 @@ def test_the_end_of_the_time_confirms(time):
     assert "confirm" not in sources(none)
 
 
+@pytest.mark.parametrize("blocks", [3, None])
+def test_time_in_which_nothing_can_be_confirmed_is_for_the_search(time, blocks):
+    whole = {"repeats": 3, "blocks": blocks, "confirm": 9}
+    result = rahbo.maximize(taking(time, 1.0), SPACE, seconds=30, **whole, **FEW)
+    assert (result.stopped_by, result.n_evaluations) == ("budget", 30)
+    assert ("confirm" in sources(result)) == (blocks is None)
+
+
 @pytest.mark.slow
 def test_seconds_limit_evaluations_and_rounds(time):
     part = {"confirm": 3, **FEW}

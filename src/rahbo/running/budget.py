@@ -10,11 +10,13 @@ import math
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from rahbo.errors import SettingsError
 from rahbo.numerics import is_whole
 from rahbo.optimizer import Optimizer
 from rahbo.policy import Adaptive, is_quiet, share_of
-from rahbo.trials import Counts, Trial, observations_of
+from rahbo.trials import Counts, Trial, attempts_at, observations_of
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Budget:
         if self.rounds is None:
             left = self.left(optimizer.counts) - under_way
             at_least = left - self._most_kept(optimizer)
-            return at_least if at_least >= enough else max(0, left - self.kept(optimizer))
+            return at_least if at_least >= enough else max(0, left - self.reserved(optimizer))
         waiting = any(trial.source != "confirm" for trial in open_trials(optimizer, asked))
         return math.inf if self.rounds_left(optimizer) > 0 or waiting else 0
 
@@ -93,7 +95,11 @@ class Budget:
             return max(0, self.left(optimizer.counts) - under_way)
         if self.for_search(optimizer, under_way, asked) > 0:
             return math.inf
-        return max(0, self.kept(optimizer) - confirmations(optimizer.trials, asked))
+        return max(0, self.reserved(optimizer) - confirmations(optimizer.trials, asked))
+
+    def reserved(self, optimizer: Optimizer) -> int:
+        """Return how many evaluations the search must leave: none while no point can take them."""
+        return 0 if all_complete(optimizer) else self.kept(optimizer)
 
     def kept(self, optimizer: Optimizer) -> int:
         """Return how many evaluations of this budget are reserved for confirmation."""
@@ -124,6 +130,24 @@ def open_trials(optimizer: Optimizer, asked: Container[int] = ()) -> list[Trial]
     numbers = [suggestion.id for suggestion in optimizer.open if suggestion.id not in asked]
     trials = optimizer.trials
     return [trials[i] for i in numbers]
+
+
+def all_complete(optimizer: Optimizer) -> bool:
+    """Return whether every told point was tried, or will be, as often as there are blocks.
+
+    Then no point can be confirmed. In a space with conditions that depends on the next condition,
+    which is not known here, so False is returned.
+    """
+    settings, trials = optimizer.settings, optimizer.trials
+    if not settings.blocks or settings.space.conditions:
+        return False
+    # As in `Budget.kept`, trials that are only partly told are left out.
+    told = {t.x.tobytes(): t.x for t in trials if t.values and not t.n_missing}
+    if not told:
+        return False
+    X = np.array(list(told.values()))
+    tried, under_way = attempts_at(X[settings.space.is_valid(X)], trials)
+    return bool((tried + under_way >= len(settings.blocks)).all())
 
 
 def confirmations(trials: Sequence[Trial], asked: Container[int] = ()) -> int:

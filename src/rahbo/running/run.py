@@ -15,7 +15,7 @@ from rahbo.errors import ExhaustedError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
 from rahbo.policy import share_of
-from rahbo.running.budget import Budget, confirmations, open_trials
+from rahbo.running.budget import Budget, all_complete, confirmations, open_trials
 from rahbo.running.calls import CallResult, Objective, wanted_keywords, with_outcomes
 from rahbo.running.clock import Clock
 from rahbo.running.present import Present, context_of
@@ -125,7 +125,7 @@ class Run:
             told = any(trial.values for trial in self.optimizer.trials)
             if n > 0 and told and self.clock.leaves_only(n, self._each):
                 self._reserved = min(n, self._budget.kept(self.optimizer))
-        return self._reserved > 0
+        return self._reserved > 0 and not all_complete(self.optimizer)
 
     def has_enough(self) -> bool:
         """Return whether the stop criterion is met and the recommended point is confirmed.
@@ -176,7 +176,7 @@ class Run:
         self.confirming = self._criterion_met or room <= 0
         earlier = open_trials(optimizer, asked)
         if not self.confirming:
-            return self._paid(self._search(1 if earlier else n, room), room)
+            return self._paid(self._search(1 if earlier else n, room, self._given()), room)
         unpaid = [trial for trial in earlier if trial.source != "confirm"]
         for trial in unpaid:
             # A run that died may have left suggestions that the search cannot pay for.
@@ -184,13 +184,15 @@ class Run:
         if unpaid:
             return self.ask(n, under_way, asked)
         room = self._for_all(under_way, asked)
-        found = self._search(1, 1) if earlier else self._ask_to_confirm(int(min(n, room)))
+        if earlier:
+            found = self._search(1, 1, self._given())
+        else:
+            found = self._ask_to_confirm(int(min(n, room)))
         return self._paid(found, room)
 
-    def _search(self, n: int, room: float) -> list[Suggestion]:
+    def _search(self, n: int, room: float, given: dict[str, Any]) -> list[Suggestion]:
         """Ask for new points that take about ``n`` evaluations, at least for one."""
         suggestions = int(min(min(n, room) // self._each, self._budget.rounds_left(self.optimizer)))
-        given = self._given()
         if suggestions > 1:
             # If so many points are not left, those that were found are handed out one by one.
             with suppress(ExhaustedError):
@@ -198,16 +200,25 @@ class Run:
         return [self.optimizer.ask(**given)]
 
     def _ask_to_confirm(self, n: int) -> list[Suggestion]:
-        """Ask for more evaluations of leading points; none if enough are under way."""
+        """Ask for more evaluations of leading points; none if enough are under way.
+
+        If no point may be measured again, ask for new points instead, if the budget allows any.
+        """
         optimizer = self.optimizer
         if self._criterion_met:
             again = [t for t in open_trials(optimizer) if t.source == "confirm"]
             coming = sum(trial.n_missing for trial in again)
             n = min(n, optimizer.unconfirmed - coming)
-        found = optimizer.confirm(n, **self._given()) if n > 0 else []
-        if n > 0 and not found:
+        if n <= 0:
+            return []
+        given = self._given()
+        found = optimizer.confirm(n, **given)
+        if found:
+            return found
+        if self._criterion_met or self._budget.rounds_left(optimizer) <= 0:
             raise ExhaustedError("Every point has all its blocks. Call recommend().")
-        return found
+        self.confirming = False
+        return self._search(n, n, given)
 
     def _given(self) -> dict[str, Any]:
         """Return the keyword for the present conditions, if there are any."""
