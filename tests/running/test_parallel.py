@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections import Counter
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -24,6 +25,7 @@ from objectives import noisy
 from rahbo.errors import ExecutorError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.policy import RandomSearch
+from rahbo.running.pool import MAX_CRASHES
 from rahbo.running.run import MAX_FAILURES
 from rahbo.trials import LARGEST_VALUE
 
@@ -672,15 +674,21 @@ class Aloof(Executor):
 
     def __init__(self):
         self.threads = ThreadPoolExecutor(2)
-        self.cancelled = 0
+        # How many submitted tasks to cancel, and the arguments of those that were.
+        self.to_cancel, self.cancelled = 0, []
         self.closed = False
 
     def submit(self, function, *arguments):
         if self.closed:
             raise RuntimeError("the cluster is gone")
-        future = self.threads.submit(function, *arguments)
-        if self.cancelled > 0 and future.cancel():
-            self.cancelled -= 1
+        if self.to_cancel == 0:
+            return self.threads.submit(function, *arguments)
+        # No thread gets to see it, so that none can be faster than the cancellation.
+        self.to_cancel -= 1
+        self.cancelled.append(arguments[1])
+        future = Future()
+        future.cancel()
+        future.set_running_or_notify_cancel()
         return future
 
 
@@ -698,18 +706,33 @@ def test_an_executor_that_takes_no_more_tasks_loses_no_values():
     assert caught.value.optimizer.recommend().params
 
 
-def test_a_task_that_someone_cancels_is_submitted_again():
+def run_with_cancelled(n):
+    """A run in which the next ``n`` tasks after nine evaluations are cancelled, and these tasks."""
     executor = Aloof()
-
-    def cancel_some(optimizer):
-        executor.cancelled = 2 if optimizer.n_evaluations < 7 else 0
-
     with executor.threads:
         result = rahbo.maximize(
             objectives.slow, SPACE, evaluations=30, executor=executor, parallel=4,
-            callback=cancel_some, **QUICK,
+            callback=once(lambda: setattr(executor, "to_cancel", n)), **QUICK,
         )  # fmt: skip
+    return result, executor.cancelled
+
+
+def test_a_task_that_someone_cancels_is_submitted_again():
+    # They may all be the same task, which fails if it is cancelled once more.
+    result, cancelled = run_with_cancelled(MAX_CRASHES - 1)
+    assert len(cancelled) == MAX_CRASHES - 1
     assert_each_told_once(result, 30, repeats=3, seed=7)
+
+
+def test_a_task_that_someone_cancels_each_time_has_failed():
+    result, cancelled = run_with_cancelled(4 * MAX_CRASHES)
+    times = Counter(arguments["seed"] for arguments in cancelled)
+    failed = {
+        evaluation_seed(7, t.id, i): why for t in result.trials for i, why in t.failures.items()
+    }
+    assert failed.keys() == {seed for seed, n in times.items() if n == MAX_CRASHES}
+    assert all("CancelledError" in why for why in failed.values())
+    assert (times.total(), result.n_evaluations) == (4 * MAX_CRASHES, 30)
 
 
 # -- confirmation ----------------------------------------------------------------------------
