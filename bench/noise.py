@@ -11,6 +11,7 @@ With one value a point, only what is left of the mean tells the noise: the whole
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class GaussianLog(LogNoise):
         self, data: SampleVariances, previous: Hyperparameters | None = None
     ) -> Hyperparameters:
         z, error_var = gaussian_targets(data)
-        prior = self.hyperprior(data.X.shape[1], float(np.average(z, weights=1.0 / error_var)))
+        prior = self.hyperprior(data)
         return fit(Evidence(self.kernel, data.X, z, error_var, None, self.lam, prior), previous)
 
     def condition(
@@ -78,8 +79,9 @@ class GaussianLog(LogNoise):
 class ShortLog(LogNoise):
     """As `LogNoise`, with the lengthscales of the outputs."""
 
-    def hyperprior(self, d: int, mean: float) -> Hyperprior:
-        return Hyperprior.weak(d, mean=mean)
+    def hyperprior(self, data: SampleVariances) -> Hyperprior:
+        level, weak = super().hyperprior(data), Hyperprior.weak(data.X.shape[1])
+        return replace(weak, mean=level.mean, mean_var=level.mean_var)
 
 
 MODELS: dict[str, NoiseModel] = {

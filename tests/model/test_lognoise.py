@@ -19,13 +19,28 @@ from sample_variances import given, simulated
 
 
 def test_the_prior_of_the_log_noise_is_written_out():
-    prior = LogNoise().hyperprior(2, typical=0.5)
+    prior = LogNoise().hyperprior(replace(repeated(2, 3), typical=0.5))
     weak = Hyperprior.weak(2)
     assert math.exp(prior.log_lengthscale) == pytest.approx(3.0 * math.exp(weak.log_lengthscale))
     assert prior.shortest == pytest.approx(0.5 * math.exp(prior.log_lengthscale))
     assert prior.log_lengthscale_std == 1.0
     # A tenth of the variance of the outputs, give or take a factor e^2.
     assert (prior.mean, prior.mean_var) == pytest.approx((math.log(0.1 * 0.5), 4.0))
+
+
+def test_precise_variances_may_vary_over_distances_like_those_of_the_outputs():
+    weak, precise = Hyperprior.weak(2), LogNoise().hyperprior(repeated(2, 31))
+    assert precise.log_lengthscale == weak.log_lengthscale
+    assert precise.log_lengthscale_std == weak.log_lengthscale_std
+    assert precise.shortest == weak.shortest
+    assert precise.mean == LogNoise().hyperprior(repeated(2, 30)).mean
+    assert precise.shortest < LogNoise().hyperprior(repeated(2, 30)).shortest
+
+
+def repeated(d, count):
+    """Sample variances of four points in d inputs with this many repeats each."""
+    X = np.linspace(0.1, 0.9, 4 * d).reshape(4, d)
+    return SampleVariances(X, np.full(4, 0.2), np.full(4, count - 1.0), floor=1e-12)
 
 
 def log_variance(X):

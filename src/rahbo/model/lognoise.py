@@ -50,6 +50,9 @@ LARGEST_LOG_VAR = math.log(LARGEST_VAR)
 LARGEST_RATIO = 1e100
 # The shortest lengthscale, as a share of the typical one.
 SHORTEST = 0.5
+# With so many degrees of freedom at a middling point, the sample variances themselves are known to
+# about a quarter, and their detail is not chance.
+PRECISE = 30.0
 # Beyond this variance of g its mode says little, and exp(g) says nothing.
 WIDEST = 2.0
 
@@ -117,7 +120,7 @@ class LogNoise(NoiseModel):
     ) -> Hyperparameters | None:
         """Fit kernel and prior mean to the targets at the mode, in one or more passes."""
         data = _floored(data)
-        prior = self.hyperprior(data.X.shape[1], data.typical)
+        prior = self.hyperprior(data)
         found, (z, error_var) = previous, gaussian_targets(data)
         first = previous is None and len(data.s2) <= MANY
         for _ in range(PASSES if first else 1):
@@ -127,23 +130,31 @@ class LogNoise(NoiseModel):
             found = fit(Evidence(self.kernel, data.X, z, error_var, None, self.lam, prior), found)
         return found
 
-    def hyperprior(self, d: int, typical: float) -> Hyperprior:
+    def hyperprior(self, data: SampleVariances) -> Hyperprior:
         """Return the hyperprior, with lengthscales about three times those of the outputs.
 
         Data say little about the noise, and apparent detail is mostly chance. The prior level is
         about a tenth of the variance of the outputs, as for a level learned with the mean GP,
         whatever a few repeats show. Much shorter lengthscales are ruled out: they would explain an
         outlier as noise at its own point alone, and its neighbours would look quiet.
+
+        If the sample variances are precise, as with many repeats or with all values of a finite
+        set, their detail is real. Then lengthscales are those of the outputs.
         """
-        prior = Hyperprior.weak(d)
+        prior = Hyperprior.weak(data.X.shape[1])
+        level = replace(
+            prior,
+            mean=prior.log_noise + math.log(data.typical),
+            mean_var=prior.log_noise_std**2,
+        )
+        if np.median(data.dof) >= PRECISE:
+            return level
         centre = prior.log_lengthscale + math.log(3.0)
         return replace(
-            prior,
+            level,
             log_lengthscale=centre,
             shortest=SHORTEST * math.exp(centre),
             log_lengthscale_std=1.0,
-            mean=prior.log_noise + math.log(typical),
-            mean_var=prior.log_noise_std**2,
         )
 
     def condition(
