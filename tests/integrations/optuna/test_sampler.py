@@ -14,6 +14,7 @@ import rahbo
 from rahbo.errors import SettingsError
 from rahbo.integrations.optuna import RahboSampler, repeated
 from rahbo.integrations.optuna.history import ASKED, FAILED, MAX_LOST
+from rahbo.policy import RandomSearch
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -316,6 +317,21 @@ def test_lost_trials_are_repeated_and_failed_ones_are_not(watched) -> None:
     study.optimize(quadratic, n_trials=2)
     same = [t.params == study.trials[0].params for t in study.trials]
     assert same == [True, True, True, True, False]
+
+
+@pytest.mark.filterwarnings("ignore:Heartbeat of storage")
+def test_a_random_point_whose_worker_died_is_not_drawn_again_later(watched) -> None:
+    storage, _ = watched
+    study = study_with(storage, repeats=2, n_initial=1, strategy=RandomSearch())
+    study.optimize(quadratic, n_trials=4)
+    lost = study.ask()
+    quadratic(lost)
+    # The others go on before they see that its worker is dead.
+    study.optimize(quadratic, n_trials=3)
+    storage.set_trial_state_values(lost._trial_id, TrialState.FAIL)
+    study.optimize(quadratic, n_trials=9)
+    complete = study.get_trials(states=[TrialState.COMPLETE])
+    assert set(Counter(trial.params["x"] for trial in complete).values()) == {2}
 
 
 @pytest.mark.filterwarnings("ignore:Heartbeat of storage")

@@ -308,10 +308,14 @@ class StudyHistory:
         reading: Reading,
         lacking: Iterable[Point] = (),
     ) -> StudyHistory:
-        """Read some trials, and count the evaluations that points lack as under way."""
+        """Read some trials, and count the evaluations that points lack as under way.
+
+        A lost trial is a cancelled one. It still counts as asked for, because the random numbers of
+        a proposal depend on how many came before.
+        """
         direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
         space = space_of(kinds)
-        there = [r for r in found if not r.lost and has(r.params, kinds)]
+        there = [record for record in found if has(record.params, kinds)]
         names = outcome_names([record.trial for record in there], kinds)
         trials: list[Trial] = []
         for record in there:
@@ -367,6 +371,7 @@ def _with_outcomes(trial: Trial, record: StudyTrial) -> Trial:
         values={i: value for i, value in outcomes.items() if value is not None},
         failures={i: state for i, value in outcomes.items() if value is None},
         own_bound=asked.get("bound"),
+        cancelled=record.lost,
         times=dict.fromkeys(outcomes, seconds) if is_time(seconds) else {},
     )
 
