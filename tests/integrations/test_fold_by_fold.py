@@ -67,6 +67,18 @@ def test_more_candidates_for_the_same_number_of_fits():
     assert (found.n_splits_, repr(found.cv)) == (5, repr(KFold(5)))
 
 
+@pytest.mark.parametrize("n_iter", [3, 6])
+def test_with_two_folds_all_fits_are_made(n_iter):
+    # Here every candidate has both folds before the budget is spent.
+    found = search(n_iter=n_iter, cv=KFold(2)).fit(X, Y)
+    assert np.isfinite(scores_of(found)).sum() in (2 * n_iter, 2 * n_iter + 1)
+
+
+def test_a_short_list_ends_when_all_candidates_have_all_folds():
+    found = search(Candidates([{"a": a} for a in (0.1, 0.4, 0.8)]), cv=KFold(2)).fit(X, Y)
+    assert np.isfinite(scores_of(found)).sum() == 6
+
+
 def test_a_row_that_lacks_folds_has_no_mean():
     found = search().fit(X, Y)
     table, partly = found.cv_results_, ~np.isfinite(scores_of(found)).all(axis=1)

@@ -77,8 +77,8 @@ class FoldSearch:
     def run(self, budget: int, batch: int) -> None:
         """Spend a budget of fits, the last of them on the folds that the leaders lack.
 
-        The first batch is the initial design. If the leader lacks folds at the end, it gets them
-        too: up to one fit less than there are folds.
+        The first batch is the initial design. If no candidate lacks a fold, new ones are tried. If
+        the leader lacks folds at the end, it gets them too: up to one fit less than there are folds.
         """
         optimizer = self.optimizer
         # The first candidates need as many fits as there are folds, even if nothing else is left.
@@ -91,6 +91,9 @@ class FoldSearch:
         left += kept
         while left > 0 and any(trial.values for trial in optimizer.trials):
             made = self._fit(optimizer.confirm(min(batch, left)), left)
+            if made == 0:
+                with suppress(ExhaustedError):
+                    made = self._fit(self._asked(1), left)
             if made == 0:
                 return
             left -= made
