@@ -18,7 +18,7 @@ EFFECTS = {"a": 1.0, "b": -1.0, "c": 0.25}
 QUICK = {"strategy": RandomSearch(), "n_initial": 3}
 
 
-def measured(x: float, block: str, seed: int = 0) -> float:
+def measured(x: float, block: str, seed: int = 0, t: float = 0.0) -> float:
     noise = np.random.default_rng([seed, int(1e6 * x), ord(block)]).normal()
     return -((x - 0.4) ** 2) + EFFECTS[block] + 0.02 * noise
 
@@ -375,22 +375,25 @@ def test_a_run_whose_failures_leave_nothing_to_confirm_searches_on(parallel):
     assert len(pairs(result.optimizer)) == len(set(pairs(result.optimizer)))
 
 
-def test_a_run_that_searches_on_is_resumed_bit_for_bit(tmp_path):
-    settings = {"evaluations": 14, "confirm": 6, **WHOLE}
-    whole = rahbo.maximize(measured, SPACE, **settings)
+@pytest.mark.parametrize("given", [{}, {"t": 1.0}])
+def test_a_run_that_searches_on_is_resumed_bit_for_bit(tmp_path, given):
+    space = SPACE | {name: rahbo.Context(0.0, 2.0) for name in given}
+    settings = {"evaluations": 14, "confirm": 6, "context": (lambda: given) if given else None}
+    settings |= WHOLE
+    whole = rahbo.maximize(measured, space, **settings)
     for n in range(2, 15):
         made = []
 
-        def objective(x, block, seed, n=n, made=made):
+        def objective(x, block, seed, t=None, n=n, made=made):
             made.append(block)
             if len(made) == n:
                 raise KeyboardInterrupt
             return measured(x, block, seed)
 
         path = tmp_path / f"{n}.jsonl"
-        part = rahbo.maximize(objective, SPACE, journal=path, **settings)
+        part = rahbo.maximize(objective, space, journal=path, **settings)
         assert (part.stopped_by, part.n_evaluations) == ("interrupt", n - 1)
-        result = rahbo.maximize(measured, SPACE, journal=path, **settings)
+        result = rahbo.maximize(measured, space, journal=path, **settings)
         assert [(t.params, t.values, t.source) for t in result.trials] == [
             (t.params, t.values, t.source) for t in whole.trials
         ]

@@ -29,18 +29,39 @@ def test_the_prior_of_the_log_noise_is_written_out():
 
 
 def test_precise_variances_may_vary_over_distances_like_those_of_the_outputs():
-    weak, precise = Hyperprior.weak(2), LogNoise().hyperprior(repeated(2, 31))
+    weak, few = Hyperprior.weak(2), LogNoise().hyperprior(repeated(2, 30))
+    precise = LogNoise().hyperprior(repeated(2, 31))
     assert precise.log_lengthscale == weak.log_lengthscale
     assert precise.log_lengthscale_std == weak.log_lengthscale_std
-    assert precise.shortest == weak.shortest
-    assert precise.mean == LogNoise().hyperprior(repeated(2, 30)).mean
-    assert precise.shortest < LogNoise().hyperprior(repeated(2, 30)).shortest
+    assert precise.shortest == pytest.approx(weak.shortest)
+    assert (precise.mean, precise.mean_var) == (few.mean, few.mean_var)
+    # One more precise point changes little, so that a run does not jump between the two.
+    half = LogNoise().hyperprior(repeated(2, [31, 31, 31, 31, 2, 2, 2, 2]))
+    assert half.log_lengthscale == pytest.approx(
+        (precise.log_lengthscale + few.log_lengthscale) / 2
+    )
+    assert precise.shortest < half.shortest < few.shortest
+    # Three points in two inputs show no detail, however precise they are.
+    assert LogNoise().hyperprior(repeated(2, [200, 200, 200])) == few
+
+
+def test_detail_is_seen_where_the_noise_is_known_precisely(rng):
+    X = rng.random((40, 1))
+    noise_var = np.where(np.abs(X[:, 0] - 0.5) < 0.05, 1.0, 0.01)
+    wrong = {}
+    for dof in (400.0, 29.0):
+        data = SampleVariances(X, noise_var, np.full(40, dof), floor=1e-12)
+        found = LogNoise().condition(data, LogNoise().learn(data)).variance(X)
+        wrong[dof] = np.abs(np.log(found / noise_var)).max()
+    assert wrong[400.0] < 0.1
+    assert wrong[29.0] > 3.0 * wrong[400.0]
 
 
 def repeated(d, count):
-    """Sample variances of four points in d inputs with this many repeats each."""
-    X = np.linspace(0.1, 0.9, 4 * d).reshape(4, d)
-    return SampleVariances(X, np.full(4, 0.2), np.full(4, count - 1.0), floor=1e-12)
+    """Sample variances in d inputs with so many repeats at each point, or at four points."""
+    count = np.broadcast_to(count, 4 if np.ndim(count) == 0 else len(count))
+    X = np.random.default_rng(0).random((len(count), d))
+    return SampleVariances(X, np.full(len(count), 0.2), count - 1.0, floor=1e-12)
 
 
 def log_variance(X):

@@ -111,6 +111,27 @@ def test_a_safe_run_that_can_confirm_nothing_searches_on_safely():
     assert all(t.params["x"] ** 2 + t.params["y"] ** 2 < 0.8 for t in result.trials[5:])
 
 
+@pytest.mark.parametrize("n", range(2, 8))
+def test_a_safe_run_that_searches_on_is_resumed_bit_for_bit(tmp_path, n):
+    made = []
+
+    def interrupted(x, y, block):
+        made.append(block)
+        if len(made) == n:
+            raise KeyboardInterrupt
+        return blocked(x, y, block)
+
+    settings = {"evaluations": 7, "confirm": 6, "repeats": 3, "seed": 1}
+    settings |= {"constraints": LIMITS, "safe": True, "blocks": 3}
+    whole = rahbo.maximize(blocked, SPACE, data=data_in_blocks(), **settings)
+    settings["journal"] = tmp_path / "run.jsonl"
+    rahbo.maximize(interrupted, SPACE, data=data_in_blocks(), **settings)
+    result = rahbo.maximize(blocked, SPACE, data=data_in_blocks(), **settings)
+    assert [(t.params, t.values, t.source, t.cancelled) for t in result.trials] == [
+        (t.params, t.values, t.source, t.cancelled) for t in whole.trials
+    ]
+
+
 def test_a_safe_run_with_nothing_left_to_confirm_or_to_try_is_exhausted():
     past = data_in_blocks()
     rows = rahbo.Candidates([params for params, *_ in past])

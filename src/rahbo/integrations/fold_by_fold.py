@@ -78,7 +78,8 @@ class FoldSearch:
         """Spend a budget of fits, the last of them on the folds that the leaders lack.
 
         The first batch is the initial design. If no candidate lacks a fold, new ones are tried. If
-        the leader lacks folds at the end, it gets them too: up to one fit less than there are folds.
+        the leader lacks folds at the end, it gets them too, with up to one fit less than there are
+        folds.
         """
         optimizer = self.optimizer
         # The first candidates need as many fits as there are folds, even if nothing else is left.

@@ -50,8 +50,7 @@ LARGEST_LOG_VAR = math.log(LARGEST_VAR)
 LARGEST_RATIO = 1e100
 # The shortest lengthscale, as a share of the typical one.
 SHORTEST = 0.5
-# With so many degrees of freedom at a middling point, the sample variances themselves are known to
-# about a quarter, and their detail is not chance.
+# With so many degrees of freedom a sample variance is known to within about a quarter.
 PRECISE = 30.0
 # Beyond this variance of g its mode says little, and exp(g) says nothing.
 WIDEST = 2.0
@@ -131,30 +130,32 @@ class LogNoise(NoiseModel):
         return found
 
     def hyperprior(self, data: SampleVariances) -> Hyperprior:
-        """Return the hyperprior, with lengthscales about three times those of the outputs.
+        """Return the hyperprior, which depends on how precise the sample variances are.
 
-        Data say little about the noise, and apparent detail is mostly chance. The prior level is
-        about a tenth of the variance of the outputs, as for a level learned with the mean GP,
-        whatever a few repeats show. Much shorter lengthscales are ruled out: they would explain an
-        outlier as noise at its own point alone, and its neighbours would look quiet.
+        Few degrees of freedom say little about the noise, and apparent detail is mostly chance. So
+        lengthscales are about three times those of the outputs. Much shorter ones are ruled out:
+        they would explain an outlier as noise at its own point alone, and its neighbours would look
+        quiet. If all points are precise, with many repeats or all values of a finite set, detail is
+        real, and lengthscales are those of the outputs. In between, the share of precise points
+        decides.
 
-        If the sample variances are precise, as with many repeats or with all values of a finite
-        set, their detail is real. Then lengthscales are those of the outputs.
+        The prior level is about a tenth of the variance of the outputs, as for a level learned with
+        the mean GP, whatever a few repeats show.
         """
-        prior = Hyperprior.weak(data.X.shape[1])
-        level = replace(
+        d = data.X.shape[1]
+        precise = int(np.sum(data.dof >= PRECISE))
+        # Fewer points than that show no detail.
+        share = precise / len(data.dof) if precise > d + 1 else 0.0
+        prior = Hyperprior.weak(d)
+        centre = prior.log_lengthscale + (1.0 - share) * math.log(3.0)
+        shortest = SHORTEST * math.exp(centre)
+        return replace(
             prior,
+            log_lengthscale=centre,
+            shortest=shortest * (prior.shortest / shortest) ** share,
+            log_lengthscale_std=prior.log_lengthscale_std**share,
             mean=prior.log_noise + math.log(data.typical),
             mean_var=prior.log_noise_std**2,
-        )
-        if np.median(data.dof) >= PRECISE:
-            return level
-        centre = prior.log_lengthscale + math.log(3.0)
-        return replace(
-            level,
-            log_lengthscale=centre,
-            shortest=SHORTEST * math.exp(centre),
-            log_lengthscale_std=1.0,
         )
 
     def condition(

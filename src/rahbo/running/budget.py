@@ -99,7 +99,8 @@ class Budget:
 
     def reserved(self, optimizer: Optimizer) -> int:
         """Return how many evaluations the search must leave: none while no point can take them."""
-        return 0 if all_complete(optimizer) else self.kept(optimizer)
+        kept = self.kept(optimizer)
+        return 0 if kept and all_complete(optimizer) else kept
 
     def kept(self, optimizer: Optimizer) -> int:
         """Return how many evaluations of this budget are reserved for confirmation."""

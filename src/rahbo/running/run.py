@@ -22,7 +22,7 @@ from rahbo.running.present import Present, context_of
 from rahbo.running.progress import Done, Watch, log_failure, log_trial
 from rahbo.running.result import End
 from rahbo.running.stopping import Stop
-from rahbo.trials import Suggestion
+from rahbo.trials import Suggestion, Trial
 
 # An objective that fails this often in a row, at this many points, is considered broken. If a fifth
 # of the space fails, eight failing points in a row have a chance of three in a million.
@@ -177,7 +177,7 @@ class Run:
         earlier = open_trials(optimizer, asked)
         if not self.confirming:
             return self._paid(self._search(1 if earlier else n, room, self._given()), room)
-        unpaid = [trial for trial in earlier if trial.source != "confirm"]
+        unpaid = [trial for trial in earlier if not self._is_paid(trial)]
         for trial in unpaid:
             # A run that died may have left suggestions that the search cannot pay for.
             optimizer.cancel(trial.id)
@@ -189,6 +189,16 @@ class Run:
         else:
             found = self._ask_to_confirm(int(min(n, room)))
         return self._paid(found, room)
+
+    def _is_paid(self, trial: Trial) -> bool:
+        """Return whether the evaluations reserved for confirmation may go to an open trial.
+
+        A search in place of confirmation is paid by them. That it was one follows from the trials,
+        see `all_complete`, but not with conditions or in a safe run. There it is taken for one.
+        """
+        settings = self.optimizer.settings
+        in_place = settings.blocks and (settings.safe or settings.space.conditions)
+        return trial.source == "confirm" or bool(in_place)
 
     def _search(self, n: int, room: float, given: dict[str, Any]) -> list[Suggestion]:
         """Ask for new points that take about ``n`` evaluations, at least for one."""
