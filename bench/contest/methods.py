@@ -28,6 +28,8 @@ Params = dict[str, Any]
 # The published experiments' number, and Optuna's own.
 N_INITIAL = 10
 TABLE_REPEATS = 5
+# Random points, and points near the best one, to choose from where a table is known at the choice.
+NEW_POINTS = 500
 
 # rahbo by the name of its settings; those not named are its defaults.
 VARIANTS: Mapping[str, dict[str, Any]] = {
@@ -171,12 +173,34 @@ class Peer(Method):
     def propose(self) -> np.ndarray:
         """The next point after the initial design, in the unit cube ``(d,)``."""
 
+    def hope(self, X: np.ndarray) -> np.ndarray:
+        """What is maximised at ``X (m, d)``, ``(m,)``, to choose among points that are new."""
+        return np.zeros(len(X))
+
     def ask(self) -> tuple[Params, int]:
         raw = self.design[self.asked] if self.asked < len(self.design) else self.propose()
         self.asked += 1
-        params = self.space.decode(raw)
-        self.x = self.space.encode(params)
-        return params, self.k
+        self.x = self.space.encode(self.space.decode(raw))
+        if isinstance(self.problem, Tabulated) and self.is_known(self.x):
+            self.x = self.new_point()
+        return self.space.decode(self.x), self.k
+
+    def is_known(self, x: np.ndarray) -> bool:
+        return bool(np.any(np.all(x == self.X, axis=1)))
+
+    def new_point(self) -> np.ndarray:
+        """The most promising of many points of a table that are not known yet.
+
+        A known one would give the same values again, of which nothing is learned, and the next
+        proposal would be the same.
+        """
+        rng = np.random.default_rng([self.seed, 4, self.asked])
+        best = self.X[int(np.argmax(self.hope(self.X)))]
+        near = np.clip(best + 0.05 * rng.standard_normal((NEW_POINTS, self.space.d)), 0.0, 1.0)
+        raw = np.vstack([rng.random((NEW_POINTS, self.space.d)), near])
+        X = np.array([self.space.encode(self.space.decode(x)) for x in raw])
+        X = X[[not self.is_known(x) for x in X]]
+        return X[int(np.argmax(self.hope(X)))]
 
     def tell(self, values: list[float], new: bool) -> None:
         # A table may have fewer values left of a point than are asked for. They come too late.

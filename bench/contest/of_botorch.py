@@ -57,11 +57,16 @@ class BoTorch(Peer):
         x, _ = optimize_acqf(bound, bounds, q=1, num_restarts=NUM_RESTARTS, raw_samples=RAW_SAMPLES)
         return x.detach().numpy()[0]
 
+    def hope(self, X: np.ndarray) -> np.ndarray:
+        return self.bound(X, 1.0)
+
     def report(self) -> Report:
+        return self.reported(int(np.argmax(self.bound(self.X, -1.0))))
+
+    def bound(self, X: np.ndarray, sign: float) -> np.ndarray:
         f, v = self.models()
         with torch.no_grad():
-            worst = Bound(f, v, self.risk.alpha, -1.0)(torch.from_numpy(self.X).unsqueeze(1))
-        return self.reported(int(worst.argmax()))
+            return Bound(f, v, self.risk.alpha, sign)(torch.from_numpy(X).unsqueeze(1)).numpy()
 
     def models(self) -> tuple[Model, Model]:
         """Both GPs, fitted once to the same data."""

@@ -43,6 +43,9 @@ class HetGPy(Peer):
         values = -self.bound(np.vstack([x, x + np.diag(step)]), 1.0)
         return float(values[0]), (values[1:] - values[0]) / step
 
+    def hope(self, X: np.ndarray) -> np.ndarray:
+        return self.bound(X, 1.0)
+
     def report(self) -> Report:
         return self.reported(int(np.argmax(self.bound(self.X, -1.0))))
 
