@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rahbo.cli.cells import bare, is_time, with_points
+from rahbo.cli.cells import bare, in_one_line, is_time, quoted, with_points
 from rahbo.errors import DataError
 
 MOMENT = datetime(2024, 3, 21, 7, 5, 9, 120_000, tzinfo=UTC)
@@ -36,7 +36,8 @@ def test_durations_are_seen(text):
 @pytest.mark.parametrize(
     "text",
     ["", "1", "0.5", "1.5", "1e-3", "2024", "1:20", "10:20", "3-4-5-6", "1/2", "3x3", "march",
-     "may", "12345678", "20241399", "relu", "1.2.3.4", "v1.2.3", "1710000000"],
+     "may", "12345678", "20241399", "relu", "1.2.3.4", "v1.2.3", "1710000000", "60/30/10",
+     "64-32-16", "40/40/20", "13/13/24", "0/1/24"],
 )  # fmt: skip
 def test_other_texts_are_not_times(text):
     assert not is_time(text)
@@ -80,6 +81,17 @@ def test_decimal_commas_become_points_where_commas_do_not_separate():
     assert with_points(columns, ",", Path("past.csv")) == columns
 
 
+def test_decimal_commas_may_have_a_unit():
+    path = Path("past.csv")
+    assert with_points({"T": ["20,5 °C", "21 °C", ""]}, ";", path) == {
+        "T": ["20.5 °C", "21 °C", ""]
+    }
+    # A full stop in a unit is no decimal point.
+    assert with_points({"t": ["1,5 min.", "2 min."]}, ";", path) == {"t": ["1.5 min.", "2 min."]}
+    mixed = {"t": ["1,5 min", "2 h"], "x": ["0.5", "1"]}
+    assert with_points(mixed, ";", path) == mixed
+
+
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
@@ -96,3 +108,14 @@ def test_commas_that_may_mean_two_things_are_refused(columns, said):
 def test_short_and_long_parts_behind_commas_are_decimals():
     found = with_points({"x": ["1,234", "0,250"]}, ";", Path("past.csv"))
     assert found == {"x": ["1.234", "0.250"]}
+
+
+def test_names_are_quoted_where_a_shell_needs_it():
+    names = ("lr", "max.depth-2", "x y", "µ (°)", "a\nb", "", "a\\b", "it's")
+    assert [quoted(name) for name in names] == [
+        "lr", "max.depth-2", "'x y'", "'µ (°)'", "'a\\nb'", "''", "'a\\b'", """'it'"'"'s'""",
+    ]  # fmt: skip
+
+
+def test_names_are_in_one_line():
+    assert in_one_line(" P\u00a0(bar)\r\nat  start ") == "P (bar) at start"

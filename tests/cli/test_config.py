@@ -146,3 +146,9 @@ def test_the_file_of_the_documentation_is_one(tmp_path):
     config = read_config(path, {"alpha", "evaluations", "jobs", "journal"}, {"maximize"})
     Template.of(config.command).check(config.space)
     assert len(config.space) == 3
+
+
+def test_a_mark_at_the_start_does_no_harm(tmp_path):
+    path = tmp_path / "run.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
+    assert read(path).options["maximize"] is True

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rahbo.cli.entrants import measured_in
+from rahbo.cli.entrants import commands_in, measured_in
 from rahbo.errors import DataError
 
 
@@ -44,3 +44,36 @@ def test_a_table_of_names_and_values_has_names_only(read):
         read("who,loss\na,1\n,2\nb,3\n")
     with pytest.raises(DataError, match="different name for each column"):
         read("a,\n5,2\n7,3\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("old,new\n0,91,0,52\n0,92,0,53\n", 2),
+        ("name,value\nold,1\nnew,1,90\n", 3),
+        ("fold,a,b\n1,2,3\n2,3,4,5\n", 3),
+    ],
+)
+def test_a_row_with_more_cells_than_names_is_refused(read, text, row):
+    with pytest.raises(DataError, match=f"row {row}, must have at most .* decimal point"):
+        read(text)
+
+
+def test_empty_cells_at_the_end_of_rows_do_no_harm(read):
+    assert read("a,b\n1,2,\n3,4,,\n").values == {"a": [1, 3], "b": [2, 4]}
+
+
+def test_rows_that_sum_up_others_are_refused(read):
+    with pytest.raises(DataError, match="'mean' among the numbers of the column 'fold'"):
+        read("fold,a,b\n1,1,2\n2,3,4\nmean,2,3\nstd,1,1\n")
+    assert read("fold,a,b\nfirst,1,2\nlast,3,4\n").values == {"a": [1, 3], "b": [2, 4]}
+
+
+def test_names_have_no_line_breaks(read):
+    assert list(read('"a\n(old)",b\n1,2\n3,4\n').values) == ["a (old)", "b"]
+
+
+def test_a_mark_at_the_start_of_a_file_of_commands_is_no_command(tmp_path):
+    path = tmp_path / "commands.txt"
+    path.write_bytes(b"\xef\xbb\xbf# mine\necho 1\n")
+    assert commands_in(path, ()) == ["echo 1"]

@@ -163,6 +163,7 @@ def test_an_outcome_that_is_never_printed_is_an_error_with_the_output():
     with pytest.raises(click.ClickException) as error:
         outcomes.check()
     assert "never the outcome 'rate'" in error.value.message
+    assert "may have been taken for the value: then begin a new journal" in error.value.message
     assert error.value.message.endswith("with:\n  epoch 4\n  loss=2\n  \\x07value 3")
     outcomes.know(["rate"])
     outcomes.check()

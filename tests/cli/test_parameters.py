@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rahbo.cli.parameters import described, named, of_column
-from rahbo.errors import SpaceError
+from rahbo.cli.parameters import described, named, of_column, parameters_in
+from rahbo.errors import SettingsError, SpaceError
 from rahbo.space import Categorical, Float, Int, Parameter
 
 
@@ -82,3 +82,9 @@ def test_a_column_may_have_any_name_and_no_range():
     assert of_column("T (C)=20:30:int") == ("T (C)", Int(20, 30))
     with pytest.raises(SpaceError, match="x: it must be"):
         of_column("x=1")
+
+
+def test_a_parameter_is_given_once():
+    assert list(parameters_in(["x=0.0:1.0", "y=a,b"])) == ["x", "y"]
+    with pytest.raises(SettingsError, match="names the parameter 'x' twice"):
+        parameters_in(["x=0.0:1.0", "x=5.0:9.0"])

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from extras import imported
 from page_runs import run
 from rahbo.cli import main
-from rahbo.cli.report import digest_of, name_of
+from rahbo.cli.report import digest_of, is_source, name_of
 
 
 def called(*arguments: object) -> tuple[int, str]:
@@ -78,3 +78,18 @@ def test_names_tell_no_secrets(tmp_path):
     assert name_of("/home/me/laser.jsonl") == "laser.jsonl"
     assert digest_of("postgresql://me:secret@host/db") is None
     assert digest_of(str(tmp_path)) is None
+
+
+def test_a_report_never_replaces_its_source(journal, tmp_path):
+    before = journal.read_bytes()
+    table = tmp_path / "past.csv"
+    table.write_text("x,value\n0.5,1\n0.7,2\n")
+    link = tmp_path / "link.html"
+    link.symlink_to(journal)
+    for source, output in ((journal, journal), (table, table), (journal, link)):
+        code, said = called(source, "--maximize", "-o", output)
+        assert (code, "would replace its source" in said) == (2, True)
+    assert journal.read_bytes() == before
+    assert table.read_text().startswith("x,value")
+    assert is_source(table, f"sqlite:///{table}")
+    assert not is_source(tmp_path / "new.html", str(table))

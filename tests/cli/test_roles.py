@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rahbo.cli.columns import Column
-from rahbo.cli.roles import question, quoted, roles_of
+from rahbo.cli.roles import question, roles_of
 
 
 def columns_of(table):
@@ -147,12 +147,6 @@ def test_the_question_lists_every_column_and_the_options():
     columns = columns_of({"k": range(20)})
     asked = question("loss", columns, roles_of(columns, ()))
     assert asked.endswith("At least one column must be a parameter. Add it, such as -p k")
-
-
-def test_names_are_quoted_where_a_shell_needs_it():
-    assert [quoted(name) for name in ("lr", "max.depth-2", "x y", "-x", "a\nb", "")] == [
-        "lr", "max.depth-2", "'x y'", "'-x'", "'a\\nb'", "''",
-    ]  # fmt: skip
 
 
 def test_the_table_that_rahbo_writes_is_read_as_it_was_meant():

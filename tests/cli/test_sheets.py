@@ -41,6 +41,15 @@ def test_decimal_commas(table):
     assert found.has_commas
 
 
+def test_white_space_in_names_can_be_typed(table):
+    path = table('"Temp\n[C]",P\u00a0(bar),value\n1,2,3\n')
+    found = read_sheet(path, None, ["P (bar)"], ["Temp [C]"])
+    assert (found.columns, found.ignored) == ({"Temp [C]": ["1"]}, ("P (bar)",))
+    assert read_sheet(path, None, ["P\u00a0(bar)"]).columns == {"Temp [C]": ["1"]}
+    with pytest.raises(DataError, match=r"Did you mean --ignore 'Temp \[C\]'\?"):
+        read_sheet(path, None, ["Tmp [C]"])
+
+
 HEADER = "lr,Depth,note,accuracy\n1,2,3,4\n"
 
 
@@ -48,14 +57,14 @@ HEADER = "lr,Depth,note,accuracy\n1,2,3,4\n"
     ("options", "said"),
     [
         ((), "no column 'value'. Name the column that was measured with --value, such as --value "
-         "'accuracy'. The file has 'lr', 'Depth', 'note', 'accuracy'."),
-        (("acuracy",), "no measured column 'acuracy'. Did you mean --value 'accuracy'?"),
+         "accuracy. The file has 'lr', 'Depth', 'note', 'accuracy'."),
+        (("acuracy",), "no measured column 'acuracy'. Did you mean --value accuracy?"),
         (("xyz",), "no measured column 'xyz'. Correct the name after --value. The file has 'lr'"),
-        (("accuracy", ["nite"]), "no column 'nite' to leave out. Did you mean --ignore 'note'?"),
+        (("accuracy", ["nite"]), "no column 'nite' to leave out. Did you mean --ignore note?"),
         (("accuracy", ["xyz"]), "Correct the name after --ignore. The file has 'lr'"),
-        (("accuracy", ["lr,note"]), "once for each column: --ignore 'lr' --ignore 'note'."),
+        (("accuracy", ["lr,note"]), "once for each column: --ignore lr --ignore note."),
         (("accuracy", ["accuracy"]), "is the measured one, so it cannot be left out"),
-        (("accuracy", [], ["depth"]), "'depth' to be a parameter. Did you mean -p 'Depth'?"),
+        (("accuracy", [], ["depth"]), "'depth' to be a parameter. Did you mean -p Depth?"),
         (("accuracy", [], ["xyz"]), "Correct the name after -p. The file has 'lr'"),
         (("accuracy", [], ["accuracy"]), "is the measured one, so it cannot be a parameter"),
         (("accuracy", ["lr"], ["lr"]), "cannot be both left out and a parameter"),
@@ -68,9 +77,9 @@ def test_a_wrong_name_gets_the_hint_of_its_option(table, options, said):
 
 
 def test_the_hint_for_the_measured_column_prefers_names_of_outcomes(table):
-    with pytest.raises(DataError, match="such as --value 'test_loss'"):
+    with pytest.raises(DataError, match="such as --value test_loss"):
         read_sheet(table("lr,test_loss,seconds\n1,2,3\n"))
-    with pytest.raises(DataError, match="such as --value 'brightness'"):
+    with pytest.raises(DataError, match="such as --value brightness"):
         read_sheet(table("lr,brightness\n1,2\n"))
 
 

@@ -108,3 +108,9 @@ def test_a_negative_number_may_begin_an_argument():
     template = Template.of(["p", "{x}"])
     template.check({"x": Float(-1.0, 1.0)})
     assert template.filled({"x": -0.5}) == ["p", "-0.5"]
+
+
+def test_blocks_repeat_their_values_so_a_seed_of_its_own_is_refused():
+    command = Template.of(["train", "{x}", "{block}", "{seed}"])
+    with pytest.raises(SettingsError, match="must give the same value there each time"):
+        command.check({"x": Float(0.0, 1.0)}, blocks=True)

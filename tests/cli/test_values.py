@@ -36,6 +36,16 @@ def test_the_last_number(output, value):
     assert last_number(output) == value
 
 
+@pytest.mark.parametrize(
+    "output",
+    ["234,5", "1234,5", "1.234,56", "1'234.5", "1\u2019234", "1\u202f234", "12,0.5", "0,93;1234,5",
+     "\u22120.5", "\u20130.5", "0.5,7"],
+)  # fmt: skip
+def test_the_end_of_a_longer_number_is_not_the_value(output):
+    with pytest.raises(UnreadableError, match="may be part of a longer one"):
+        last_number(f"score {output}")
+
+
 @pytest.mark.parametrize("word", ["nan", "NaN", "inf", "-Infinity"])
 def test_what_is_not_finite_does_not_uncover_an_earlier_number(word):
     assert not math.isfinite(last_number(f"epoch 10 loss {word}"))
@@ -150,9 +160,10 @@ NUMBER = re.compile(
     r"|[nN][aA][nN]|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)(?!\.?\w)"
 )
 COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
-PART = re.compile(r"(?:(?<![\w.])[0-9]{1,3},|\u2212)\Z")
+PART = re.compile(r"(?:[0-9.]*[0-9][,']|\u2212)\Z")
+BETWEEN_TWO = re.compile(r"(?<![0-9.])[0-9]*\.[0-9]+,\Z")
 PIECES = ["0", "1", "12", "1234", ".", "..", "e", "E", "e-", "e+", "-", "+", ",", "x", "_", "m"]
-PIECES += ["nan", "NaN", "inf", "inity", " ", "\n", "\x1b["]
+PIECES += ["nan", "NaN", "inf", "inity", " ", "\n", "\x1b[", "'", "0.5", ","]
 # Letters, digits and a minus of other scripts; the first is folded to an i.
 PIECES += [
     "\N{LATIN SMALL LETTER DOTLESS I}nf",
@@ -167,7 +178,8 @@ def plainly(output):
     found = list(NUMBER.finditer(text))
     if not found:
         return "no number"
-    is_part = PART.search(text[: found[-1].start()])
+    before = text[: found[-1].start()][-40:]
+    is_part = PART.search(before) and not ("." in found[-1][0] and BETWEEN_TWO.search(before))
     return "may be part" if is_part else repr(float(found[-1][0]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,13 +19,20 @@ NO_VALUE = {
     "", "nan", "na", "n/a", "#n/a", "null", "none", "inf", "-inf", "+inf", "infinity", "-infinity",
 }  # fmt: skip
 # A unit is a short text of letters and signs after the number.
-UNIT = re.compile(rf"({NUMBER.pattern})\s*((?:[^\W\d_]|[%‰°])(?:[^\W\d_]|[ %‰°/·*^().-]){{0,11}})")
+_UNIT = r"\s*((?:[^\W\d_]|[%‰°])(?:[^\W\d_]|[ %‰°/·*^().-]){0,11})"
+UNIT = re.compile(rf"({NUMBER.pattern}){_UNIT}")
+# The same with a decimal point or comma, and a unit or none.
+QUANTITY = re.compile(rf"({COMMA.pattern}|{NUMBER.pattern})(?:{_UNIT})?")
 
 _CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?(?:\s*[AaPp][Mm])?"
 _TIME = rf"(?:{_CLOCK}|\d{{1,2}}:\d{{2}}(?:\s*[AaPp][Mm])?)"
 _ZONE = r"(?:\s*(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?"
 _YEAR_FIRST = r"(?:19|20)\d{2}([-/.])\d{1,2}\1\d{1,2}"
-_YEAR_LAST = r"\d{1,2}([-/.])\d{1,2}\2(?:(?:19|20)\d{2}|\d{2})"
+_DAY, _MONTH_NUMBER = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])"
+_YEAR_LAST = (
+    rf"(?:{_DAY}([-/.]){_MONTH_NUMBER}\2|{_MONTH_NUMBER}([-/.]){_DAY}\3)"
+    r"(?:(?:19|20)\d{2}|\d{2})"
+)
 _COMPACT = r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[T_-]?\d{4}(?:\d{2})?Z?)?"
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _NAMED = (
@@ -37,6 +45,26 @@ DATE = re.compile(
 )
 # A time of day or a duration. 1:20 without seconds may be a ratio.
 CLOCK = re.compile(rf"(?:-?\d+ days?,? \+?)?{_CLOCK}{_ZONE}")
+
+
+def in_one_line(name: str) -> str:
+    r"""Return the name of a column as it can be typed: all white space is a single space.
+
+    >>> in_one_line("Temp\n[C] ")
+    'Temp [C]'
+    """
+    return " ".join(name.split())
+
+
+def quoted(name: str) -> str:
+    """Return a name as it is typed after an option.
+
+    >>> quoted("lr"), quoted("P (bar)")
+    ('lr', "'P (bar)'")
+    """
+    if re.fullmatch(r"\w[\w.-]*", name):
+        return name
+    return shlex.quote(name) if name.isprintable() else repr(name)
 
 
 def is_time(text: str) -> bool:
@@ -74,8 +102,9 @@ def with_points(
     if delimiter == ",":
         return dict(columns)
     numeric = {name: texts for name, texts in columns.items() if _is_numeric(texts)}
-    commas = [(name, text) for name in numeric for text in numeric[name] if "," in text]
-    points = [(name, text) for name in numeric for text in numeric[name] if "." in text]
+    cells = [(name, text, _number_in(text)) for name in numeric for text in numeric[name]]
+    commas = [(name, number) for name, _, number in cells if "," in number]
+    points = [(name, text) for name, text, number in cells if "." in number]
     if not commas:
         return dict(columns)
     name, text = commas[0]
@@ -98,8 +127,15 @@ def with_points(
 
 
 def _is_numeric(texts: Sequence[str]) -> bool:
-    """Return whether all texts are numbers, some perhaps with a comma, or missing."""
-    return all(
-        NUMBER.fullmatch(text) or COMMA.fullmatch(text) or text.lower() in NO_VALUE
-        for text in texts
-    )
+    """Return whether all texts are numbers, some perhaps with a comma, with the same unit or none.
+
+    Some may be missing.
+    """
+    found = [QUANTITY.fullmatch(text) for text in texts if text.lower() not in NO_VALUE]
+    return all(found) and len({(match[2] or "").strip() for match in found if match}) <= 1
+
+
+def _number_in(text: str) -> str:
+    """Return the number of a quantity without its unit; an empty text if there is none."""
+    match = QUANTITY.fullmatch(text)
+    return match[1] if match else ""

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
-from rahbo.cli.cells import NUMBER, UNIT, WHOLE, bare, is_time
+from rahbo.cli.cells import NUMBER, QUANTITY, UNIT, WHOLE, bare, is_time, quoted
 from rahbo.errors import SpaceError
 from rahbo.space import Categorical, Float, Int, Parameter
 
@@ -155,7 +155,7 @@ class Column:
                 raise SpaceError(
                     f"The column {self.name!r} has {self.n_distinct} different texts, but a "
                     f"parameter can have at most {MAX_CHOICES}. Leave the column out with --ignore "
-                    f"{self.name!r}."
+                    f"{quoted(self.name)}."
                 )
             return Categorical(list(dict.fromkeys(self.filled)))
         try:
@@ -222,13 +222,25 @@ def _almost_numbers(column: Column) -> Verdict | None:
     if column.numbers is not None or (column.is_different and column.is_named(IDS)):
         return None
     odd = [text for text in column.filled if not NUMBER.fullmatch(text)]
+    texts = [text for text in odd if not QUANTITY.fullmatch(text)]
+    if texts and len(texts) < len(column.filled) and _are_quantities({*column.filled} - {*texts}):
+        return Verdict("unclear", f"numbers, and texts such as {texts[0][:40]!r}")
     if len(odd) < len(column.filled):
         return Verdict("unclear", f"numbers, and texts such as {odd[0][:40]!r}")
     if all(UNIT.fullmatch(text) for text in odd):
         return Verdict("unclear", f"{column.span}: numbers with different units")
     if all(DIGITS.fullmatch(text) for text in odd):
         return Verdict("unclear", f"{column.span}: digits, but not plain numbers")
+    if not texts:
+        return Verdict("unclear", f"{column.span}: numbers with commas")
     return None
+
+
+def _are_quantities(texts: set[str]) -> bool:
+    """Return whether texts are numbers with the same unit, which can be told from names like 2a."""
+    parts = [QUANTITY.fullmatch(text) for text in texts]
+    units = {(part[2] or "").strip() for part in parts if part}
+    return len(units) == 1 and (len(texts) > 1 or units == {""})
 
 
 def _ids(column: Column) -> Verdict | None:

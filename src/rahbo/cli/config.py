@@ -99,7 +99,7 @@ def _table(path: Path) -> dict[str, Any]:
             raise SettingsError(
                 f"{path} must be a file of settings of at most {LARGEST_FILE} bytes."
             )
-        return tomllib.loads(raw.decode())
+        return tomllib.loads(raw.decode("utf-8-sig"))
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:

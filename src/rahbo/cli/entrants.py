@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rahbo.cli.cells import NO_VALUE, NUMBER
+from rahbo.cli.cells import NO_VALUE, NUMBER, in_one_line
 from rahbo.cli.launch import check_program
 from rahbo.cli.parameters import SEED
 from rahbo.cli.sheets import DELIMITERS, HEADER
@@ -28,7 +28,7 @@ def commands_in(file: Path | None, given: Sequence[str]) -> list[str]:
     if file is None:
         return list(given)
     try:
-        lines = [line.strip() for line in file.read_text("utf-8").splitlines()]
+        lines = [line.strip() for line in file.read_text("utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{str(file)!r} cannot be read: {error}.") from error
     return [line for line in lines if line and not line.startswith("#")]
@@ -74,6 +74,9 @@ def measured_in(file: Path) -> Measured:
         return Measured(by_name, False)
     columns = [[row[i] if i < len(row) else "" for row in cells] for i in range(len(names))]
     counts = [_counts_rows(i, name, columns[i]) for i, name in enumerate(names)]
+    for name, column, left_out in zip(names, columns, counts, strict=True):
+        if left_out:
+            _refuse_summary(name, column, file)
     entrants = [name for name, left_out in zip(names, counts, strict=True) if not left_out]
     if "" in entrants or len(set(entrants)) < len(entrants):
         raise DataError(f"{file} must have a different name for each column, got {names}.")
@@ -96,8 +99,16 @@ def _table(file: Path) -> tuple[list[str], list[list[str]]]:
         raise DataError(
             f"{file} must be a CSV file in UTF-8 whose first row has names: {error}. Save it so."
         ) from error
-    names = [name.strip() for name in header]
-    cells = [[cell.strip() for cell in row] for row in rows if any(cell.strip() for cell in row)]
+    names = [in_one_line(name) for name in header]
+    cells = []
+    for number, row in enumerate(rows, 2):
+        if any(cell.strip() for cell in row[len(names) :]):
+            raise DataError(
+                f"{file}, row {number}, must have at most {len(names)} cells like the first row, "
+                f"got {len(row)}. Correct it, and write values with a decimal point."
+            )
+        if any(cell.strip() for cell in row):
+            cells.append([cell.strip() for cell in row[: len(names)]])
     return names, cells
 
 
@@ -108,6 +119,16 @@ def _counts_rows(place: int, name: str, column: Sequence[str]) -> bool:
     rows = range(len(column))
     counted = ([str(i) for i in rows], [str(i + 1) for i in rows])
     return place == 0 and len(column) > 1 and list(column) in counted
+
+
+def _refuse_summary(name: str, column: Sequence[str], file: Path) -> None:
+    """Refuse rows such as means below numbered runs: their values are no runs."""
+    words = [cell for cell in column if _is_name(cell)]
+    if words and any(map(NUMBER.fullmatch, column)):
+        raise DataError(
+            f"{file} has {words[0][:SHOWN]!r} among the numbers of the column {name!r}. If this "
+            "row sums up others, remove it, because its values would count as a run."
+        )
 
 
 def _holds_names(column: Sequence[str], file: Path) -> bool:

@@ -133,8 +133,9 @@ class Outcomes:
         raise click.ClickException(
             visible(
                 f"The program printed values in {made} runs, but never the outcome {name!r}, which "
-                f"has a limit. Let it print {wanted}, or leave the limit out. Its last output ends "
-                f"with:\n{ends}"
+                f"has a limit. Let it print {wanted}, or leave the limit out. If it printed the "
+                "outcome under another name, that number may have been taken for the value: then "
+                f"begin a new journal. Its last output ends with:\n{ends}"
             )
         )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rahbo.errors import SpaceError
+from rahbo.cli.cells import in_one_line
+from rahbo.errors import SettingsError, SpaceError
 from rahbo.space import Categorical, Float, Int, Parameter
 
 NAME = re.compile(r"[^\W\d][\w.-]*")
@@ -34,6 +35,16 @@ def named(text: str) -> tuple[str, Parameter]:
     return checked_name(name), described(name, written)
 
 
+def parameters_in(texts: Iterable[str]) -> dict[str, Parameter]:
+    """Return the parameters of ``NAME=...``, each given once."""
+    found: dict[str, Parameter] = {}
+    for name, parameter in map(named, texts):
+        if name in found:
+            raise SettingsError(f"-p names the parameter {name!r} twice. Drop one of the two.")
+        found[name] = parameter
+    return found
+
+
 def of_column(text: str) -> tuple[str, Parameter | None]:
     """Return the name of a table's column and, if they are written, its range and scale.
 
@@ -41,7 +52,7 @@ def of_column(text: str) -> tuple[str, Parameter | None]:
     (('lr', Float(0.0001, 0.1, log=True)), ('learning rate', None))
     """
     name, equals, written = text.partition("=")
-    return name.strip(), described(name, written) if equals else None
+    return in_one_line(name), described(name, written) if equals else None
 
 
 def checked_name(name: str) -> str:
@@ -100,8 +111,8 @@ def _value_of(name: str, kind: Parameter, text: str) -> Any:
 def blocks_in(written: str | None) -> int | list[str] | None:
     """Return a number of blocks, or their names, which commas separate.
 
-    >>> blocks_in("5"), blocks_in("monday,friday")
-    (5, ['monday', 'friday'])
+    >>> blocks_in("5"), blocks_in("east,west")
+    (5, ['east', 'west'])
     """
     if written is None:
         return None

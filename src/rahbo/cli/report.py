@@ -12,6 +12,7 @@ import click
 from rahbo.cli.options import risk_options
 from rahbo.cli.sources import Asked, OfSource, optimizer_from, source_options
 from rahbo.cli.tables import visible
+from rahbo.errors import SettingsError
 from rahbo.pages import record_of, report_page
 from rahbo.trials import write_whole
 
@@ -31,6 +32,10 @@ def command(ctx: click.Context, /, source: str, output: Path, **options: object)
     and needs no network. SOURCE is a journal, a CSV file or an Optuna storage, as for rahbo
     recommend. Nothing is evaluated.
     """
+    if is_source(output, source):
+        raise SettingsError(
+            f"The report would replace its source, {str(output)!r}. Name another file after -o."
+        )
     asked = Asked.by(ctx)
     optimizer = optimizer_from(source, asked)
     record = record_of(
@@ -41,6 +46,13 @@ def command(ctx: click.Context, /, source: str, output: Path, **options: object)
     )
     write_whole(output, report_page(record).encode())
     click.echo(visible(f"{output}: {record.certainty}"))
+
+
+def is_source(output: Path, source: str) -> bool:
+    """Return whether a file is the source itself, or the database of an Optuna storage."""
+    scheme, found, path = source.partition(":///")
+    file = Path(path if found and scheme.startswith("sqlite") else source)
+    return output.exists() and file.exists() and output.samefile(file)
 
 
 def name_of(source: str) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from rahbo.cli.cells import NO_VALUE, NUMBER, bare
+from rahbo.cli.cells import NO_VALUE, NUMBER, bare, quoted
 from rahbo.cli.columns import Cell, Column, Verdict
-from rahbo.cli.roles import BY_US, question, quoted, roles_of
+from rahbo.cli.roles import BY_US, question, roles_of
 from rahbo.cli.sheets import Sheet
 from rahbo.errors import DataError, SpaceError
 from rahbo.space import Categorical, Float, Int, Parameter

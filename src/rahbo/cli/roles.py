@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from math import prod
 from typing import get_args
 
+from rahbo.cli.cells import quoted
 from rahbo.cli.columns import MAX_CHOICES, Column, Verdict, look_at
 from rahbo.trials import Source
 
@@ -169,11 +169,6 @@ def _counts(column: Column) -> bool:
 
 
 # -- words -------------------------------------------------------------------------------------
-
-
-def quoted(name: str) -> str:
-    """Return a name as it is typed after an option."""
-    return name if re.fullmatch(r"\w[\w.-]*", name) else repr(name)
 
 
 def question(value: str, columns: Sequence[Column], verdicts: Mapping[str, Verdict]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rahbo.cli.cells import NUMBER, with_points
+from rahbo.cli.cells import NUMBER, in_one_line, quoted, with_points
 from rahbo.cli.columns import OUTCOMES, Column
 from rahbo.errors import DataError
 
@@ -63,12 +63,14 @@ def read_sheet(
         ignore: Columns that are not parameters.
         parameters: Columns that the user names as parameters. They must exist.
     """
+    value = None if value is None else in_one_line(value)
+    ignore = [in_one_line(name) for name in ignore]
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             delimiter = max(DELIMITERS, key=file.readline(HEADER).count)
             file.seek(0)
             rows = csv.reader(file, delimiter=delimiter, strict=True)
-            header = [name.strip() for name in next(rows, [])]
+            header = [in_one_line(name) for name in next(rows, [])]
             check_names(header, path, value, ignore, parameters)
             return _read(rows, header, path, value or VALUE, ignore, delimiter)
     except OSError as error:
@@ -140,7 +142,7 @@ def check_names(
         if name == (value or VALUE):
             raise DataError(
                 f"The column {name!r} is the measured one, so it cannot be left out. Drop "
-                f"--ignore {name!r}, or name another column with --value."
+                f"--ignore {quoted(name)}, or name another column with --value."
             )
     for name in parameters:
         if name not in names:
@@ -150,12 +152,12 @@ def check_names(
         if name == (value or VALUE):
             raise DataError(
                 f"The column {name!r} is the measured one, so it cannot be a parameter. Drop "
-                f"-p {name!r}, or name another column with --value."
+                f"-p {quoted(name)}, or name another column with --value."
             )
         if name in ignore:
             raise DataError(
                 f"The column {name!r} cannot be both left out and a parameter. Drop --ignore "
-                f"{name!r} or -p {name!r}."
+                f"{quoted(name)} or -p {quoted(name)}."
             )
 
 
@@ -169,7 +171,7 @@ def _no_value(names: list[str], path: Path, value: str | None) -> str:
         return f"{path} has no measured column {value!r}. {_near('--value', value, names)}"
     outcomes = [name for name in names if Column(name, []).is_named(OUTCOMES)]
     near = difflib.get_close_matches(VALUE, names, 1) or outcomes or names[-1:]
-    such = f", such as --value {near[0]!r}" if near else ""
+    such = f", such as --value {quoted(near[0])}" if near else ""
     return (
         f"{path} has no column {VALUE!r}. Name the column that was measured with --value{such}. "
         f"The file has {_listed(names)}."
@@ -180,12 +182,12 @@ def _near(option: str, name: str, names: list[str]) -> str:
     """Return the hint for a name that an option gave and the file does not have."""
     parts = [part.strip() for part in name.split(",")]
     if len(parts) > 1 and set(parts) <= set(names):
-        each = " ".join(f"{option} {part!r}" for part in parts)
+        each = " ".join(f"{option} {quoted(part)}" for part in parts)
         return f"Give the option once for each column: {each}."
     by_case = {known.lower(): known for known in names}
     near = difflib.get_close_matches(name.lower(), by_case, 1)
     if near:
-        return f"Did you mean {option} {by_case[near[0]]!r}? The file has {_listed(names)}."
+        return f"Did you mean {option} {quoted(by_case[near[0]])}? The file has {_listed(names)}."
     return f"Correct the name after {option}. The file has {_listed(names)}."
 
 

@@ -74,6 +74,12 @@ class Template:
                 f"With --blocks, the command must contain {{{BLOCK}}}, which stands for the block "
                 "of a run, and no parameter can have that name."
             )
+        if blocks and SEED in self.names:
+            raise SettingsError(
+                f"With --blocks, a setting runs once in each block, and must give the same value "
+                f"there each time. A seed of its own, {{{SEED}}}, would make it give another one. "
+                f"Fix the seed in the program, or use the block as the seed, {{{BLOCK}}}."
+            )
         unused = [name for name in space if name not in self.names]
         if unused:
             raise SettingsError(

@@ -27,7 +27,7 @@ from rahbo.cli.launch import (
 )
 from rahbo.cli.limits import Outcomes, described, limit_options, limits_in
 from rahbo.cli.options import chosen_direction, chosen_risk, goal_options, one_of, repeats_in
-from rahbo.cli.parameters import blocks_in, named
+from rahbo.cli.parameters import blocks_in, parameters_in
 from rahbo.cli.processes import Processes
 from rahbo.cli.program import Program, Workers
 from rahbo.cli.progress import watch
@@ -107,7 +107,7 @@ class Task:
     def by(cls, ctx: click.Context) -> Task:
         """Return the task that the options describe, including those from a file."""
         config, given = ctx.meta[CONFIG], ctx.params
-        space = {**config.space, **dict(named(text) for text in given["parameters"])}
+        space = {**config.space, **parameters_in(given["parameters"])}
         if not space:
             raise SettingsError(
                 "There are no parameters to tune. Add one, such as -p lr=1e-4:1e-1:log"
@@ -276,8 +276,9 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
 @limit_options
 @click.option(
     "--blocks", metavar="N|NAMES",
-    help="Folds, seeds or other blocks in which each setting can be run: their number, or names "
-    "separated by commas. {block} in the command stands for the block of a run.",
+    help="Folds, seeds or other blocks in which each setting can be run once: their number, or "
+    "names separated by commas. {block} in the command stands for the block of a run, in which the "
+    "program must give the same value each time.",
 )  # fmt: skip
 @click.option(
     "--try-first", multiple=True, metavar="NAME=VALUE,...|FILE.csv",

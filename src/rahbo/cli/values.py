@@ -27,10 +27,11 @@ NUMBER = re.compile(
     r"|[nN][aA][nN]|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)"
     r"(?!\.?\w)"
 )
-# Text before a match which shows that it is only the end of a number: a thousands comma, or a
-# typographic minus. It is searched for in this many characters.
-PART = re.compile(r"(?:(?<![\w.])[0-9]{1,3},|\u2212)\Z")
-PART_LENGTH = 4
+# Text before a match which shows that it is only the end of a number: a comma, an apostrophe or a
+# special space after a digit, or a typographic minus. A comma between two numbers with decimal
+# points only separates them. The text is searched for in this many characters.
+PART = re.compile(r"(?:([0-9.]*[0-9])([,'\u2019\u00a0\u2009\u202f])|[\u2010-\u2014\u2212\uff0d])\Z")
+PART_LENGTH = 40
 INDEX = re.compile(r"[0-9]{1,9}")
 COLOURS = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
 # Seconds that a pattern of the user's gets for one output.
@@ -58,12 +59,20 @@ def last_number(output: str) -> float:
         last = match
     if last is None:
         raise UnreadableError("the output holds no number")
-    if PART.search(text, max(0, last.start() - PART_LENGTH), last.start()):
+    if _is_part(text, last):
         raise UnreadableError(
             f"the last number of the output, {last[0]}, may be part of a longer one: print it "
             "without commas and with a plain minus, or use --value-regex"
         )
     return float(last[0])
+
+
+def _is_part(text: str, last: re.Match[str]) -> bool:
+    """Return whether a match may be the end of a longer number."""
+    before = PART.search(text, max(0, last.start() - PART_LENGTH), last.start())
+    if before is None:
+        return False
+    return not (before[2] == "," and before[1].count(".") == 1 and "." in last[0])
 
 
 def regex_reader(pattern: str, processes: Processes) -> Reader:
