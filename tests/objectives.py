@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from random import Random, SystemRandom
 
 import numpy as np
 
@@ -13,6 +14,30 @@ import numpy as np
 def noisy(x, seed):
     """A parabola with its maximum at 0.6 whose noise grows with x."""
     return -((x - 0.6) ** 2) + 0.05 * (1 + x) * np.random.default_rng(seed).standard_normal()
+
+
+GENERATOR, SYSTEM = Random(0), SystemRandom()
+
+
+def from_its_module(x):
+    """Its noise comes from a generator that was made at import, here in a loop."""
+    return x + sum(GENERATOR.gauss(0.0, 1.0) for _ in range(2))
+
+
+def by_a_helper(x, scale):
+    """A function that it calls uses such a generator."""
+    return scale * from_its_module(x)
+
+
+def from_the_system(x):
+    """Its generator has no state that a fork could copy."""
+    return x + SYSTEM.gauss(0.0, 1.0)
+
+
+def from_numpy(x):
+    """Its noise comes from NumPy's own generator. No worker gets all repeats."""
+    time.sleep(0.02)
+    return x + np.random.normal()  # noqa: NPY002
 
 
 def slow(x, seed):

@@ -62,6 +62,7 @@ INNER_ORDER = {
         "beside",
         "times",
         "trial",
+        "given",
         "outcomes",
         "blocks",
         "rows",

@@ -376,6 +376,7 @@ def test_suggestions_of_another_optimizer_are_refused():
         ({"data": [{"x": 0.5, "y": 1.0}]}, "data="),
         ({"data": [(0.5, 1.0)]}, "data="),
         ({"trials": [1, 2]}, "trials="),
+        ({"trials": 3}, "trials="),
     ],
 )
 def test_bad_past_results_are_named(settings, culprit):

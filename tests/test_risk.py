@@ -195,7 +195,10 @@ def test_std_measures_refuse_negative_variances(risk):
         risk.value([0.0, 0.0], [0.1, -0.5])
 
 
-@pytest.mark.parametrize("bad", [math.nan, -math.inf, "1", True, None, [1.0], 10**400, 1j])
+@pytest.mark.parametrize(
+    "bad",
+    [math.nan, -math.inf, "1", True, None, [1.0], 10**400, 1j, np.timedelta64(1, "s")],
+)
 @pytest.mark.parametrize("measure", [MeanVariance, MeanStd, Quantile, ExpectedShortfall])
 def test_settings_must_be_finite_numbers(measure, bad):
     with pytest.raises(SettingsError, match=f"{measure.__name__} needs a finite number for"):

@@ -49,6 +49,7 @@ from rahbo.trials import (
     checked_repeat,
     checked_told,
     checked_trials,
+    listed_trials,
     past_trials,
     trial_at,
     trial_named,
@@ -64,7 +65,7 @@ class OptimizerKeywords(Keywords, total=False):
     """The keywords of `Optimizer`: its settings, and what a run begins with."""
 
     data: PastResults
-    trials: Iterable[Trial]
+    trials: Iterable[Trial] | None
     journal: FileName | None
 
 
@@ -130,18 +131,18 @@ class Optimizer(Knowledge):
         space: Mapping[str, Any] | Candidates | Space,
         *,
         data: PastResults = (),
-        trials: Iterable[Trial] = (),
+        trials: Iterable[Trial] | None = None,
         journal: FileName | None = None,
         **settings: Unpack[Keywords],
     ) -> None:
         known = Settings.of(space, settings)
         of, blocks = known.constraints, known.blocks or ()
-        begun = list(trials) or (
+        begun = listed_trials(trials) or (
             trials_in(data, known.space, of, blocks)
             if is_frame(data)
             else past_trials(data, known.space.encode, of, blocks)
         )
-        kept = checked_trials(begun, known.space.names, known.space.d)
+        kept = checked_trials(begun, known.space)
         if journal is not None:
             kept = Journal(journal, known, kept, settings.get("seed"))
             known = kept.settings

@@ -17,7 +17,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from rahbo.errors import DataError, SettingsError
-from rahbo.numerics import Array, Mask
+from rahbo.numerics import Array, Mask, is_real_number
 
 __all__ = [
     "ExpectedShortfall",
@@ -50,7 +49,7 @@ def _arrays(f: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
 def _number(owner: str, name: str, value: object) -> float:
     """Return a setting as a plain float; raise an error unless it is a finite number."""
     number = math.nan
-    if isinstance(value, Real) and not isinstance(value, bool):
+    if is_real_number(value):
         with suppress(OverflowError):  # whole numbers may be too large for a float
             number = float(value)
     if not math.isfinite(number):

@@ -36,7 +36,7 @@ from rahbo.model import (
     as_confidence,
     check_kernel,
 )
-from rahbo.numerics import is_number, is_whole, positive
+from rahbo.numerics import is_number, is_whole, positive, unwrapped
 from rahbo.policy import (
     Adaptive,
     Fixed,
@@ -49,7 +49,7 @@ from rahbo.policy import (
 )
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.space import Space, is_frame, rows_in
-from rahbo.trials import block_name, checked_name, unwrapped
+from rahbo.trials import block_name, checked_name
 
 Direction = Literal["maximize", "minimize"]
 # The most blocks of a given set.

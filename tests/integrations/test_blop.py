@@ -172,7 +172,7 @@ def test_an_unknown_id_is_refused(identifier) -> None:
     assert optimizer.rahbo.n_evaluations == 0
 
 
-@pytest.mark.parametrize("value", [None, math.nan, math.inf, np.float32("nan")])
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, np.float32("nan"), np.ma.masked])
 def test_a_reading_without_a_number_is_a_failure(value) -> None:
     optimizer = search(repeats=2)
     first, second = optimizer.suggest(2)

@@ -1,10 +1,19 @@
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from rahbo.errors import SettingsError
-from rahbo.numerics import is_finite, is_number, is_whole, not_negative, positive
+from rahbo.numerics import (
+    is_finite,
+    is_number,
+    is_real_number,
+    is_whole,
+    not_negative,
+    positive,
+    unwrapped,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,6 +32,10 @@ from rahbo.numerics import is_finite, is_number, is_whole, not_negative, positiv
         (3 + 0j, False, False, False),
         ([3], False, False, False),
         (10**400, True, False, False),
+        (np.timedelta64(3, "s"), False, False, False),
+        (np.timedelta64("NaT"), False, False, False),
+        (Fraction(1, 3), False, False, False),
+        (np.ma.masked, False, False, False),
     ],
 )
 def test_what_counts_as_a_number(value, whole, number, finite):
@@ -46,3 +59,18 @@ def test_a_setting_that_must_be_a_number_becomes_a_float():
     assert not_negative("norm", 0) == 0.0
     with pytest.raises(SettingsError, match="lam must be a positive number, got 0"):
         positive("lam", 0)
+
+
+def test_a_real_number_may_be_of_any_type_and_size():
+    assert all(map(is_real_number, [3, 10**400, np.float32(3), Fraction(1, 3), float("inf")]))
+    assert not any(map(is_real_number, [True, np.True_, "3", 3j, np.timedelta64(3, "ns"), None]))
+
+
+def test_an_array_without_dimensions_is_what_it_holds():
+    for held in (np.float64(3.0), np.timedelta64(3, "ns"), np.str_("a")):
+        assert unwrapped(np.array(held)) == held
+        assert type(unwrapped(np.array(held))) is type(held)
+    assert unwrapped("a") == "a"
+    several = np.ones(2)
+    assert unwrapped(several) is several
+    assert all(np.isnan(unwrapped(m)) for m in (np.ma.masked, np.ma.array(3.0, mask=True)))

@@ -5,8 +5,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import rahbo
+from rahbo import plots
 from rahbo.errors import SettingsError, SpaceError
-from rahbo.plots.inputs import Input, input_named, inputs_of, nearness, predictions
+from rahbo.plots.inputs import Input, input_named, inputs_of, nearness, predictions, run_in
 
 
 def test_grids_hold_legal_values_on_the_scale_of_the_input():
@@ -35,6 +36,17 @@ def test_axes_are_named_and_scaled():
     # Drawn as it is, not as mathematics.
     ax.get_figure().canvas.draw()
     assert ax.get_xlabel() == r"a kind of \$ and \$"
+
+
+def test_a_result_is_drawn_as_its_optimizer():
+    result = rahbo.maximize(lambda x: x, {"x": (0.0, 1.0)}, evaluations=8, seed=0)
+    assert run_in(result) is run_in(result.optimizer) is result.optimizer
+    for record in (plots.trade_off, plots.ranking, plots.effort, plots.progress, plots.left_out,
+                   plots.sensitivity, plots.slices, plots.fit_1d):  # fmt: skip
+        assert type(record(result)) is type(record(result.optimizer))
+    assert plots.overview(result).axes
+    with pytest.raises(SettingsError, match="A picture needs an Optimizer or a Result, got 3"):
+        plots.overview(3)
 
 
 def test_lists_and_unknown_names_are_refused(flat, listed):

@@ -1,12 +1,14 @@
 """One call of an objective: numbers, failures, and what is neither."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 
+import objectives
 import rahbo
-from rahbo.running.calls import CallResult, attempt
+from rahbo.running.calls import CallResult, attempt, generator_in, with_outcomes
 from rahbo.trials.trial import LONGEST_REASON
 
 
@@ -81,3 +83,27 @@ def test_long_reasons_are_shortened_to_their_beginning_and_end():
     opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, repeats=1)
     opt.tell_failure(opt.ask(), "y" * 10**7)
     assert len(opt.trials[0].failures[0]) == LONGEST_REASON
+
+
+@pytest.mark.parametrize("masked", [np.ma.masked, np.ma.array(5.0, mask=True)])
+def test_a_masked_number_is_no_number(masked):
+    assert attempt(lambda: masked, {}) == CallResult(failure="returned nan")
+    limits = {"loss": rahbo.AtMost(1.0)}
+    lost = with_outcomes(attempt(lambda: {"v": masked, "loss": 1.0}, {}), limits)
+    assert (lost.value, lost.failure) == (None, "returned nan")
+    told = with_outcomes(attempt(lambda: {"v": 2.0, "loss": masked}, {}), limits)
+    assert (told.value, told.outcomes) == (2.0, {})
+
+
+def test_a_duration_is_no_number():
+    for seconds in (np.timedelta64(5, "s"), np.array(5, dtype="timedelta64[ns]")):
+        assert "timedelta64(5" in attempt(lambda s=seconds: s, {}).no_number
+        record = attempt(lambda s=seconds: {"v": 1.0, "loss": s}, {}).record
+        assert "timedelta64(5" in record["loss"]
+
+
+def test_the_generators_of_a_module_are_found_in_what_it_calls():
+    assert generator_in(objectives.from_its_module) == "GENERATOR"
+    assert generator_in(partial(objectives.by_a_helper, scale=1.0)) == "GENERATOR"
+    for function in (objectives.noisy, objectives.from_numpy, objectives.from_the_system, max):
+        assert generator_in(function) is None

@@ -1,12 +1,13 @@
 """maximize and minimize: what they call, what they record, when they stop."""
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import rahbo
-from rahbo.errors import ObjectiveError, RahboError, SettingsError
+from rahbo.errors import ObjectiveError, RahboError, SettingsError, SpaceError
 from rahbo.numerics import evaluation_seed
 from rahbo.policy import RandomSearch
 from rahbo.running.run import MAX_FAILURES
@@ -180,6 +181,47 @@ def test_failures_in_a_row_at_many_points_end_the_run_and_keep_the_data():
     assert caught.value.optimizer.n_evaluations == 22
     assert caught.value.optimizer.recommend().sample_mean == 1.5
     assert issubclass(ObjectiveError, RahboError)
+
+
+def test_an_exception_from_anywhere_keeps_the_data():
+    readings = iter([20.0] * 5 + [float("nan")])
+    space = {"x": (0.0, 1.0), "T": rahbo.Context(10.0, 35.0)}
+    with pytest.raises(SpaceError, match="T=nan must be a number") as caught:
+        rahbo.maximize(
+            lambda x, T: x, space, evaluations=40, repeats=1, context=lambda: {"T": next(readings)},
+            seed=0,
+        )  # fmt: skip
+    (note,) = caught.value.__notes__
+    assert "trials=error.optimizer.trials" in note
+    part = caught.value.optimizer
+    assert part.n_evaluations == 5
+    whole = rahbo.maximize(
+        lambda x, T: x, space, evaluations=9, repeats=1, context=lambda: {"T": 20.0}, seed=0,
+        trials=part.trials,
+    )  # fmt: skip
+    assert whole.n_evaluations == 9
+
+
+@pytest.mark.parametrize("executor", [None, ThreadPoolExecutor])
+def test_an_exception_of_a_callback_is_raised_as_it_is_and_keeps_the_data(executor):
+    class ShutterError(Exception):
+        optimizer: object
+
+    def callback(optimizer):
+        if optimizer.n_evaluations >= 6:
+            raise ShutterError("stuck")
+
+    make = executor and (lambda: executor(2))
+    with pytest.raises(ShutterError, match="stuck") as caught:
+        rahbo.maximize(Script(), SPACE, evaluations=40, executor=make, callback=callback, **SMALL)
+    assert caught.value.optimizer.n_evaluations >= 6
+
+
+def test_an_exception_before_anything_was_told_is_as_it_was():
+    with pytest.raises(SettingsError) as caught:
+        rahbo.maximize(lambda y: y, SPACE, evaluations=40)
+    assert not hasattr(caught.value, "optimizer")
+    assert not hasattr(caught.value, "__notes__")
 
 
 def test_failures_at_all_of_a_few_points_end_the_run():

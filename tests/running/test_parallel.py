@@ -25,7 +25,7 @@ from objectives import noisy
 from rahbo.errors import ExecutorError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.policy import RandomSearch
-from rahbo.running.pool import MAX_CRASHES
+from rahbo.running.pool import MAX_CRASHES, Pool
 from rahbo.running.run import MAX_FAILURES
 from rahbo.trials import LARGEST_VALUE
 
@@ -45,6 +45,26 @@ FORKSERVER.set_forkserver_preload(["rahbo", "objectives"])
 
 def processes(n=2, **options):
     return ProcessPoolExecutor(n, mp_context=FORKSERVER, **options)
+
+
+def test_forked_workers_draw_different_numbers_from_numpy():
+    settings = {"evaluations": 16, "n_initial": 4, "repeats": 4, "seed": 0}
+    with processes(2) as executor:
+        result = rahbo.maximize(objectives.from_numpy, SPACE, executor=executor, **settings)
+    noise = [value - t.params["x"] for t in result.trials for value in t.values.values()]
+    assert len({round(drawn, 9) for drawn in noise}) == 16
+
+
+def test_a_generator_that_every_fork_copies_is_warned_of(monkeypatch):
+    few = {"evaluations": 6, "seed": 0, "executor": lambda: ThreadPoolExecutor(2)}
+    rahbo.maximize(objectives.from_its_module, SPACE, **few)
+    # Threads stand for forks, which are not safe in this process.
+    monkeypatch.setattr(Pool, "forks", True)
+    with pytest.warns(UserWarning, match="random generator 'GENERATOR'.*argument seed") as caught:
+        rahbo.maximize(objectives.from_its_module, SPACE, **few)
+    assert [warning.filename for warning in caught] == [__file__]
+    rahbo.maximize(noisy, SPACE, **few)
+    rahbo.maximize(lambda x, seed: objectives.from_its_module(x), SPACE, **few)
 
 
 @pytest.fixture(scope="module")

@@ -70,6 +70,18 @@ def test_tasks_wait_only_where_no_more_than_wanted_run(executor, parallel, queue
     assert Pool(executor, parallel).queues is queues
 
 
+@pytest.mark.parametrize(
+    ("executor", "forks"),
+    [
+        (ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")), True),
+        (ProcessPoolExecutor(1, mp_context=FORKSERVER), False),
+        (ThreadPoolExecutor(1), False),
+    ],
+)
+def test_a_fork_has_a_copy_of_everything(executor, forks):
+    assert Pool(executor).forks is forks
+
+
 def test_an_unknown_number_of_workers_has_to_be_said():
     with pytest.raises(SettingsError, match="Pass parallel="):
         Pool(Plain())

@@ -10,13 +10,14 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import objectives
 from extras import imported
 from processes_left import is_alive, wait_for
 from rahbo.running import worker
-from rahbo.running.worker import attempt_there, end_with
+from rahbo.running.worker import attempt_there, begin, end_with
 from rahbo.trials.trial import LONGEST_REASON
 
 if not hasattr(signal, "SIGKILL"):
@@ -49,6 +50,22 @@ def test_a_task_that_was_taken_back_is_not_evaluated(tmp_path):
 def test_the_time_of_an_evaluation_comes_with_its_outcome(tmp_path):
     outcome = attempt_there(lambda x: time.sleep(x) or x, {"x": 0.02}, tmp_path / "mark", None)
     assert outcome.seconds >= 0.02
+
+
+def test_workers_do_not_share_the_numbers_of_numpy():
+    before = np.random.get_state()  # noqa: NPY002
+    try:
+        drawn = set()
+        for _ in range(2):
+            np.random.set_state(before)  # noqa: NPY002
+            begin(os.getppid(), None, ())
+            drawn.add(np.random.normal())  # noqa: NPY002
+        assert len(drawn) == 2
+        # The user's own initializer has the last word.
+        begin(os.getppid(), np.random.seed, (3,))
+        assert np.random.normal() == np.random.RandomState(3).normal()  # noqa: NPY002
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
 
 
 def test_only_children_end_with_their_parent():

@@ -77,6 +77,7 @@ def test_candidates_are_the_rows_of_a_frame(frame):
 def test_marks_of_missing_cells_in_pandas():
     pd = imported("pandas")
     assert all(map(is_missing, [pd.NA, pd.NaT, math.nan, None, np.float64("nan")]))
+    assert all(map(is_missing, [np.ma.masked, np.ma.array(3.0, mask=True)]))
     assert not any(map(is_missing, [0, "", False, pd.Timestamp("2026-01-01"), np.ones(2)]))
     assert listed_cells(pd.Series([1, None], dtype="Int64")) == [1, None]
     assert listed_cells(pd.Series([pd.Timestamp("2026-01-01"), None]))[1] is None

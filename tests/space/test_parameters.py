@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rahbo.errors import SpaceError
-from rahbo.space import Candidates, Categorical, Float, Int
+from rahbo.space import Candidates, Categorical, Float, Int, plain
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,14 @@ def test_near_codes_are_other_legal_codes():
     assert set(Int(0, 3).near(1.0)) == {0.0, 2.0, 3.0}
     assert set(Categorical(["a", "b", "c"]).near(1.0)) == {0.0, 2.0}
     assert Float(0.0, 1.0).near(0.5).size == 0
+
+
+def test_dates_and_durations_of_numpy_are_no_numbers():
+    for value in (np.datetime64("2026-03-01", "ns"), np.timedelta64(5, "ns")):
+        assert plain(value) is value
+        with pytest.raises(SpaceError, match="must be a number"):
+            Float(0.0, 1e30).code("p", value)
+    assert plain(np.float32(0.5)) == 0.5
 
 
 def test_counts():

@@ -1,6 +1,6 @@
 """Blocks of values: names, past results, and the blocks of each point."""
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -28,7 +28,9 @@ def test_a_number_is_a_name():
     assert type(block_name(np.str_("plate"))) is str
 
 
-@pytest.mark.parametrize("name", ["", "x" * 201, "a\nb", 1.5, True, b"a", ["a"], 10**400])
+@pytest.mark.parametrize(
+    "name", ["", "x" * 201, "a\nb", 1.5, True, b"a", ["a"], 10**400, np.timedelta64(5, "s")]
+)
 def test_other_names_are_refused(name):
     with pytest.raises(DataError):
         block_name(name)
@@ -44,9 +46,28 @@ def test_a_day_or_a_time_is_a_name():
     assert checked_blocks(date(2026, 3, 1), 2) == [Beside(block="2026-03-01")] * 2
 
 
+@pytest.mark.parametrize("unit", ["M", "D", "h", "s", "ms", "us", "ns"])
+def test_a_day_has_one_name_whatever_its_type(unit):
+    assert block_name(np.datetime64("2026-03", unit)) == "2026-03-01"
+    assert block_name(datetime(2026, 3, 1)) == "2026-03-01"
+
+
+@pytest.mark.parametrize("unit", ["m", "s", "ms", "us", "ns"])
+def test_a_time_has_one_name_whatever_its_type(unit):
+    assert block_name(np.datetime64("2026-03-01T08:30", unit)) == "2026-03-01T08:30:00"
+    half = datetime(2026, 3, 1, 8, 30, 0, 500_000)
+    assert block_name(half) == block_name(np.datetime64(half)) == "2026-03-01T08:30:00.5"
+    zoned = half.replace(tzinfo=timezone(timedelta(hours=1)))
+    assert block_name(zoned) == "2026-03-01T08:30:00.5+01:00"
+
+
 def test_a_time_of_pandas_is_a_name_unless_it_is_missing():
     pandas = pytest.importorskip("pandas")
-    assert block_name(pandas.Timestamp("2026-03-01")) == "2026-03-01T00:00:00"
+    assert block_name(pandas.Timestamp("2026-03-01")) == "2026-03-01"
+    assert block_name(pandas.Timestamp("2026-03-01 08:30")) == "2026-03-01T08:30:00"
+    assert block_name(pandas.Timestamp("2026-03-01T08:30:00.5")) == "2026-03-01T08:30:00.5"
+    with_zone = pandas.Timestamp("2026-03-01", tz="UTC")
+    assert block_name(with_zone) == "2026-03-01T00:00:00+00:00"
     with pytest.raises(DataError):
         block_name(pandas.NaT)
 

@@ -79,3 +79,12 @@ def test_past_results_may_be_records():
     (trial,) = past_trials([({"x": 0.5}, {"value": 1.0, "loss": 2.0})], lambda p: np.array([0.5]),
                            NAMES)  # fmt: skip
     assert (trial.values, trial.beside) == ({0: 1.0}, {0: Beside({"loss": 2.0})})
+
+
+def test_a_masked_outcome_is_missing_and_a_masked_value_is_not_a_number():
+    masked = np.ma.masked_invalid([np.nan, 2.0])
+    _, beside = checked_told([1.0, 2.0], {"loss": masked}, ["loss"])
+    assert [told.outcomes for told in beside] == [{}, {"loss": 2.0}]
+    for values in (masked, np.ma.masked, np.ma.array(3.0, mask=True), [1.0, np.ma.masked]):
+        with pytest.raises(DataError, match="finite numbers, got nan"):
+            checked_told(values)

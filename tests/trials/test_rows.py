@@ -3,7 +3,10 @@
 import csv
 import sys
 from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 
+import numpy as np
 import pytest
 
 import frames
@@ -184,6 +187,64 @@ def test_text_that_was_read_as_something_else_is_explained(tmp_path, is_list):
     with pytest.raises(SpaceError) as raised:
         rahbo.Optimizer({"kind": ["a", "b"]}, data=read(file))
     assert "is a text" not in str(raised.value)
+
+
+@needs("pandas")
+@pytest.mark.parametrize("kinds", [["none", "NA"], ["", "a"]])
+def test_the_advice_reads_every_column_of_a_table(tmp_path, kinds):
+    read = imported("pandas").read_csv
+    space = {"x": (0.0, 1.0), "kind": kinds}
+    opt = rahbo.Optimizer(space, constraints=LIMITS, seed=0)
+    opt.tell({"x": 0.5, "kind": kinds[0]}, [1.0, 2.0], outcomes={"loss": [2.0, None]})
+    opt.tell({"x": 0.5, "kind": kinds[1]}, 3.0, block=7)
+    opt.tell_failure({"x": 0.25, "kind": kinds[0]}, "no beam")
+    file = opt.to_csv(tmp_path / "run.csv")
+    with pytest.raises(SpaceError, match="is a text that was perhaps read as") as raised:
+        rahbo.Optimizer(space, constraints=LIMITS, data=read(file))
+    way = str(raised.value).partition("read the file with ")[2].removesuffix(".")
+    table = eval(f"read(file, {way})")
+    again = rahbo.Optimizer(space, constraints=LIMITS, data=table, seed=0)
+    facts = ("x", "kind", "block", "value", "loss", "failure", "time")
+    assert [[row[name] for name in facts] for row in again.rows()] == [
+        [row[name] for name in facts] for row in opt.rows()
+    ]
+
+
+def test_an_empty_text_is_a_missing_cell(frame):
+    cells = {"x": [0.5], "depth": [3], "kind": ["a"], "value": [1.0]}
+    empty = {name: [""] for name in ("block", "failure", "time", "loss")}
+    opt = rahbo.Optimizer(SPACE, constraints=LIMITS, data=frame({**cells, **empty}), seed=0)
+    (row,) = opt.rows()
+    assert {row[name] for name in empty} == {None}
+
+
+def test_a_cell_may_list_repeats(frame):
+    cells = {"x": [0.5, 1.0], "depth": [3, 4], "kind": ["a", "b"]}
+    opt = rahbo.Optimizer(SPACE, data=frame({**cells, "value": [[1.0, 2.0], [3.0]]}), seed=0)
+    assert [dict(t.values) for t in opt.trials] == [{0: 1.0, 1: 2.0}, {0: 3.0}]
+    for bad in ([], [1.0, None], [1.0, float("nan")]):
+        with pytest.raises(DataError, match="Row 1 of data="):
+            rahbo.Optimizer(SPACE, data=frame({**cells, "value": [[1.0], bad]}))
+
+
+def test_arrays_and_tuples_may_be_cells_with_what_was_told_beside_them():
+    cells = {"x": [0.5, 0.5], "depth": [3, 3], "kind": ["a", "a"], "block": ["p", None]}
+    values = [np.array([1.0, 2.0]), (3.0, 4.0)]
+    table = frames.Frame({**cells, "value": values, "loss": [[5.0, None], [None, 6.0]]})
+    opt = rahbo.Optimizer(SPACE, constraints=LIMITS, data=table, seed=0)
+    assert [(row["value"], row["block"], row["loss"]) for row in opt.rows()] == [
+        (1.0, "p", 5.0), (2.0, "p", None), (3.0, None, None), (4.0, None, 6.0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("cell", [Decimal("0.25"), date(2026, 1, 2), float("inf"), np.ones(2)])
+def test_the_error_of_a_row_is_the_one_that_is_shown(cell):
+    for kinds, name in ((["1", "b"], "x"), (["1", "b"], "kind")):
+        cells = {"x": 0.5, "depth": 3, "kind": "b", name: cell}
+        table = frames.Frame({n: [c] for n, c in cells.items()} | {"value": [1.0]})
+        with pytest.raises(SpaceError, match=rf"Row 0 of data=, .*: {name}=.*") as raised:
+            rahbo.Optimizer({**SPACE, "kind": kinds}, data=table)
+        assert "A choice must be" not in str(raised.value)
 
 
 # -- times -------------------------------------------------------------------------------------

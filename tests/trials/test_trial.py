@@ -298,3 +298,11 @@ def test_missing_repeats_are_counted_as_they_are_listed(n, told, failed, cancell
     known = trial(n, values=dict.fromkeys(told, 1.0), failures=dict.fromkeys(failed, ""),
                   cancelled=cancelled)  # fmt: skip
     assert known.n_missing == len(known.missing)
+
+
+@pytest.mark.parametrize("unit", ["s", "ns"])
+def test_durations_are_not_numbers(unit):
+    seconds = np.array([1, 2], dtype=f"timedelta64[{unit}]")
+    for values in (seconds, seconds[0], np.array(seconds[0])):
+        with pytest.raises(DataError, match=r"needs numbers, got .*timedelta64\(1,"):
+            checked_values(values)

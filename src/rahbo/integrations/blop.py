@@ -24,7 +24,7 @@ from bluesky.utils import FailedPause, RunEngineControlException
 from rahbo import Candidates, Categorical, Float, Int
 from rahbo.errors import DataError, ExhaustedError, SettingsError, SpaceError
 from rahbo.journal import FileName
-from rahbo.numerics import is_whole
+from rahbo.numerics import is_real_number, is_whole, unwrapped
 from rahbo.optimizer import Optimizer
 from rahbo.running import Stop
 from rahbo.settings import Keywords
@@ -409,8 +409,8 @@ def _single(name: str, value: Any) -> Real | None:
     if value is None:
         return None
     if isinstance(value, np.ndarray) and value.size == 1:
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, Real):
+        value = unwrapped(value.reshape(()))
+    if not is_real_number(value):
         raise DataError(
             f"The outcome {name!r} must be one number, got {value!r}. rahbo learns the noise from "
             "repeats, so return each reading by itself, without its error."

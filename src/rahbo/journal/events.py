@@ -22,11 +22,9 @@ from rahbo.trials import (
     Trial,
     checked_name,
     checked_values,
+    is_same_point,
     is_time,
 )
-
-# How far a recorded point may be from that of its parameters, as machines round differently.
-ROUNDING = 1e-9
 
 
 def change_of(before: Trial | None, after: Trial) -> dict[str, Any] | None:
@@ -158,7 +156,7 @@ def opened(record: dict[str, Any], number: int, space: Space) -> dict[str, Any]:
         _refuse(f"own_bound must be a number or null, got {bound!r}")
     params = {name: decode(value) for name, value in record["params"].items()}
     x = np.array(record["x"], dtype=np.float64)
-    if x.shape != (space.d,) or not np.abs(x - space.encode(params)).max() <= ROUNDING:
+    if not is_same_point(x, space.encode(params)):
         _refuse(f"x must be the point of {params!r}, got {record['x']!r}")
     fields: dict[str, Any] = {
         "id": number, "params": params, "x": x, "n_requested": repeats, "source": source,

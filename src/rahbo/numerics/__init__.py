@@ -1,7 +1,15 @@
 """Arrays, checks and rounding of numbers, a quasi-Newton search, Sobol points, threads, streams."""
 
 from rahbo.numerics.arrays import Array, Index, Mask
-from rahbo.numerics.checks import is_finite, is_number, is_whole, not_negative, positive
+from rahbo.numerics.checks import (
+    is_finite,
+    is_number,
+    is_real_number,
+    is_whole,
+    not_negative,
+    positive,
+    unwrapped,
+)
 from rahbo.numerics.quasinewton import BatchObjective, Minimum, quasi_newton
 from rahbo.numerics.rounding import (
     ALL_DIGITS,
@@ -36,6 +44,7 @@ __all__ = [
     "generator",
     "is_finite",
     "is_number",
+    "is_real_number",
     "is_whole",
     "not_negative",
     "one_blas_thread",
@@ -46,4 +55,5 @@ __all__ = [
     "shared_by_threads",
     "sobol_sequence",
     "spells_out",
+    "unwrapped",
 ]

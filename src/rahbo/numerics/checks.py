@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import TypeGuard
 
 import numpy as np
@@ -14,15 +15,31 @@ _LARGEST_WHOLE = 10**300
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Return whether a value is a whole number; True and False are not."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    """Return whether a value is a whole number; True, False and durations are not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
 def is_number(value: object) -> TypeGuard[float]:
     """Return whether a value is a real number that fits into a float, NaN or infinite included."""
     if isinstance(value, int):
         return not isinstance(value, bool) and abs(value) < _LARGEST_WHOLE
-    return isinstance(value, float | np.integer | np.floating)
+    return is_real_number(value) and isinstance(value, float | np.integer | np.floating)
+
+
+def is_real_number(value: object) -> TypeGuard[Real]:
+    """Return whether a value is a real number of any type and size, such as a fraction."""
+    # NumPy takes a duration for a whole number.
+    return isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)
+
+
+def unwrapped(given: object) -> object:
+    """Return what an array without dimensions holds, and anything else as it is.
+
+    NumPy's mark of a masked number becomes NaN.
+    """
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        given = given[()]
+    return np.nan if given is np.ma.masked else given
 
 
 def is_finite(value: object) -> TypeGuard[float]:

@@ -13,15 +13,18 @@ from scipy.special import bdtr, ndtri
 from rahbo.analysis import BAND, COVERAGE_LEVEL, LeftOut, left_out_of
 from rahbo.errors import NotReadyError
 from rahbo.optimizer import Optimizer
+from rahbo.plots.inputs import run_in
 from rahbo.plots.style import BELIEF, DATA, INK, bulk
+from rahbo.running import Result
 
 
-def left_out(optimizer: Optimizer) -> LeftOut:
+def left_out(optimizer: Optimizer | Result) -> LeftOut:
     """Compute the record: each point is left out in turn, with the hyperparameters of all data.
 
     Raises:
         NotReadyError: Fewer than two points have been told.
     """
+    optimizer = run_in(optimizer)
     if optimizer.observations.n < 2:
         raise NotReadyError("left_out() needs at least two evaluated points. Evaluate another one.")
     return left_out_of(optimizer.model)

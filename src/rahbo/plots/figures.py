@@ -14,7 +14,7 @@ from rahbo.optimizer import Optimizer
 from rahbo.plots.calibration import draw_coverage, draw_left_out, left_out
 from rahbo.plots.fits import draw_fit_1d, draw_noise_std_1d, fit_slice
 from rahbo.plots.influence import draw_sensitivity, sensitivity
-from rahbo.plots.inputs import Params
+from rahbo.plots.inputs import Params, run_in
 from rahbo.plots.outcomes import draw_blocks, draw_outcome, outcome_slice
 from rahbo.plots.points import (
     draw_effort,
@@ -27,6 +27,7 @@ from rahbo.plots.points import (
 from rahbo.plots.replay import draw_progress, progress
 from rahbo.plots.style import legends_under, panels, styled
 from rahbo.plots.surfaces import Quantity, draw_surface, surface
+from rahbo.running import Result
 from rahbo.space import Candidates
 
 COLUMNS, RANKED = 3, 8
@@ -36,7 +37,7 @@ LEGENDS = 0.9
 Draw = Callable[[Axes], Axes]
 
 
-def overview(optimizer: Optimizer) -> Figure:
+def overview(optimizer: Optimizer | Result) -> Figure:
     """Draw a whole run in one figure.
 
     With one input, it shows the fits of mean and noise. With two, it shows maps. With more, it
@@ -54,6 +55,7 @@ def overview(optimizer: Optimizer) -> Figure:
     Raises:
         NotReadyError: Nothing has been told yet.
     """
+    optimizer = run_in(optimizer)
     at = optimizer.tried_at(optimizer.recommend().params)
     drawn = [
         *_of_space(optimizer, at),

@@ -30,6 +30,7 @@ from rahbo.plots.inputs import (
     inputs_of,
     nearness,
     predictions,
+    run_in,
     shown_point,
 )
 from rahbo.plots.style import (
@@ -45,6 +46,7 @@ from rahbo.plots.style import (
     panels,
     styled,
 )
+from rahbo.running import Result
 from rahbo.space import Candidates, Categorical
 
 Truth = Callable[[Array], Array]
@@ -103,7 +105,7 @@ class Fit1D:
     level: float
 
 
-def fit_1d(optimizer: Optimizer, *, n: int = 301) -> Fit1D:
+def fit_1d(optimizer: Optimizer | Result, *, n: int = 301) -> Fit1D:
     """Compute the record of a run whose space is a single number.
 
     Args:
@@ -114,6 +116,7 @@ def fit_1d(optimizer: Optimizer, *, n: int = 301) -> Fit1D:
         SpaceError: The space is not one Float or Int.
         NotReadyError: Nothing has been told yet.
     """
+    optimizer = run_in(optimizer)
     spec = optimizer.settings.space.kinds
     if isinstance(spec, Candidates) or len(spec) > 1 or any(
         isinstance(kind, Categorical) for kind in spec.values()
@@ -125,13 +128,18 @@ def fit_1d(optimizer: Optimizer, *, n: int = 301) -> Fit1D:
     return fit_slice(optimizer, name, n=n)
 
 
-def slices(optimizer: Optimizer, *, at: Params | None = None, n: int = 101) -> dict[str, Fit1D]:
+def slices(
+    optimizer: Optimizer | Result, *, at: Params | None = None, n: int = 101
+) -> dict[str, Fit1D]:
     """Return the record of `fit_slice` for each input, along lines through one point."""
+    optimizer = run_in(optimizer)
     point = shown_point(optimizer, at)
     return {name: fit_slice(optimizer, name, at=point, n=n) for name in inputs_of(optimizer)}
 
 
-def fit_slice(optimizer: Optimizer, name: str, *, at: Params | None = None, n: int = 101) -> Fit1D:
+def fit_slice(
+    optimizer: Optimizer | Result, name: str, *, at: Params | None = None, n: int = 101
+) -> Fit1D:
     """Compute the record along one input, all others fixed.
 
     Args:
@@ -144,6 +152,7 @@ def fit_slice(optimizer: Optimizer, name: str, *, at: Params | None = None, n: i
         SpaceError: The space is a list of candidates.
         NotReadyError: Nothing has been told yet.
     """
+    optimizer = run_in(optimizer)
     axis = input_named(optimizer, name)
     check_size("A slice", n)
     at = shown_point(optimizer, at)

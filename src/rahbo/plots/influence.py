@@ -8,11 +8,12 @@ from matplotlib.axes import Axes
 from rahbo.analysis import Sensitivity, sensitivity_of
 from rahbo.numerics import one_blas_thread
 from rahbo.optimizer import Optimizer
-from rahbo.plots.inputs import check_size, inputs_of
+from rahbo.plots.inputs import check_size, inputs_of, run_in
 from rahbo.plots.style import BELIEF, CHOSEN, fitting
+from rahbo.running import Result
 
 
-def sensitivity(optimizer: Optimizer, *, n: int = 1024) -> Sensitivity:
+def sensitivity(optimizer: Optimizer | Result, *, n: int = 1024) -> Sensitivity:
     """Compute the shares from quasi-random points over the whole space, ignoring ``valid``.
 
     `analysis.sensitivity` has the formulas.
@@ -25,6 +26,7 @@ def sensitivity(optimizer: Optimizer, *, n: int = 1024) -> Sensitivity:
         SpaceError: The space is a list of candidates, whose inputs do not vary independently.
         NotReadyError: Nothing has been told yet.
     """
+    optimizer = run_in(optimizer)
     inputs_of(optimizer)
     check_size("sensitivity(n)", n)
     with one_blas_thread():

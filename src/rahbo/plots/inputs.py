@@ -16,6 +16,7 @@ from rahbo.model import Kernel, as_told
 from rahbo.numerics import Array, Mask, is_whole
 from rahbo.optimizer import Optimizer
 from rahbo.plots.style import fitting
+from rahbo.running import Result
 from rahbo.space import Candidates, Categorical, Float, Int
 from rahbo.trials import Observations
 
@@ -74,6 +75,15 @@ class Input:
             axis.set_ticks(np.arange(len(named)), named)
             if across and sum(map(len, named)) > 12:
                 axis.set_tick_params(rotation=25)
+
+
+def run_in(given: Optimizer | Result) -> Optimizer:
+    """Return the optimizer that is to be drawn: the given one, or that of a result."""
+    if isinstance(given, Result):
+        return given.optimizer
+    if isinstance(given, Optimizer):
+        return given
+    raise SettingsError(f"A picture needs an Optimizer or a Result, got {given!r}.")
 
 
 def inputs_of(optimizer: Optimizer) -> dict[str, Input]:

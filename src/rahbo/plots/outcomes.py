@@ -25,9 +25,11 @@ from rahbo.plots.inputs import (
     input_named,
     nearness,
     predictions,
+    run_in,
     shown_point,
 )
 from rahbo.plots.style import BELIEF, CLEAR, DATA, FAINT, INK, REPORT, fitting, interval_label
+from rahbo.running import Result
 
 # The most blocks drawn: those with the largest and the smallest effects.
 MOST_BLOCKS = 30
@@ -70,8 +72,9 @@ class OutcomeSlice:
 
 
 def outcome_slice(
-    optimizer: Optimizer, name: str, outcome: str, *, at: Params | None = None, n: int = 101
-) -> OutcomeSlice:
+    optimizer: Optimizer | Result, name: str, outcome: str, *,
+    at: Params | None = None, n: int = 101,
+) -> OutcomeSlice:  # fmt: skip
     """Compute the record of an outcome along one input, all others fixed.
 
     Args:
@@ -85,6 +88,7 @@ def outcome_slice(
         SpaceError: The space is a list of candidates.
         NotReadyError: No value of the outcome has been told yet.
     """
+    optimizer = run_in(optimizer)
     axis = input_named(optimizer, name)
     check_size("A slice", n)
     known = {} if (limits := optimizer.limits) is None else {one.name: one for one in limits.each}
@@ -100,13 +104,8 @@ def outcome_slice(
     curves = np.array([[check.quantile, *check.interval] for check in checks[:-1]]).T
     curves[:, ~legal] = np.nan
     quantile, lower, upper = curves
-    near = dict(
-        zip(
-            (point.tobytes() for point in optimizer.observations.X),
-            nearness(optimizer, model.mean.kernel, at, [name]).tolist(),
-            strict=True,
-        )
-    )
+    places = nearness(optimizer, model.mean.kernel, at, [name]).tolist()
+    near = dict(zip((x.tobytes() for x in optimizer.observations.X), places, strict=True))
     told = [
         (trial, beside.outcomes[outcome])
         for trial in optimizer.trials

@@ -17,7 +17,7 @@ from rahbo.analysis import Prediction, short
 from rahbo.errors import SettingsError
 from rahbo.numerics import Array, Index, Mask
 from rahbo.optimizer import Optimizer
-from rahbo.plots.inputs import Params, data_of, shown_point
+from rahbo.plots.inputs import Params, data_of, run_in, shown_point
 from rahbo.plots.style import (
     BELIEF,
     CHOSEN,
@@ -29,6 +29,7 @@ from rahbo.plots.style import (
     fitting,
     interval_label,
 )
+from rahbo.running import Result
 from rahbo.trials import tallies_of
 
 # A mean is drawn in place up to this multiple of the distance from the best within which nine
@@ -70,7 +71,7 @@ class TradeOff:
         return np.array([p.feasible for p in self.points])
 
 
-def trade_off(optimizer: Optimizer, *, at: Params | None = None) -> TradeOff:
+def trade_off(optimizer: Optimizer | Result, *, at: Params | None = None) -> TradeOff:
     """Compute the record of all evaluated points that satisfy ``valid``.
 
     Args:
@@ -80,6 +81,7 @@ def trade_off(optimizer: Optimizer, *, at: Params | None = None) -> TradeOff:
     Raises:
         NotReadyError: Nothing has been told yet.
     """
+    optimizer = run_in(optimizer)
     found = optimizer.frontier()
     rows = [found.evaluated.index(choice.prediction) for choice in found.choices]
     return TradeOff(
@@ -175,7 +177,7 @@ class Ranking:
     reported: int | None
 
 
-def ranking(optimizer: Optimizer, *, at: Params | None = None, most: int = 10) -> Ranking:
+def ranking(optimizer: Optimizer | Result, *, at: Params | None = None, most: int = 10) -> Ranking:
     """Compute the record of the best evaluated points.
 
     Args:
@@ -186,6 +188,7 @@ def ranking(optimizer: Optimizer, *, at: Params | None = None, most: int = 10) -
     Raises:
         NotReadyError: Nothing has been told yet.
     """
+    optimizer = run_in(optimizer)
     if most < 1:
         raise SettingsError(f"ranking(most) needs a whole number >= 1, got {most!r}.")
     sign, space = optimizer.settings.sign, optimizer.settings.space
@@ -252,7 +255,7 @@ class Effort:
     reported: int
 
 
-def effort(optimizer: Optimizer, *, at: Params | None = None) -> Effort:
+def effort(optimizer: Optimizer | Result, *, at: Params | None = None) -> Effort:
     """Compute the record of all points that were tried.
 
     Args:
@@ -262,6 +265,7 @@ def effort(optimizer: Optimizer, *, at: Params | None = None) -> Effort:
     Raises:
         NotReadyError: Nothing has been told yet.
     """
+    optimizer = run_in(optimizer)
     marked = optimizer.settings.space.encode(shown_point(optimizer, at)).tobytes()
     X, values, failures = tallies_of(optimizer.trials)
     rows = {x.tobytes(): i for i, x in enumerate(X)}

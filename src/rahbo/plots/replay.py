@@ -18,9 +18,10 @@ from rahbo.errors import NotReadyError, SettingsError
 from rahbo.experiments import Band
 from rahbo.numerics import Array, Mask, is_whole, one_blas_thread
 from rahbo.optimizer import Optimizer
-from rahbo.plots.inputs import Params
+from rahbo.plots.inputs import Params, run_in
 from rahbo.plots.regret import Curve, draw_log_curves
 from rahbo.plots.style import BELIEF, COLORS, DASHES, GREY, draw_unsure, interval_label
+from rahbo.running import Result
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ class Progress:
         return np.array([p.risk_interval for p in self.reported])
 
 
-def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
+def progress(optimizer: Optimizer | Result, *, marks: int = 30) -> Progress:
     """Replay a run at some times, called marks, spread evenly over its trials.
 
     Nothing is learned again. Each mark uses the data and the hyperparameters that the run had at
@@ -69,6 +70,7 @@ def progress(optimizer: Optimizer, *, marks: int = 30) -> Progress:
     Raises:
         NotReadyError: Nothing has been told yet.
     """
+    optimizer = run_in(optimizer)
     if not is_whole(marks) or marks < 1:
         raise SettingsError(f"progress(marks) needs a whole number >= 1, got {marks!r}.")
     trials, sign, space = optimizer.trials, optimizer.settings.sign, optimizer.space

@@ -26,11 +26,13 @@ from rahbo.plots.inputs import (
     inputs_of,
     nearness,
     predictions,
+    run_in,
     shown_point,
 )
 from rahbo.plots.style import FIELD, INK, REPORT, legend_below, panels, styled
 from rahbo.policy import GPUCB, RahboUS, values
 from rahbo.risk import MeanVariance
+from rahbo.running import Result
 
 # Opacity of points far from the plane, which are faint but not hidden.
 FAINT = 0.12
@@ -103,7 +105,7 @@ class Surface:
 
 
 def surface(
-    optimizer: Optimizer,
+    optimizer: Optimizer | Result,
     names: tuple[str, str] | None = None,
     *,
     at: Params | None = None,
@@ -122,6 +124,7 @@ def surface(
         SpaceError: The space is a list of candidates.
         NotReadyError: Nothing has been told yet.
     """
+    optimizer = run_in(optimizer)
     inputs = inputs_of(optimizer)
     wanted = tuple(inputs) if names is None else tuple(names)
     if len(wanted) != 2 or wanted[0] == wanted[1] or not set(wanted) <= set(inputs):

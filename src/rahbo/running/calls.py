@@ -8,13 +8,15 @@ import math
 import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from numbers import Real
+from random import Random, SystemRandom
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from rahbo.errors import DataError, SettingsError
-from rahbo.numerics import is_number, is_whole
+from rahbo.numerics import is_number, is_real_number, is_whole, unwrapped
+from rahbo.space import plain
 from rahbo.trials import LARGEST_VALUE, record_of, shortened, split_record
 
 Objective = Callable[..., Any]
@@ -93,9 +95,8 @@ def attempt(objective: Objective, arguments: dict[str, Any]) -> CallResult:
 def measured(returned: object) -> CallResult:
     """Return what an objective returned, as the outcome of a call."""
     try:
-        if isinstance(returned, np.ndarray) and returned.ndim == 0:
-            returned = returned.item()
-        if isinstance(returned, bool | np.bool_) or not isinstance(returned, Real):
+        returned = unwrapped(returned)
+        if not is_real_number(returned):
             return CallResult(no_number=described(returned), record=_numbers_in(returned))
         # A whole number may be too large to become a float.
         value = math.inf if is_whole(returned) and not is_number(returned) else float(returned)
@@ -124,11 +125,10 @@ def _numbers_in(returned: object) -> dict[str, object] | None:
 
 def _plain(value: object) -> object:
     """Return a number or None as it is, and a description of anything else."""
-    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
-        value = value.item()
+    value = plain(unwrapped(value))
     if value is None or isinstance(value, int | float):
         return value
-    return float(value) if isinstance(value, Real) else described(value)
+    return float(value) if is_real_number(value) else described(value)
 
 
 def with_outcomes(outcome: CallResult, names: Mapping[str, object]) -> CallResult:
@@ -197,3 +197,34 @@ def wanted_keywords(
             f"is {signature}: {error}. Name its arguments as in the space."
         ) from error
     return set(wants)
+
+
+def generator_in(function: object) -> str | None:
+    """Return the name of a random generator of its module that a function uses; None for none.
+
+    Functions of the same module that it calls are looked at too. A generator that asks the system
+    for each number does not count.
+    """
+    waiting: list[Any] = [function]
+    if isinstance(function, functools.partial):
+        waiting = [function.func]
+    seen: set[FunctionType] = set()
+    while waiting:
+        used_by = inspect.unwrap(waiting.pop())
+        if not isinstance(used_by, FunctionType) or used_by in seen:
+            continue
+        seen.add(used_by)
+        for name in _names_in(used_by.__code__):
+            used = used_by.__globals__.get(name)
+            stateful = isinstance(used, np.random.Generator | np.random.RandomState | Random)
+            if stateful and not isinstance(used, SystemRandom):
+                return name
+            if isinstance(used, FunctionType) and used.__module__ == used_by.__module__:
+                waiting.append(used)
+    return None
+
+
+def _names_in(code: CodeType) -> list[str]:
+    """Return the names that code refers to, those of functions and loops within it included."""
+    inner = [_names_in(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return [*code.co_names, *(name for names in inner for name in names)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -56,8 +57,7 @@ def maximize(
             if it takes one; if not, all settings share the ``seed`` of a block.
         space: As for `Optimizer`.
         rounds: Suggestions after the initial design, the paper's T.
-        evaluations: Calls of the objective, initial design and failures included. The last
-            suggestion may get fewer repeats, so that the number is met exactly.
+        evaluations: Calls of the objective, failed ones too. The last point may get fewer repeats.
         seconds: Wall-clock time of this call, confirmation included. Evaluations under way at the
             end are finished. At least one is made.
         confirm: Evaluations at the end that measure the leading points again. They are part of
@@ -82,7 +82,8 @@ def maximize(
     Raises:
         ObjectiveError: At least ten evaluations in a row failed, at eight points or more, or all
             evaluations of a shorter run, or one did not return a number.
-        ExecutorError: The executor cannot run any more tasks.
+        ExecutorError: The executor cannot run any more tasks. Like every exception that ends a run,
+            also one of ``callback`` or ``context``, it has what was measured as ``optimizer``.
 
     >>> from random import Random
     >>> def objective(x, seed):
@@ -185,22 +186,42 @@ def _run(
     pool = plan.pool(objective)
     settings["direction"] = direction
     optimizer = Optimizer(space, **settings)
+    with _never_lost(optimizer):
+        try:
+            course = Course(plan.budget, clock, optimizer)
+            with display(plan.verbose, course, optimizer, alone=pool is None) as watch:
+                run = Run(
+                    objective, optimizer, plan.budget, plan.stop, plan.callback, plan.context,
+                    clock, watch,
+                )  # fmt: skip
+                ended = _in_turn(run) if pool is None else in_parallel(run, pool, plan.timeout)
+            run.check_told()
+            if ended == "budget":
+                # A run that died may have left suggestions that its budget does not pay for.
+                for suggestion in optimizer.open:
+                    optimizer.cancel(suggestion)
+        finally:
+            optimizer.close()
+        return Result(optimizer.recommend(), optimizer, ended)
+
+
+@contextmanager
+def _never_lost(optimizer: Optimizer) -> Iterator[None]:
+    """Let an exception that ends the run carry what was measured, as its ``optimizer``.
+
+    It may come from anywhere, such as from the user's callback or a reading of the conditions.
+    """
     try:
-        course = Course(plan.budget, clock, optimizer)
-        with display(plan.verbose, course, optimizer, alone=pool is None) as watch:
-            run = Run(
-                objective, optimizer, plan.budget, plan.stop, plan.callback, plan.context, clock,
-                watch,
-            )  # fmt: skip
-            ended = _in_turn(run) if pool is None else in_parallel(run, pool, plan.timeout)
-        run.check_told()
-        if ended == "budget":
-            # A run that died may have left suggestions that its budget does not pay for.
-            for suggestion in optimizer.open:
-                optimizer.cancel(suggestion)
-    finally:
-        optimizer.close()
-    return Result(optimizer.recommend(), optimizer, ended)
+        yield
+    except Exception as error:
+        known = vars(error)
+        if "optimizer" not in known and optimizer.n_evaluations:
+            known["optimizer"] = optimizer
+            error.add_note(
+                "This exception's .optimizer holds all measurements of the run. Continue with "
+                "trials=error.optimizer.trials."
+            )
+        raise
 
 
 def _in_turn(run: Run) -> End:

@@ -10,6 +10,7 @@ of a task counts, so a task that runs twice because a worker died is told once.
 from __future__ import annotations
 
 import math
+import warnings
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from pathlib import Path
 from time import monotonic
 
 from rahbo.errors import ExecutorError, ExhaustedError
-from rahbo.running.calls import CallResult, described
+from rahbo.running.calls import CallResult, described, generator_in
 from rahbo.running.marks import Marks
 from rahbo.running.pace import Pace
 from rahbo.running.pool import LONGEST_WAIT, MAX_CRASHES, Pool
@@ -30,6 +31,12 @@ from rahbo.trials import Suggestion
 SHORTEST_WAIT = 0.02
 # Time-outs after which evaluations that cannot be stopped are considered lost.
 PATIENCE = 10
+
+_SHARED = (
+    "The objective uses the random generator {!r} of its module, and each worker process has its "
+    "own copy, which draws the same numbers. Repeats may then be equal, as if there were no noise. "
+    "Give the objective an argument seed, and draw from numpy.random.default_rng(seed)."
+)
 
 
 def in_parallel(run: Run, pool: Pool, timeout: float | None) -> End:
@@ -45,6 +52,10 @@ def in_parallel(run: Run, pool: Pool, timeout: float | None) -> End:
     try:
         try:
             pool.start(arrive, run.objective)
+            shared = generator_in(run.objective)
+            if shared is not None and pool.forks and "seed" not in run.wants:
+                # The caller of `maximize`.
+                warnings.warn(_SHARED.format(shared), UserWarning, stacklevel=5)
             return tasks.work()
         finally:
             tasks.give_up()

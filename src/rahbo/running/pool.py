@@ -227,6 +227,12 @@ class Pool:
         return os.getpid() if hasattr(self.executor, "_processes") else None
 
     @property
+    def forks(self) -> bool:
+        """Whether the workers are forks of this process, with a copy of all it holds."""
+        context = getattr(self.executor, "_mp_context", None)
+        return context is not None and context.get_start_method() == "fork"
+
+    @property
     def is_broken(self) -> bool:
         """Whether the executor knows that its workers died."""
         # loky keeps it among its flags.

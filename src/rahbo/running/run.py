@@ -51,6 +51,7 @@ class Run:
 
     Attributes:
         clock: The same.
+        wants: The optional keywords that the objective takes.
         confirming: Whether the last suggestion measures a point again.
         is_called_off: Whether the callback has ended the run.
     """
@@ -69,7 +70,7 @@ class Run:
         self.objective = objective
         self.optimizer = optimizer
         names, blocks = optimizer.settings.space.names, optimizer.settings.blocks
-        self._wants = wanted_keywords(objective, names, ("seed", "block") if blocks else ("seed",))
+        self.wants = wanted_keywords(objective, names, ("seed", "block") if blocks else ("seed",))
         budget.check(optimizer)
         self._budget = budget
         self._stop = stop
@@ -278,7 +279,7 @@ class Run:
 
     def arguments(self, suggestion: Suggestion, repeat: int) -> dict[str, Any]:
         """Return the keywords for one call of the objective."""
-        found, wants, settings = dict(suggestion.params), self._wants, self.optimizer.settings
+        found, wants, settings = dict(suggestion.params), self.wants, self.optimizer.settings
         key = (suggestion.id, repeat)
         if suggestion.blocks:
             block = dict(zip(suggestion.indices, suggestion.blocks, strict=True))[repeat]

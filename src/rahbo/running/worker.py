@@ -17,6 +17,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, NoReturn
 
+import numpy as np
+
 from rahbo.running.calls import CallResult, Objective, RemoteError, attempt, described, packed
 from rahbo.running.marks import starts
 from rahbo.trials import shortened
@@ -70,12 +72,15 @@ def begin(
 ) -> None:
     """Prepare a worker: the initializer of a pool that was made for a run.
 
+    A forked process would draw the same numbers from NumPy's own generator as all others do.
+
     Args:
         owner: As for `end_with`.
         initializer: The pool's own initializer, if it has one.
         arguments: The arguments of the initializer.
     """
     end_with(owner)
+    np.random.seed()  # noqa: NPY002
     if initializer is not None:
         initializer(*arguments)
 

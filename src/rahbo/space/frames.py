@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from rahbo.errors import DataError
+from rahbo.numerics import unwrapped
 from rahbo.space.parameters import plain
 
 
@@ -87,11 +88,12 @@ def whole_if_equal(cell: Any) -> Any:
 
 
 def is_missing(cell: object) -> bool:
-    """Return whether a cell holds nothing: None, NaN, NaT or NA.
+    """Return whether a cell holds nothing: None, NaN, NaT, NA or a masked number.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing(0), is_missing("nan")
     (True, True, False, False)
     """
+    cell = unwrapped(cell)
     if cell is None:
         return True
     try:

@@ -30,7 +30,12 @@ _POWERS = np.array([float(f"1e{k}") for k in range(-300, 309)])
 
 
 def plain(value: Any) -> Any:
-    """Return a NumPy scalar as a Python value, and anything else unchanged."""
+    """Return a NumPy scalar as a Python value, and anything else unchanged.
+
+    A date or a duration of NumPy stays as it is, because some of them would become whole numbers.
+    """
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return value
     return value.item() if isinstance(value, np.generic) else value
 
 

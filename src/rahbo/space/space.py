@@ -357,7 +357,7 @@ def _own(kind: Parameter, cell: Any) -> Any:
     """Return a cell as the value of a parameter, or as it is if it is not one."""
     if isinstance(kind, Int):
         return whole_if_equal(cell)
-    if isinstance(kind, Categorical):
+    if isinstance(kind, Categorical) and isinstance(cell, str | int | float):
         return next((c for c in kind.choices if c == cell and key(c) == key(cell)), cell)
     return cell
 

@@ -10,9 +10,9 @@ from rahbo.trials.blocks import (
     checked_told,
     failures_by_point,
     past_trials,
-    unwrapped,
 )
 from rahbo.trials.files import write_whole
+from rahbo.trials.given import checked_trials, is_same_point, listed_trials
 from rahbo.trials.ledger import Counts, Ledger
 from rahbo.trials.observations import Observations, Removed, point_statistics
 from rahbo.trials.outcomes import record_of, split_record
@@ -26,7 +26,6 @@ from rahbo.trials.trial import (
     Trial,
     attempts_at,
     checked_repeat,
-    checked_trials,
     checked_values,
     observations_of,
     own_bounds,
@@ -67,7 +66,9 @@ __all__ = [
     "checked_values",
     "failures_by_point",
     "header",
+    "is_same_point",
     "is_time",
+    "listed_trials",
     "observations_of",
     "own_bounds",
     "params_by_point",
@@ -83,7 +84,6 @@ __all__ = [
     "trial_named",
     "trials_in",
     "tried_once",
-    "unwrapped",
     "valued",
     "write_csv",
     "write_whole",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rahbo.errors import DataError
-from rahbo.numerics import Array, is_number, is_whole
+from rahbo.numerics import Array, is_number, is_whole, unwrapped
 from rahbo.space import listed_cells, whole_if_equal
 from rahbo.trials.beside import NOTHING, Beside, checked_name
 from rahbo.trials.outcomes import Told, checked_outcomes
@@ -25,7 +26,7 @@ def block_name(block: object) -> str:
     """Return the name of a block.
 
     A whole number, such as the number of a fold, becomes text. So does a day or a time, in the form
-    of ISO 8601.
+    of ISO 8601: the same text for every type of date, and without the time at midnight.
     """
     given = unwrapped(block)
     if is_whole(given):
@@ -34,7 +35,7 @@ def block_name(block: object) -> str:
         return str(int(given))
     # A missing time differs from itself.
     if isinstance(given, date | np.datetime64) and given == given:
-        return given.isoformat() if isinstance(given, date) else str(given)
+        return _date_text(given)
     if isinstance(given, str):
         return str(checked_name("A block", given))
     raise DataError(
@@ -43,9 +44,14 @@ def block_name(block: object) -> str:
     )
 
 
-def unwrapped(given: object) -> object:
-    """Return what an array without dimensions holds, and anything else as it is."""
-    return given[()] if isinstance(given, np.ndarray) and given.ndim == 0 else given
+def _date_text(given: date | np.datetime64) -> str:
+    if isinstance(given, date):
+        text = given.isoformat()
+    else:
+        # To the second at least, as others are.
+        text = str(given.astype(np.promote_types(given.dtype, "datetime64[s]")))
+    text = re.sub(r"\.\d+", lambda found: found[0].rstrip("0").rstrip("."), text)
+    return text.removesuffix("T00:00:00")
 
 
 def checked_blocks(block: object, n: int, known: Sequence[str] = ()) -> list[Beside]:

@@ -145,13 +145,13 @@ def trials_in(
     read = [name for name in dict.fromkeys(known) if name in found]
     trials: dict[bytes, Trial] = {}
     for i, (params, told) in enumerate(zip(settings, rows_in(frame, read), strict=True)):
-        beside = {name: told.get(column) for name, column in others.items()}
+        beside = {name: _filled(told.get(column)) for name, column in others.items()}
         try:
             x = space.encode(params)
             trial = trials.get(x.tobytes()) or Trial(len(trials), params, x, 0, "user")
             trials[x.tobytes()] = _with_row(trial, told, beside, blocks)
         except (DataError, SpaceError) as error:
-            hint = _misread(params, parameters, space)
+            hint = _misread(params, parameters, space, ["value", *others.values()])
             raise type(error)(f"Row {i} of data=, counted from 0: {error}{hint}") from error
     return list(trials.values())
 
@@ -171,17 +171,25 @@ def _columns_of(frame: Any, names: Iterable[str], outcomes: Iterable[str]) -> tu
     return named
 
 
-def _misread(params: Row, columns: Row, space: Space) -> str:
-    """Return how to read a file again in which a text choice became something else, or nothing."""
+def _misread(params: Row, columns: Row, space: Space, numbers: Sequence[str]) -> str:
+    """Return how to read a file again in which a text choice became something else, or nothing.
+
+    Args:
+        params: The parameters of a row.
+        columns: The column of each parameter.
+        space: The parameters.
+        numbers: The columns of numbers that may be missing.
+    """
     for name, cell in params.items():
         choices = _choices_of(name, space)
-        if isinstance(cell, str) or key(cell) in map(key, choices):
+        if isinstance(cell, str) or _is_among(cell, choices):
             continue
         for choice in choices:
             if isinstance(choice, str) and _reads_as(choice, cell):
                 way = f"dtype={{{columns[name]!r}: str}}"
                 if cell is None:
-                    way = f"{way}, keep_default_na=False, na_values={{'value': ['']}}"
+                    empty = [""] if choice else {column: [""] for column in numbers}
+                    way = f"{way}, keep_default_na=False, na_values={empty!r}"
                 return (
                     f" The choice {choice!r} is a text that was perhaps read as {cell!r}. With "
                     f"pandas, read the file with {way}."
@@ -196,6 +204,13 @@ def _choices_of(name: str, space: Space) -> list[Any]:
     return list(kind.choices) if isinstance(kind, Categorical) else []
 
 
+def _is_among(cell: object, choices: list[Any]) -> bool:
+    try:
+        return key(cell) in map(key, choices)
+    except SpaceError:
+        return False
+
+
 def _reads_as(text: str, cell: object) -> bool:
     """Return whether a reader of files may take a text for this cell.
 
@@ -207,19 +222,24 @@ def _reads_as(text: str, cell: object) -> bool:
     if text.lower() == str(cell).lower():
         return True
     try:
-        return float(text) == cell
+        return bool(float(text) == cell)
     except ValueError:
         return False
 
 
+def _filled(cell: object) -> object:
+    """Return a cell, None for an empty text: readers of files may leave one where nothing is."""
+    return None if isinstance(cell, str) and not cell else cell
+
+
 def _with_row(trial: Trial, told: Row, outcomes: Row, blocks: Sequence[str]) -> Trial:
-    """Return a trial with one more value or failure."""
-    i, before = trial.n_made, trial
+    """Return a trial with one more value or failure, or with the values that a cell lists."""
+    before = trial
     if told["value"] is None:
-        trial = trial.with_failures([i], str(told.get(FAILURE) or "no value"))
+        trial = trial.with_failures([trial.n_made], str(told.get(FAILURE) or "no value"))
     else:
-        block = whole_if_equal(told.get("block"))
-        (value,), beside = checked_told(told["value"], outcomes or None, outcomes, block, blocks)
-        trial = trial.with_value(i, value, *beside)
+        block = whole_if_equal(_filled(told.get("block")))
+        values, beside = checked_told(told["value"], outcomes or None, outcomes, block, blocks)
+        trial = trial.with_values(values, beside)
     seconds = time_in(told.get(TIME))
     return trial if seconds is None else trial.with_times(before, seconds)

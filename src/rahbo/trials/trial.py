@@ -10,13 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
 from rahbo.errors import DataError
-from rahbo.numerics import Array, Index, is_whole
+from rahbo.numerics import Array, Index, is_real_number, is_whole, unwrapped
 from rahbo.trials.beside import NOTHING, Beside
 from rahbo.trials.observations import Observations
 
@@ -339,28 +338,6 @@ def tried_once(x: Array, trials: Iterable[Trial]) -> bool:
     return len(here) == 1 and not (here[0].n_missing or here[0].failures or here[0].cancelled)
 
 
-def checked_trials(trials: Iterable[Trial], names: Sequence[str], d: int) -> dict[int, Trial]:
-    """Return the trials of a run by id, after checking that they are complete and fit the space.
-
-    Args:
-        trials: The trials.
-        names: Parameter names of the space.
-        d: Number of its unit columns.
-    """
-    listed = list(trials)
-    if not all(isinstance(trial, Trial) for trial in listed):
-        raise DataError(f"trials= must be optimizer.trials of a run, got {trials!r}.")
-    by_id = {trial.id: trial for trial in sorted(listed, key=lambda trial: trial.id)}
-    if list(by_id) != list(range(len(listed))):
-        raise DataError("trials= must be all trials of a run, numbered from 0 without gaps.")
-    if any(trial.x.shape != (d,) or trial.params.keys() != set(names) for trial in listed):
-        raise DataError(
-            f"trials= must come from the same space, with the names {list(names)}. Pass trials of "
-            "a run in this space."
-        )
-    return by_id
-
-
 def checked_values(values: object) -> list[float]:
     """Return a number or a sequence of numbers as a list of finite floats."""
     if isinstance(values, (str, bytes, Mapping)):
@@ -376,15 +353,14 @@ def checked_values(values: object) -> list[float]:
 
 def checked_repeat(repeat: object) -> int:
     """Return a repeat index as an int, after checking it."""
-    if isinstance(repeat, int | np.integer) and is_whole(repeat) and repeat >= 0:
+    if is_whole(repeat) and repeat >= 0:
         return int(repeat)
     raise DataError(f"repeat must be a whole number >= 0, got {repeat!r}.")
 
 
 def _checked_value(value: object) -> float:
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value.item()
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+    value = unwrapped(value)
+    if not is_real_number(value):
         raise DataError(f"tell() needs numbers, got {value!r}. Convert it, or call tell_failure().")
     if isinstance(value, int) and abs(value) > LARGEST_VALUE:
         raise DataError(

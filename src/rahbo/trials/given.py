@@ -1,0 +1,63 @@
+"""The trials with which a run begins: those of an earlier run in the same space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rahbo.errors import DataError, SpaceError
+from rahbo.numerics import Array
+from rahbo.space import Space
+from rahbo.trials.trial import Trial
+
+# How far a recorded point may be from that of its parameters, as machines round differently.
+ROUNDING = 1e-9
+
+
+def listed_trials(trials: object) -> list[Trial]:
+    """Return what was given as trials of a run as a list; None stands for no trials."""
+    if trials is None:
+        return []
+    listed: list[Any] = list(trials) if isinstance(trials, Iterable) else [trials]
+    odd = next((trial for trial in listed if not isinstance(trial, Trial)), None)
+    if odd is not None:
+        raise DataError(
+            f"trials= must be the trials of a run, got {type(odd).__name__}. Pass optimizer.trials "
+            "or result.trials."
+        )
+    return listed
+
+
+def checked_trials(trials: Sequence[Trial], space: Space) -> dict[int, Trial]:
+    """Return the trials of a run by id, after checking that they are complete and fit the space."""
+    by_id = {trial.id: trial for trial in sorted(trials, key=lambda trial: trial.id)}
+    if list(by_id) != list(range(len(trials))):
+        raise DataError("trials= must be all trials of a run, numbered from 0 without gaps.")
+    if any(trial.params.keys() != set(space.names) for trial in trials):
+        raise DataError(
+            f"trials= must come from the same space, with the names {list(space.names)}. Pass "
+            "trials of a run in this space."
+        )
+    unlike = "trials= must come from the same space, but"
+    instead = (
+        "Pass the results as data=[(t.params, list(t.values.values())) for t in trials if t.values]"
+        ", or with their blocks, outcomes and failures as data=optimizer.to_frame()."
+    )
+    try:
+        points = space.encode_all([trial.params for trial in trials])
+    except SpaceError as error:
+        raise DataError(f"{unlike} {error} {instead}") from error
+    for trial, x in zip(trials, points, strict=True):
+        if not is_same_point(trial.x, x):
+            raise DataError(
+                f"{unlike} the x of trial {trial.id} is not the point of its parameters "
+                f"{trial.params!r}. {instead}"
+            )
+    return by_id
+
+
+def is_same_point(x: Array, y: Array) -> bool:
+    """Return whether two points are the same but for rounding."""
+    return x.shape == y.shape and bool(np.abs(x - y).max() <= ROUNDING)
