@@ -29,6 +29,23 @@ def by_a_helper(x, scale):
     return scale * from_its_module(x)
 
 
+def make_generator_anew():
+    """An initializer of a pool, which gives each worker its own generator."""
+    global GENERATOR
+    GENERATOR = Random()
+
+
+class Holder:
+    """It has a generator of its own, by the name of that of the module."""
+
+    GENERATOR = SYSTEM
+
+
+def from_a_namesake(x):
+    """Its generator is an attribute, and not that of the module."""
+    return x + Holder.GENERATOR.gauss(0.0, 1.0)
+
+
 def from_the_system(x):
     """Its generator has no state that a fork could copy."""
     return x + SYSTEM.gauss(0.0, 1.0)

@@ -192,6 +192,23 @@ def test_snapshots_know_the_limits_of_their_time():
     np.testing.assert_array_equal(late.legal, opt.snapshot().legal)
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_a_safe_run_takes_small_steps_where_every_reading_is_the_same(unit):
+    # A loss monitor that reads 0 tells nothing of what lies further away, in no unit.
+    start = ({"x": 0.1}, [{"y": 0.1, "loss": 0.0}, {"y": 0.11, "loss": 0.0}])
+    opt = rahbo.Optimizer(
+        {"x": (0.0, 1.0)}, seed=0, data=[start], safe=True, constraints={"loss": rahbo.AtMost(unit)}
+    )
+    tried = [0.1]
+    for _ in range(6):
+        s = opt.ask()
+        x = s.params["x"]
+        assert min(abs(x - known) for known in tried) < 0.15
+        tried.append(x)
+        opt.tell(s, [{"y": x, "loss": 0.0}] * s.repeats)
+    assert max(tried) > 0.2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",

@@ -25,6 +25,7 @@ from rahbo.model import (
     DirectNoise,
     Fitting,
     Kernel,
+    Limited,
     LogNoise,
     Matern52,
     ModelSettings,
@@ -203,7 +204,10 @@ class Settings:
         kernel = self.kernel if isinstance(self.kernel, type) else type(self.kernel)
         model = ModelSettings(kernel=kernel, population=self.repeats.population)
         return {
-            name: Fitting(model, self.refit, limit.sign) for name, limit in self.constraints.items()
+            name: Fitting(
+                replace(model, outputs=Limited(limit.sign * limit.limit)), self.refit, limit.sign
+            )
+            for name, limit in self.constraints.items()
         }
 
     def models_the_same_as(self, other: Settings) -> bool:

@@ -43,6 +43,8 @@ def rows(*cells, n=30):
         ("ratio", rows("1:10", "1:20")),
         ("layers", rows("64-32", "32-16")),
         ("temp", rows("20 C", "25 C")),
+        ("size", rows("7b", "13b", "mistral")),
+        ("scale", rows("relu", "2x", "4x")),
         ("frequency", RNG.uniform(1e9, 2e9, 30)),
         # Names that only begin like those of something else, or whose values do not agree.
         ("number_of_layers", rows(1, 2, 3)),

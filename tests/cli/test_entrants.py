@@ -2,7 +2,7 @@
 
 import pytest
 
-from rahbo.cli.entrants import commands_in, measured_in
+from rahbo.cli.entrants import commands_in, measured_in, number_of
 from rahbo.errors import DataError
 
 
@@ -64,13 +64,30 @@ def test_empty_cells_at_the_end_of_rows_do_no_harm(read):
 
 
 def test_rows_that_sum_up_others_are_refused(read):
-    with pytest.raises(DataError, match="'mean' among the numbers of the column 'fold'"):
+    with pytest.raises(DataError, match="'mean' among the runs of the column 'fold'"):
         read("fold,a,b\n1,1,2\n2,3,4\nmean,2,3\nstd,1,1\n")
-    assert read("fold,a,b\nfirst,1,2\nlast,3,4\n").values == {"a": [1, 3], "b": [2, 4]}
+    for first, last in (("first", "last"), ("1234567", "8f3a2c1"), ("2", "2b")):
+        assert read(f"id,a,b\n{first},1,2\n{last},3,4\n").values == {"a": [1, 3], "b": [2, 4]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "run,a,b\nfold1,1,2\nfold2,3,4\nmean,2,3\n",
+        ",a,b\n0,1,2\n1,3,4\nMean,2,3\n",
+        "x,a,b\n0,1,2\n1,3,4\nmean,2,3\n",
+    ],
+)
+def test_a_row_that_sums_up_others_is_seen_below_names_and_counts(read, text):
+    with pytest.raises(DataError, match=r"(?i)'mean' among the runs"):
+        read(text)
 
 
 def test_names_have_no_line_breaks(read):
-    assert list(read('"a\n(old)",b\n1,2\n3,4\n').values) == ["a (old)", "b"]
+    names = list(read('"a\n(old)",b\n1,2\n3,4\n').values)
+    assert names == ["a (old)", "b"]
+    assert number_of("a\n(old)", names) == 0
+    assert number_of("run  2", ["run 2", "run  2"]) == 1
 
 
 def test_a_mark_at_the_start_of_a_file_of_commands_is_no_command(tmp_path):

@@ -165,6 +165,12 @@ def test_an_outcome_that_is_never_printed_is_an_error_with_the_output():
     assert "never the outcome 'rate'" in error.value.message
     assert "may have been taken for the value: then begin a new journal" in error.value.message
     assert error.value.message.endswith("with:\n  epoch 4\n  loss=2\n  \\x07value 3")
+    # A key of JSON is never taken for the value.
+    in_json = Outcomes(["rate"], in_json=True)
+    in_json.read('{"value": 3}')
+    with pytest.raises(click.ClickException) as error:
+        in_json.check(1)
+    assert "new journal" not in error.value.message
     outcomes.know(["rate"])
     outcomes.check()
 

@@ -26,6 +26,11 @@ from rahbo.errors import SettingsError
         ("The score is 0.9.", 0.9),
         ("0.25, took 3.2s on resnet50 with v1.2.3", 0.25),
         ("(0.1,0.7)", 0.7),
+        ("12,0.5", 0.5),
+        ("1000,0.93", 0.93),
+        ("(0.1,1e-05)", 1e-05),
+        ("(1000,-3)", -3.0),
+        ("(10,.5)", 0.5),
         ("95%", 95.0),
         ("+2E+3", 2000.0),
         ("\x1b[32m0.75\x1b[0m", 0.75),
@@ -38,7 +43,7 @@ def test_the_last_number(output, value):
 
 @pytest.mark.parametrize(
     "output",
-    ["234,5", "1234,5", "1.234,56", "1'234.5", "1\u2019234", "1\u202f234", "12,0.5", "0,93;1234,5",
+    ["234,5", "1234,5", "1.234,56", "1'234.5", "1\u2019234", "1\u202f234", "1234,5e3", "0,9;1234,5",
      "\u22120.5", "\u20130.5", "0.5,7"],
 )  # fmt: skip
 def test_the_end_of_a_longer_number_is_not_the_value(output):
@@ -49,6 +54,7 @@ def test_the_end_of_a_longer_number_is_not_the_value(output):
 @pytest.mark.parametrize("word", ["nan", "NaN", "inf", "-Infinity"])
 def test_what_is_not_finite_does_not_uncover_an_earlier_number(word):
     assert not math.isfinite(last_number(f"epoch 10 loss {word}"))
+    assert not math.isfinite(last_number(f"10,{word}"))
 
 
 @pytest.mark.parametrize("output", ["", "no number", "v2", "infinite nanny", "1.2.3", "5s"])
@@ -160,7 +166,7 @@ NUMBER = re.compile(
     r"|[nN][aA][nN]|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)(?!\.?\w)"
 )
 COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
-PART = re.compile(r"(?:[0-9.]*[0-9][,']|\u2212)\Z")
+PART = re.compile(r"[0-9.]*[0-9][,']\Z")
 BETWEEN_TWO = re.compile(r"(?<![0-9.])[0-9]*\.[0-9]+,\Z")
 PIECES = ["0", "1", "12", "1234", ".", "..", "e", "E", "e-", "e+", "-", "+", ",", "x", "_", "m"]
 PIECES += ["nan", "NaN", "inf", "inity", " ", "\n", "\x1b[", "'", "0.5", ","]
@@ -179,8 +185,14 @@ def plainly(output):
     if not found:
         return "no number"
     before = text[: found[-1].start()][-40:]
-    is_part = PART.search(before) and not ("." in found[-1][0] and BETWEEN_TWO.search(before))
-    return "may be part" if is_part else repr(float(found[-1][0]))
+    last = found[-1][0]
+    separate = (
+        last[0] not in "0123456789"
+        or (any(sign in last for sign in ".eE") and BETWEEN_TWO.search(before))
+        or (before.endswith(",") and "." in last and not re.match("[0-9]{3}(?![0-9])", last))
+    )
+    is_part = before.endswith("\u2212") or (PART.search(before) and not separate)
+    return "may be part" if is_part else repr(float(last))
 
 
 def as_text(output):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rahbo.model import Raw, Standardized, Units, output_scale
+from rahbo.model import Limited, Raw, Standardized, Units, output_scale
 from rahbo.model.units import SMALLEST_SCALE
 from rahbo.risk import MeanStd, MeanVariance, Quantile
 from rahbo.trials import Observations
@@ -71,3 +71,14 @@ def test_differences_too_small_to_square_count_as_nearly_none(size):
     assert np.isfinite(1e120 / units.scale**2)
     prior = Raw().hyperprior(1, told.mean)
     assert np.isfinite(np.exp(-prior.log_noise + prior.log_noise_reach))
+
+
+def test_equal_values_are_as_far_apart_as_the_limit_is_away():
+    X = np.linspace(0.0, 1.0, 11)[:, None]
+    equal = Observations.from_rounds(list(X), [[5e-7]] * 11)
+    for limit in (1e-6, -3.0):
+        scale = Limited(limit=limit).units(equal).scale
+        assert scale == pytest.approx(abs(limit - 5e-7))
+    assert Limited(limit=5e-7).units(equal).scale == Standardized().units(equal).scale == 1.0
+    varied = Observations.from_rounds(list(X), [[float(x[0])] for x in X])
+    assert Limited(limit=9.0).units(varied) == Standardized().units(varied)

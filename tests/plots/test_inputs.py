@@ -45,7 +45,7 @@ def test_a_result_is_drawn_as_its_optimizer():
                    plots.sensitivity, plots.slices, plots.fit_1d):  # fmt: skip
         assert type(record(result)) is type(record(result.optimizer))
     assert plots.overview(result).axes
-    with pytest.raises(SettingsError, match="A picture needs an Optimizer or a Result, got 3"):
+    with pytest.raises(SettingsError, match="A picture needs an Optimizer or a Result, got int"):
         plots.overview(3)
 
 

@@ -65,6 +65,10 @@ def test_a_generator_that_every_fork_copies_is_warned_of(monkeypatch):
     assert [warning.filename for warning in caught] == [__file__]
     rahbo.maximize(noisy, SPACE, **few)
     rahbo.maximize(lambda x, seed: objectives.from_its_module(x), SPACE, **few)
+    # One worker draws all numbers in turn, and an initializer may make the generator anew.
+    again = partial(ThreadPoolExecutor, 2, initializer=objectives.make_generator_anew)
+    for make in (again, partial(ThreadPoolExecutor, 1)):
+        rahbo.maximize(objectives.from_its_module, SPACE, **{**few, "executor": make})
 
 
 @pytest.fixture(scope="module")

@@ -85,6 +85,7 @@ def test_trials_of_another_space_are_refused_with_what_to_pass(other):
         rahbo.Optimizer(other, trials=trials, seed=0)
     if other["x"] == (0.0, 1e-9):
         assert "outside" in str(raised.value)
+        assert str(raised.value).endswith("Results within the space can be passed as data=.")
         return
     way = str(raised.value).partition("Pass the results as data=")[2].partition(", or with")[0]
     moved = rahbo.Optimizer(other, data=eval(way, {"trials": trials}), seed=0)
@@ -103,3 +104,19 @@ def test_rows_of_a_run_keep_blocks_and_failures_in_another_space():
     assert [(row["block"], row["failure"]) for row in moved.rows()] == [
         (row["block"], row["failure"]) for row in rows
     ]
+
+
+def test_rows_may_be_dropped_from_a_list():
+    rows = [{"x": 0.1 * i} for i in range(9)]
+    opt = told(Candidates(rows), n_initial=4)
+    tried = opt.trials[0].params
+    if tried in (rows[0], rows[-1]):
+        tried = opt.trials[1].params
+    left = Candidates([row for row in rows if row != tried])
+    again = rahbo.Optimizer(left, trials=opt.trials, seed=0)
+    assert again.n_evaluations == opt.n_evaluations
+    assert again.recommend().params != tried
+    assert again.ask().params in left.rows
+    other = Candidates([{"x": 5.0 + i} for i in range(9)])
+    with pytest.raises(DataError, match="none of its parameters is among the candidates"):
+        rahbo.Optimizer(other, trials=opt.trials, seed=0)

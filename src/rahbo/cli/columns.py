@@ -237,10 +237,15 @@ def _almost_numbers(column: Column) -> Verdict | None:
 
 
 def _are_quantities(texts: set[str]) -> bool:
-    """Return whether texts are numbers with the same unit, which can be told from names like 2a."""
+    """Return whether texts are numbers with the same unit or none.
+
+    A unit stands after a space or a decimal comma. Texts such as 2x and 13b are names.
+    """
     parts = [QUANTITY.fullmatch(text) for text in texts]
     units = {(part[2] or "").strip() for part in parts if part}
-    return len(units) == 1 and (len(texts) > 1 or units == {""})
+    if units == {""}:
+        return True
+    return len(units) == 1 and len(texts) > 1 and all("," in text or " " in text for text in texts)
 
 
 def _ids(column: Column) -> Verdict | None:

@@ -17,6 +17,8 @@ from rahbo.errors import DataError, SettingsError
 
 # Characters shown of a cell that is not a number.
 SHOWN = 100
+# Rows with these names, in any case, sum up others.
+SUMMARIES = ("mean", "average", "avg", "std", "sd", "median", "sum", "total", "min", "max")
 # Columns with these names, in any case, say which run a row is. They are no entrants.
 INDEX = ("seed", "fold", "run", "index", "id")
 
@@ -116,18 +118,23 @@ def _counts_rows(place: int, name: str, column: Sequence[str]) -> bool:
     """Return whether a column says which run a row is: by its name, or as the first one."""
     if name.lower() in INDEX:
         return True
-    rows = range(len(column))
+    runs = [cell for cell in column if cell.lower() not in SUMMARIES]
+    rows = range(len(runs))
     counted = ([str(i) for i in rows], [str(i + 1) for i in rows])
-    return place == 0 and len(column) > 1 and list(column) in counted
+    return place == 0 and len(runs) > 1 and runs in counted
 
 
 def _refuse_summary(name: str, column: Sequence[str], file: Path) -> None:
-    """Refuse rows such as means below numbered runs: their values are no runs."""
-    words = [cell for cell in column if _is_name(cell)]
-    if words and any(map(NUMBER.fullmatch, column)):
+    """Refuse rows such as means below numbered runs: their values are not runs."""
+    # A run may be named by a hash or a code, some of which look like numbers.
+    words = [cell for cell in column if _is_name(cell) and not any(map(str.isdecimal, cell))]
+    if not any(map(NUMBER.fullmatch, column)):
+        words = [cell for cell in words if cell.lower() in SUMMARIES]
+    if words:
         raise DataError(
-            f"{file} has {words[0][:SHOWN]!r} among the numbers of the column {name!r}. If this "
-            "row sums up others, remove it, because its values would count as a run."
+            f"{file} has {words[0][:SHOWN]!r} among the runs of the column {name!r}. If this row "
+            "sums up others, remove it, because its values would count as a run. If not, write a "
+            "number there."
         )
 
 
@@ -164,8 +171,10 @@ def number_of(text: str | None, names: Sequence[str]) -> int | None:
     """Return the entrant that a name or a number, counted from 1, stands for."""
     if text is None:
         return None
-    if text in names:
-        return list(names).index(text)
+    # Names of columns are in one line, and commands are as they were written.
+    for name in (text, in_one_line(text)):
+        if name in names:
+            return list(names).index(name)
     if text.isdecimal() and 1 <= int(text) <= len(names):
         return int(text) - 1
     raise SettingsError(

@@ -129,13 +129,16 @@ class Outcomes:
             name, made = sorted(self._unseen)[0], self._runs
             lines = [line[:SHOWN] for line in self._last.splitlines() if line.strip()]
         wanted = f"the key {name!r}" if self._in_json else f"{name}=NUMBER or {name}: NUMBER"
+        taken = (
+            "If it printed the outcome under another name, that number may have been taken for the "
+            "value: then begin a new journal. "
+        )
         ends = "\n".join(f"  {line}" for line in lines[-LAST_LINES:])
         raise click.ClickException(
             visible(
                 f"The program printed values in {made} runs, but never the outcome {name!r}, which "
-                f"has a limit. Let it print {wanted}, or leave the limit out. If it printed the "
-                "outcome under another name, that number may have been taken for the value: then "
-                f"begin a new journal. Its last output ends with:\n{ends}"
+                f"has a limit. Let it print {wanted}, or leave the limit out. "
+                f"{'' if self._in_json else taken}Its last output ends with:\n{ends}"
             )
         )
 

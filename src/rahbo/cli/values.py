@@ -28,10 +28,12 @@ NUMBER = re.compile(
     r"(?!\.?\w)"
 )
 # Text before a match which shows that it is only the end of a number: a comma, an apostrophe or a
-# special space after a digit, or a typographic minus. A comma between two numbers with decimal
-# points only separates them. The text is searched for in this many characters.
+# special space after a digit, or a typographic minus. A comma only separates numbers where the
+# second has a point, but not after three digits as in 1,234.5, or where the first has a point and
+# the second a point or an exponent. The text is searched for in this many characters.
 PART = re.compile(r"(?:([0-9.]*[0-9])([,'\u2019\u00a0\u2009\u202f])|[\u2010-\u2014\u2212\uff0d])\Z")
 PART_LENGTH = 40
+THOUSANDS = re.compile(r"[0-9]{3}(?![0-9])")
 INDEX = re.compile(r"[0-9]{1,9}")
 COLOURS = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
 # Seconds that a pattern of the user's gets for one output.
@@ -70,9 +72,15 @@ def last_number(output: str) -> float:
 def _is_part(text: str, last: re.Match[str]) -> bool:
     """Return whether a match may be the end of a longer number."""
     before = PART.search(text, max(0, last.start() - PART_LENGTH), last.start())
-    if before is None:
+    if before is None or before[2] is None:
+        return before is not None
+    # A sign, a point or a word begins a number of its own.
+    if not last[0][0].isdecimal():
         return False
-    return not (before[2] == "," and before[1].count(".") == 1 and "." in last[0])
+    if before[2] != "," or last[0].isdecimal():
+        return True
+    separates = "." in last[0] and not THOUSANDS.match(last[0])
+    return not (separates or before[1].count(".") == 1)
 
 
 def regex_reader(pattern: str, processes: Processes) -> Reader:

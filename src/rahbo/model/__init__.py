@@ -15,7 +15,7 @@ from rahbo.model.noise import DirectNoise, DirectPosterior, sample_variance_var
 from rahbo.model.outcomes import AtLeast, AtMost, Constraint, Models, OutcomeBeliefs, outcome_of
 from rahbo.model.places import Places, Summary, as_told, find_places
 from rahbo.model.plausible import alternatives
-from rahbo.model.units import Outputs, Raw, Standardized, Units, output_scale
+from rahbo.model.units import Limited, Outputs, Raw, Standardized, Units, output_scale
 from rahbo.model.variance import CubeNoise, KnownNoise, NoiseModel, NoisePosterior, SampleVariances
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "KnownNoise",
     "Learned",
     "Lemma1Beta",
+    "Limited",
     "Linear",
     "LogNoise",
     "LogPosterior",

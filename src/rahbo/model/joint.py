@@ -19,7 +19,7 @@ from rahbo.model.gp import GP
 from rahbo.model.kept import Kept
 from rahbo.model.kernels import Kernel, Matern52
 from rahbo.model.lognoise import LogNoise
-from rahbo.model.units import Outputs, Standardized, Units, output_scale
+from rahbo.model.units import Outputs, Standardized, Units
 from rahbo.model.variance import NoiseModel, NoisePosterior, SampleVariances
 from rahbo.numerics import Array, Index
 from rahbo.trials import Observations
@@ -87,7 +87,7 @@ def sample_variances(
         dof,
         floor,
         unit=units.scale**2,
-        typical=(output_scale(observations) / units.scale) ** 2,
+        typical=(settings.outputs.scale(observations) / units.scale) ** 2,
         rounding=step**2 / 48.0,
     )
 

@@ -33,7 +33,7 @@ from rahbo.model.joint import (
     unseen,
 )
 from rahbo.model.lognoise import level_posterior
-from rahbo.model.units import Units, output_scale
+from rahbo.model.units import Units
 from rahbo.model.variance import CubeNoise, KnownPosterior, NoisePosterior, SampleVariances
 from rahbo.numerics import Array, Mask
 from rahbo.trials import Observations
@@ -117,9 +117,9 @@ def _separated(settings: ModelSettings, observations: Observations) -> tuple[Obs
 def _less_first(settings: ModelSettings, observations: Observations) -> Observations:
     """Return the data less the effects of blocks, as differences within points show them."""
     observations, alone = _separated(settings, observations)
-    floor = NOISE_FLOOR * output_scale(observations) ** 2
+    scale = settings.outputs.scale(observations)
     effects, level = first_effects(
-        observations.blocks, observations, observations.values, floor, output_scale(observations)
+        observations.blocks, observations, observations.values, NOISE_FLOOR * scale**2, scale
     )
     noise_var = np.full(observations.n, level)
     return observations.less(removed_by(observations, effects, noise_var, 1.0, alone))
@@ -161,7 +161,7 @@ def _learn(
     if previous is None and observations.n > 2 * FEW:
         previous = _scaled(_learn(settings, observations.thinned(FEW)), observations.n)
     units = settings.outputs.units(observations)
-    floor = NOISE_FLOOR * (output_scale(observations) / units.scale) ** 2
+    floor = NOISE_FLOOR * (settings.outputs.scale(observations) / units.scale) ** 2
     table = _Table.of(settings, observations.thinned(ENOUGH), units, floor)
     noise, mean = (previous.noise, previous.mean) if previous else (None, None)
     if table.passes == 0:

@@ -85,6 +85,10 @@ class Outputs(ABC):
     def hyperprior(self, d: int, y: Array) -> Hyperprior:
         """Return the prior of the mean GP's hyperparameters, given its outputs."""
 
+    def scale(self, observations: Observations) -> float:
+        """Return the size of the differences between outputs."""
+        return output_scale(observations)
+
 
 @dataclass(frozen=True)
 class Standardized(Outputs):
@@ -93,11 +97,28 @@ class Standardized(Outputs):
     def units(self, observations: Observations) -> Units:
         """Return units with the mean and standard deviation of the point means."""
         shift = float(np.mean(observations.mean))
-        return Units(shift, output_scale(observations), observations.sign)
+        return Units(shift, self.scale(observations), observations.sign)
 
     def hyperprior(self, d: int, y: Array) -> Hyperprior:
         """Return a weak prior."""
         return Hyperprior.weak(d)
+
+
+@dataclass(frozen=True)
+class Limited(Standardized):
+    """Outputs with a limit, whose distance is the scale as long as all outputs are equal.
+
+    Attributes:
+        limit: The limit, in the sense of maximisation.
+    """
+
+    limit: float
+
+    def scale(self, observations: Observations) -> float:
+        """Return the size of the differences between outputs, or their distance to the limit."""
+        values = observations.values
+        away = abs(float(values[0]) - self.limit)
+        return away if np.ptp(values) == 0.0 and away else output_scale(observations)
 
 
 @dataclass(frozen=True)
@@ -125,7 +146,7 @@ def output_scale(observations: Observations) -> float:
 
     It is at least `SMALLEST_SCALE`: finer differences count as nearly none.
     """
-    spread = float(np.std(observations.mean))
+    spread = float(np.std(observations.mean)) if np.ptp(observations.mean) else 0.0
     if spread == 0.0:
         spread = float(np.sqrt(np.nanmax(observations.sample_var, initial=0.0)))
     return max(spread, SMALLEST_SCALE) if spread else 1.0

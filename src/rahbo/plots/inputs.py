@@ -83,7 +83,7 @@ def run_in(given: Optimizer | Result) -> Optimizer:
         return given.optimizer
     if isinstance(given, Optimizer):
         return given
-    raise SettingsError(f"A picture needs an Optimizer or a Result, got {given!r}.")
+    raise SettingsError(f"A picture needs an Optimizer or a Result, got {type(given).__name__}.")
 
 
 def inputs_of(optimizer: Optimizer) -> dict[str, Input]:

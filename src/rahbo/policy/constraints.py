@@ -17,9 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from scipy.special import ndtri, stdtr
 
-from rahbo.model import Constraint, MeanNoiseModel, Models
+from rahbo.model import Constraint, Hyperprior, MeanNoiseModel, Models
 from rahbo.numerics import Array, Index, Mask
 from rahbo.policy.feasibility import Chance
 from rahbo.policy.repeats import CONFIRMED
@@ -109,6 +110,8 @@ class Limit:
         assert model is not None
         (mu, sigma), (g, s) = model.mean.predict(X), model.noise.latent(X)
         rho, slope, _ = self._noise_std(g)
+        if self._is_flat:
+            sigma = np.maximum(sigma, self._prior_std * _strangeness(X, model.observations.X))
         spread = _spread(self._caution * sigma, self._weight * slope * s)
         return np.array([mu + self._weight * rho, spread, np.full(len(X), self._limit)])
 
@@ -127,13 +130,28 @@ class Limit:
         """The factor by which the deviation of the mean is widened; 1 unless wary.
 
         max(1, min(1, 10 / n) |L - m| / (1.5 sqrt(kappa(x, x) / lam)))
+        Where most settings gave the same value, the limit is taken to be half as many deviations
+        away.
         """
         if not self.wary or self.model is None:
             return 1.0
-        mean = self.model.mean
-        prior_std = float(np.sqrt(mean.kernel.variance / mean.lam))
         share = min(1.0, ENOUGH / self.model.observations.n)
-        return max(1.0, share * abs(self._limit - mean.prior_mean) / (REACH * prior_std))
+        deviations = abs(self._limit - self.model.mean.prior_mean) / self._prior_std
+        return max(1.0, share * deviations / (REACH / 2.0 if self._is_flat else REACH))
+
+    @property
+    def _is_flat(self) -> bool:
+        """Whether wary of an outcome that is the same at most settings, as of a counter at 0."""
+        if not self.wary or self.model is None:
+            return False
+        told = self.model.observations
+        values = told.mean if told.n > 1 else told.values
+        return bool(2 * np.unique(values, return_counts=True)[1].max() > len(values))
+
+    @property
+    def _prior_std(self) -> float:
+        assert self.model is not None
+        return float(np.sqrt(self.model.mean.kernel.variance / self.model.mean.lam))
 
     @property
     def _weight(self) -> float:
@@ -267,6 +285,17 @@ def jointly(first: Chance | None, second: Chance | None) -> Chance | None:
     if first is None or second is None:
         return second if first is None else first
     return Both(first, second)
+
+
+def _strangeness(X: Array, known: Array) -> Array:
+    """Return the posterior deviation ``(m,)``, as a share of the prior one, near known points.
+
+    It is that given the nearest one, under a squared exponential kernel with the lengthscales that
+    are expected before anything is known. Values that are equal would make them long.
+    """
+    width = np.exp(Hyperprior.weak(X.shape[1]).log_lengthscale)
+    nearest = np.min(cdist(X, known, "sqeuclidean"), axis=1)
+    return np.asarray(np.sqrt(-np.expm1(-nearest / width**2)))
 
 
 def _spread(sigma: Array, of_noise: Array) -> Array:

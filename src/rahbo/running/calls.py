@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import inspect
 import math
@@ -210,11 +211,15 @@ def generator_in(function: object) -> str | None:
         waiting = [function.func]
     seen: set[FunctionType] = set()
     while waiting:
-        used_by = inspect.unwrap(waiting.pop())
+        try:
+            used_by = inspect.unwrap(waiting.pop())
+        except ValueError:
+            # An object that has every attribute seems to wrap itself.
+            continue
         if not isinstance(used_by, FunctionType) or used_by in seen:
             continue
         seen.add(used_by)
-        for name in _names_in(used_by.__code__):
+        for name in globals_in(used_by.__code__):
             used = used_by.__globals__.get(name)
             stateful = isinstance(used, np.random.Generator | np.random.RandomState | Random)
             if stateful and not isinstance(used, SystemRandom):
@@ -224,7 +229,8 @@ def generator_in(function: object) -> str | None:
     return None
 
 
-def _names_in(code: CodeType) -> list[str]:
-    """Return the names that code refers to, those of functions and loops within it included."""
-    inner = [_names_in(part) for part in code.co_consts if isinstance(part, CodeType)]
-    return [*code.co_names, *(name for names in inner for name in names)]
+def globals_in(code: CodeType) -> list[str]:
+    """Return the names of a module that code reads or sets, functions and loops in it included."""
+    own = [step.argval for step in dis.get_instructions(code) if step.opname.endswith("_GLOBAL")]
+    inner = [globals_in(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return [*own, *(name for names in inner for name in names)]

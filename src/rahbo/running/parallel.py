@@ -18,7 +18,7 @@ from pathlib import Path
 from time import monotonic
 
 from rahbo.errors import ExecutorError, ExhaustedError
-from rahbo.running.calls import CallResult, described, generator_in
+from rahbo.running.calls import CallResult, described, generator_in, globals_in
 from rahbo.running.marks import Marks
 from rahbo.running.pace import Pace
 from rahbo.running.pool import LONGEST_WAIT, MAX_CRASHES, Pool
@@ -52,8 +52,8 @@ def in_parallel(run: Run, pool: Pool, timeout: float | None) -> End:
     try:
         try:
             pool.start(arrive, run.objective)
-            shared = generator_in(run.objective)
-            if shared is not None and pool.forks and "seed" not in run.wants:
+            shared = _shared_generator(run, pool)
+            if shared is not None:
                 # The caller of `maximize`.
                 warnings.warn(_SHARED.format(shared), UserWarning, stacklevel=5)
             return tasks.work()
@@ -66,6 +66,16 @@ def in_parallel(run: Run, pool: Pool, timeout: float | None) -> End:
         raise
     finally:
         pool.close(idle=tasks.idle)
+
+
+def _shared_generator(run: Run, pool: Pool) -> str | None:
+    """Return the name of a random generator of which each worker has the same copy, if any."""
+    if pool.workers < 2 or not pool.forks or "seed" in run.wants:
+        return None
+    name = generator_in(run.objective)
+    prepares = getattr(pool.initializer, "__code__", None)
+    # An initializer may make the generator anew in each worker.
+    return None if prepares is not None and name in globals_in(prepares) else name
 
 
 @dataclass(eq=False)

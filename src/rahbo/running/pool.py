@@ -233,6 +233,13 @@ class Pool:
         return context is not None and context.get_start_method() == "fork"
 
     @property
+    def initializer(self) -> object:
+        """What the user gave to prepare each worker; None if nothing does."""
+        executor: Any = self.executor
+        given = getattr(executor, "_initializer", None)
+        return executor._initargs[1] if given is begin else given
+
+    @property
     def is_broken(self) -> bool:
         """Whether the executor knows that its workers died."""
         # loky keeps it among its flags.

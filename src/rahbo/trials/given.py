@@ -9,11 +9,12 @@ import numpy as np
 
 from rahbo.errors import DataError, SpaceError
 from rahbo.numerics import Array
-from rahbo.space import Space
+from rahbo.space import Candidates, Space
 from rahbo.trials.trial import Trial
 
 # How far a recorded point may be from that of its parameters, as machines round differently.
 ROUNDING = 1e-9
+UNLIKE = "trials= must come from the same space, but"
 
 
 def listed_trials(trials: object) -> list[Trial]:
@@ -40,22 +41,38 @@ def checked_trials(trials: Sequence[Trial], space: Space) -> dict[int, Trial]:
             f"trials= must come from the same space, with the names {list(space.names)}. Pass "
             "trials of a run in this space."
         )
-    unlike = "trials= must come from the same space, but"
-    instead = (
-        "Pass the results as data=[(t.params, list(t.values.values())) for t in trials if t.values]"
-        ", or with their blocks, outcomes and failures as data=optimizer.to_frame()."
-    )
-    try:
-        points = space.encode_all([trial.params for trial in trials])
-    except SpaceError as error:
-        raise DataError(f"{unlike} {error} {instead}") from error
-    for trial, x in zip(trials, points, strict=True):
+    within = _within(trials, space)
+    for trial, x in zip(within, space.encode_all([t.params for t in within]), strict=True):
         if not is_same_point(trial.x, x):
             raise DataError(
-                f"{unlike} the x of trial {trial.id} is not the point of its parameters "
-                f"{trial.params!r}. {instead}"
+                f"{UNLIKE} the x of trial {trial.id} is not the point of its parameters "
+                f"{trial.params!r}. Pass the results as data=[(t.params, list(t.values.values())) "
+                "for t in trials if t.values], or with their blocks, outcomes and failures as "
+                "data=optimizer.to_frame()."
             )
     return by_id
+
+
+def _within(trials: Sequence[Trial], space: Space) -> list[Trial]:
+    """Return the trials whose parameters are in the space.
+
+    Rows may have been dropped from a list of candidates, but not the rows at its ends, which would
+    move all other points.
+    """
+    found = []
+    for trial in trials:
+        try:
+            space.encode(trial.params)
+        except SpaceError as error:
+            if isinstance(space.spec, Candidates) and trial.x.shape == (space.d,):
+                continue
+            raise DataError(
+                f"{UNLIKE} {error} Results within the space can be passed as data=."
+            ) from error
+        found.append(trial)
+    if trials and not found:
+        raise DataError(f"{UNLIKE} none of its parameters is among the candidates.")
+    return found
 
 
 def is_same_point(x: Array, y: Array) -> bool:

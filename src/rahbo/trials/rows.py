@@ -235,7 +235,7 @@ def _filled(cell: object) -> object:
 def _with_row(trial: Trial, told: Row, outcomes: Row, blocks: Sequence[str]) -> Trial:
     """Return a trial with one more value or failure, or with the values that a cell lists."""
     before = trial
-    if told["value"] is None:
+    if _filled(told["value"]) is None:
         trial = trial.with_failures([trial.n_made], str(told.get(FAILURE) or "no value"))
     else:
         block = whole_if_equal(_filled(told.get("block")))
