@@ -109,6 +109,7 @@ INNER_ORDER = {
     ),
     "analysis": (
         "markup",
+        "wording",
         "posterior",
         "blocks",
         "snapshot",

@@ -71,6 +71,19 @@ def test_negated(frontier):
     assert turned.negated() == frontier
 
 
+def test_settings_in_a_narrow_range_are_told_apart():
+    bold, careful = (
+        Choice(*ends, prediction(1e7 + x, 3.0, 1.5), 4)
+        for ends, x in (((0.0, 0.7), 40.1234567), ((0.7, math.inf), 40.1934567))
+    )
+    found = Frontier((bold, careful), (), (), None)
+    assert [line.split()[-1] for line in str(found).splitlines()[1:]] == [
+        "x=10000040.1", "x=10000040.2",
+    ]  # fmt: skip
+    assert "10000040.1" in found._repr_html_()
+    assert "alpha" in str(Frontier((), (), (), None))
+
+
 def test_in_words(frontier):
     first, bold, careful, own = str(frontier).splitlines()
     assert first.split() == ["alpha", "mean", "noise", "std", "evaluated", "params"]

@@ -65,6 +65,16 @@ RECOMMENDATION = Recommendation(
 )
 
 
+def test_a_runner_up_does_not_look_like_the_recommended_setting():
+    settings = [{"f": 1e7 + 40.1234567}, {"f": 1e7 + 40.1934567}]
+    other = replace(RECOMMENDATION.runner_ups[0], params=settings[1])
+    found = replace(RECOMMENDATION, params=settings[0], runner_ups=(other,))
+    for shown in (str(found), found._repr_html_()):
+        assert "10000040.1" in shown
+        assert "f=10000040.2" in shown
+    assert str(other).startswith("f=10000040: ")
+
+
 def test_negating_a_recommendation_leaves_its_gains():
     negated = RECOMMENDATION.negated()
     assert (negated.sample_mean, negated.sample_std, negated.mean) == (-3.0, 2.0, -2.0)

@@ -29,12 +29,12 @@ from rahbo.analysis.recommendation import (
     RunnerUp,
     predict,
     recommend,
-    short,
 )
 from rahbo.analysis.rules import SCORES, Rule, best_scored, check_rule, choices, choose
 from rahbo.analysis.sensitivity import Sensitivity, sensitivity_of
 from rahbo.analysis.snapshot import Snapshot, snapshots_after
 from rahbo.analysis.unevenness import Unevenness, repeat_scatter, uneven_test
+from rahbo.analysis.wording import short
 
 __all__ = [
     "BAND",

@@ -21,8 +21,9 @@ import numpy as np
 from rahbo.analysis.compliance import warning
 from rahbo.analysis.markup import paragraph, table
 from rahbo.analysis.posterior import LEVEL
-from rahbo.analysis.recommendation import Prediction, predict, short
+from rahbo.analysis.recommendation import Prediction, predict
 from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.wording import in_one_line, settings_told_apart
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.numerics import Array
 from rahbo.policy import RiskBound
@@ -98,11 +99,15 @@ class Frontier:
             worst=tuple((-mean, noise_std) for mean, noise_std in self.worst),
         )
 
+    @property
+    def _shown(self) -> list[dict[str, str]]:
+        """The settings of the choices as texts."""
+        return settings_told_apart([choice.prediction.params for choice in self.choices])
+
     def __str__(self) -> str:
         lines = [f"{'alpha':>21}{'mean':>12}{'noise std':>12}{'evaluated':>11}  params"]
-        for choice in self.choices:
-            p = choice.prediction
-            params = ", ".join(f"{name}={short(value)}" for name, value in p.params.items())
+        for choice, shown in zip(self.choices, self._shown, strict=True):
+            p, params = choice.prediction, in_one_line(shown)
             mean, noise_std, _ = (estimate.value for estimate in p.estimates)
             alphas = f"{choice.alpha_from:.4g} to {choice.alpha_to:.4g}"
             lines.append(
@@ -112,12 +117,10 @@ class Frontier:
 
     def _repr_html_(self) -> str:
         rows = []
-        for choice in self.choices:
+        for choice, shown in zip(self.choices, self._shown, strict=True):
             p, ends = choice.prediction, f"{choice.alpha_from:.4g} to {choice.alpha_to:.4g}"
             mean, noise_std, _ = (estimate.value for estimate in p.estimates)
-            rows.append(
-                [ends, mean, noise_std, choice.n_evaluations, *map(short, p.params.values())]
-            )
+            rows.append([ends, mean, noise_std, choice.n_evaluations, *shown.values()])
         names = self.choices[0].prediction.params if self.choices else ()
         found = table(["alpha", "mean", "noise std", "evaluated", *names], rows)
         return found + "".join(map(paragraph, [self.own, *self.limited]))

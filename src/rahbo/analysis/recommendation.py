@@ -7,6 +7,7 @@ of the minimised quantity.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -19,6 +20,7 @@ from rahbo.analysis.markup import paragraph, table
 from rahbo.analysis.posterior import LEVEL, Interval, centre, marginals
 from rahbo.analysis.rules import SCORES, Rule, best_scored, scores
 from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.wording import in_one_line, settings_told_apart
 from rahbo.model import CubeNoise, output_scale
 from rahbo.numerics import Array, Justified, brief
 from rahbo.policy import NEGLIGIBLE, Limits, RiskBound, is_listed, pessimistic_values
@@ -103,6 +105,11 @@ class Prediction:
         )
 
     @property
+    def _shown(self) -> dict[str, str]:
+        """The setting as texts."""
+        return settings_told_apart([self.params])[0]
+
+    @property
     def risk_digits(self) -> Justified:
         """How to write risk values like the one here."""
         return Justified.by(self.risk, self.risk_interval)
@@ -115,7 +122,7 @@ class Prediction:
         ]
         decided = f"pessimistic{self.risk_digits.text(self.pessimistic):>12}"
         limits = [str(check) for check in self.constraints]
-        return "\n".join([_params(self.params), *lines, *limits, decided])
+        return "\n".join([in_one_line(self._shown), *lines, *limits, decided])
 
     def _repr_html_(self) -> str:
         interval = f"{100 * self.level:g} % interval"
@@ -124,7 +131,7 @@ class Prediction:
             ("pessimistic", self.risk_digits.text(self.pessimistic), ""),
         ]
         return "".join([
-            table(["parameter", "value"], [(n, short(v)) for n, v in self.params.items()]),
+            table(["parameter", "value"], list(self._shown.items())),
             table(["", "estimate", interval], rows),
             *(paragraph(str(check)) for check in self.constraints),
         ])  # fmt: skip
@@ -151,13 +158,13 @@ class RunnerUp:
         return replace(self, risk=-self.risk, score=-self.score)
 
     def __str__(self) -> str:
-        return self.line(Justified(None))
+        return self.line(Justified(None), settings_told_apart([self.params])[0])
 
-    def line(self, digits: Justified) -> str:
-        """Return the setting in one line, with its risk value in these digits."""
+    def line(self, digits: Justified, shown: Mapping[str, str]) -> str:
+        """Return the setting, given as texts, in one line with its risk value in these digits."""
         gain, level = self.gain, f"{100 * self.gain.level:g} %"
         return (
-            f"{_params(self.params)}: risk value {digits.text(self.risk)}, expected gain "
+            f"{in_one_line(shown)}: risk value {digits.text(self.risk)}, expected gain "
             f"{brief(gain.expected)}, with {level} probability at most {brief(gain.bound)}"
         )
 
@@ -212,6 +219,15 @@ class Recommendation(Prediction):
         return f",{some} under other conditions"
 
     @property
+    def _all_shown(self) -> list[dict[str, str]]:
+        """The setting and the runner-ups as texts."""
+        return settings_told_apart([self.params, *(other.params for other in self.runner_ups)])
+
+    @property
+    def _shown(self) -> dict[str, str]:
+        return self._all_shown[0]
+
+    @property
     def advice(self) -> str:
         """Advice on what to do before relying on the setting; empty if there is none."""
         if self.confirm == 0:
@@ -238,7 +254,8 @@ class Recommendation(Prediction):
             lines.append(f"P(best)    {self.p_best:>12.2g}   among the listed settings")
         gain = str(self.gain) if self.feasible else ""
         lines += filter(None, [gain, self.advice, self.warning])
-        others = (other.line(self.risk_digits) for other in self.runner_ups)
+        pairs = zip(self.runner_ups, self._all_shown[1:], strict=True)
+        others = (other.line(self.risk_digits, shown) for other, shown in pairs)
         return "\n".join([*lines, *(f"runner-up  {other}" for other in others)])
 
     def _repr_html_(self) -> str:
@@ -256,8 +273,9 @@ class Recommendation(Prediction):
         if not self.runner_ups:
             return found
         head = ["runner-up", "risk value", "expected gain", f"{100 * self.level:g} % bound of gain"]
-        rows = [(_params(o.params), show.text(o.risk), brief(o.gain.expected),
-                 brief(o.gain.bound)) for o in self.runner_ups]  # fmt: skip
+        pairs = zip(self.runner_ups, self._all_shown[1:], strict=True)
+        rows = [(in_one_line(shown), show.text(o.risk), brief(o.gain.expected),
+                 brief(o.gain.bound)) for o, shown in pairs]  # fmt: skip
         return found + table(head, rows)
 
 
@@ -363,12 +381,3 @@ def to_confirm(known: Snapshot, n: int, noise_std: float) -> int:
 def _interval(found: Array) -> Interval:
     """Return the interval of a lower end, a centre and an upper end, ``(3,)``."""
     return Interval(float(found[0]), float(found[2]))
-
-
-def _params(params: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={short(value)}" for name, value in params.items())
-
-
-def short(value: object) -> str:
-    """Return a value with at most six digits."""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,7 +1,9 @@
+from pathlib import Path
+
 import pytest
 
 from rahbo.errors import JournalError
-from rahbo.pages.lab.notes import Notes
+from rahbo.pages.lab.notes import Notes, set_aside
 
 
 def test_notes_come_back(tmp_path):
@@ -28,6 +30,28 @@ def test_lines_that_cannot_be_read_are_ignored(tmp_path):
     assert [n.text for n in notes.notes] == ["b"]
     notes.add(2, 0, "after a torn line")
     assert [n.text for n in Notes(tmp_path / "laser.jsonl").notes] == ["b", "after a torn line"]
+
+
+def test_notes_of_a_study_that_is_gone_are_kept_aside(tmp_path):
+    journal = tmp_path / "run.jsonl"
+    set_aside(journal)
+    for text in ("first", "second"):
+        Notes(journal).add(0, None, text)
+        set_aside(journal)
+        assert Notes(journal).notes == []
+    kept = [tmp_path / f"run.notes.jsonl.old{n}" for n in ("", 1)]
+    assert sorted(tmp_path.iterdir()) == kept
+    assert ["second" in path.read_text() for path in kept] == [False, True]
+
+
+def test_notes_that_cannot_be_set_aside_are_an_error(tmp_path, monkeypatch):
+    def fails(*_):
+        raise PermissionError(13, "Permission denied")
+
+    Notes(tmp_path / "run.jsonl").add(0, None, "first")
+    monkeypatch.setattr(Path, "rename", fails)
+    with pytest.raises(JournalError, match=r"earlier study .* Move it away"):
+        set_aside(tmp_path / "run.jsonl")
 
 
 def test_a_note_that_cannot_be_written_is_an_error(tmp_path):

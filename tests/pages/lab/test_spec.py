@@ -38,6 +38,21 @@ def test_a_form_is_a_study():
     assert (spec.name, spec.outcome, spec.unit) == ("laser 1", "yield", "mJ")
 
 
+@pytest.mark.parametrize(
+    ("written", "choices"),
+    [
+        ("1,5; 2,7", ["1,5", "2,7"]),
+        ("1,5\n2,7\n", ["1,5", "2,7"]),
+        ("argon, helium", ["argon", "helium"]),
+        ("argon, helium,\n", ["argon", "helium"]),
+    ],
+)
+def test_choices_with_decimal_commas_stay_whole(written, choices):
+    gas = {"name": "gas", "kind": "choice", "choices": written}
+    spec = spec_in({**FORM, "parameters": [gas]})
+    assert spec.space == {"gas": rahbo.Categorical(choices)}
+
+
 def test_the_least_of_a_form():
     form = {**FORM, "limits": [], "outcome": "", "repeats": "3", "risk": {"kind": "neutral"}}
     spec = spec_in(form)

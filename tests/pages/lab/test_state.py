@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 import rahbo
@@ -63,6 +65,24 @@ def test_digits_that_can_be_set():
     assert setting_text("x" * 1000, None).endswith("...")
 
 
+def test_different_settings_are_shown_differently():
+    narrow = rahbo.Float(1e7, 1e7 + 100.0, log=True)
+    assert setting_text(1e7 + 40.25, narrow) == "10000040.25"
+    assert setting_text(1e16, rahbo.Float(1e16, 1e16 + 2.0, log=True)) == "10000000000000000"
+    assert setting_text(1234567, rahbo.Int(1, 10**9)) == "1234567"
+    wavelengths = [1550.108, 1550.109, 1550.11]
+    kind = rahbo.Categorical(wavelengths)
+    assert [setting_text(v, kind) for v in wavelengths] == ["1550.108", "1550.109", "1550.11"]
+    rows = [{"wavelength": v, "n": 1.0} for v in wavelengths]
+    for space in (rahbo.Candidates(rows), {"wavelength": kind, "n": [1.0, 2.0]}):
+        run = rahbo.Optimizer(space, seed=0)
+        run.ask()
+        state = state_of(run, Notes(Path("nowhere.jsonl")))
+        # The form of one's own setting finds what is shown among its choices.
+        choices = {one["name"]: one["choices"] for one in state["inputs"]}
+        assert all(text in choices[name] for name, text in state["open"][0]["params"])
+
+
 def test_a_setting_as_typed():
     run = rahbo.Optimizer(SPACE, seed=0)
     form = {"x": "1,25", "n": "3", "gas": 1}
@@ -82,4 +102,4 @@ def test_a_setting_of_a_list():
     run = rahbo.Optimizer(rahbo.Candidates(rows), seed=0)
     assert [one["choices"] for one in inputs_of(run)] == [["1.0", "2.0"], ["u", "v"]]
     assert params_in({"a": 1, "b": 0}, run) == {"a": 2.0, "b": "u"}
-    assert state_of(run, Notes(__import__("pathlib").Path("nowhere.jsonl")))["open"] == []
+    assert state_of(run, Notes(Path("nowhere.jsonl")))["open"] == []

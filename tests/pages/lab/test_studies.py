@@ -6,6 +6,7 @@ import rahbo
 from rahbo.errors import JournalError, SettingsError
 from rahbo.pages.lab.spec import Spec
 from rahbo.pages.lab.studies import Studies
+from rahbo.pages.lab.study import OutdatedError
 
 SPEC = Spec("one", {"x": rahbo.Float(0.0, 1.0)}, {"seed": 0})
 
@@ -51,6 +52,22 @@ def test_a_closed_study_stays_closed_until_it_is_opened(studies, tmp_path):
     run.close()
     studies.open("one")
     assert studies.study("one").path == tmp_path / "one.jsonl"
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_study_is_begun_again_after_its_journal_was_deleted(studies, tmp_path, is_closed):
+    studies.begin(SPEC)
+    first = studies.study("one")
+    if is_closed:
+        studies.close("one")
+    (tmp_path / "one.jsonl").unlink()
+    assert studies.begin(SPEC) == "one"
+    again = studies.study("one")
+    assert again is not None
+    assert again is not first
+    with pytest.raises(OutdatedError, match="closed"):
+        first.skip(0)
+    assert studies.listed() == [{"name": "one", "evaluations": 0, "open": True}]
 
 
 def test_one_journal_alone(tmp_path):

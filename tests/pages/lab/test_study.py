@@ -264,6 +264,23 @@ def test_a_study_whose_name_cannot_be_written_is_not_begun(tmp_path):
     begun(tmp_path).close()
 
 
+def test_a_new_study_has_no_notes_of_a_deleted_one(tmp_path):
+    study = begun(tmp_path)
+    study.note(0, None, "old")
+    study.close()
+    study = begun(tmp_path)
+    assert study.state()["open"][0]["notes"] == ["old"]
+    study.close()
+    (tmp_path / "run.jsonl").unlink()
+    study = Study.begin(
+        tmp_path / "run.jsonl", Spec("run", {"x": rahbo.Float(0.0, 1.0)}, {"seed": 0})
+    )
+    state = chosen(study)
+    study.close()
+    assert (state["outcome"], state["unit"], state["open"][0]["notes"]) == ("value", "", [])
+    assert "old" in (tmp_path / "run.notes.jsonl.old").read_text()
+
+
 def test_a_study_that_cannot_be_continued_keeps_its_journal(tmp_path):
     study = begun(tmp_path)
     study.tell(0, 0, "1", {})

@@ -278,7 +278,7 @@ function openOwn(replaced) {
   instead = replaced;
   const trial = subject && trialOf(subject.id), known = new Map(trial ? trial.params : []);
   const fields = state.inputs.map((one, j) => field(`lab-own-${j}`,
-    one.kind === "choice" ? one.name : `${one.name} (${number(one.low, 6)} to ${number(one.high, 6)})`, inputOf(one, known.get(one.name))));
+    one.kind === "choice" ? one.name : `${one.name} (${number(one.low, 12)} to ${number(one.high, 12)})`, inputOf(one, known.get(one.name))));
   const repeats = make("input", { type: "text", inputmode: "numeric" });
   repeats.value = replaced !== null && trial ? Math.max(1, trial.missing.length) : 1;
   at("lab-own-title").textContent = replaced === null ? "A setting of your own" : `What you set instead of suggestion ${replaced}`;

@@ -11,6 +11,7 @@ import json
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,21 @@ class Note:
     repeat: int | None
     text: str
     time: str = ""
+
+
+def set_aside(journal: Path) -> None:
+    """Rename the notes of a study that is gone, so that a new one of its name has none."""
+    path = journal.with_name(journal.stem + ENDING)
+    if not path.is_file():
+        return
+    names = (path.with_name(f"{path.name}.old{n or ''}") for n in count())
+    try:
+        path.rename(next(name for name in names if not name.exists()))
+    except OSError as error:
+        raise JournalError(
+            f"{path} belongs to an earlier study and cannot be renamed: {error.strerror}. Move it "
+            "away, then try again."
+        ) from error
 
 
 class Notes:

@@ -31,7 +31,7 @@ function addParameter() {
   const choices = text({ maxlength: 20000, placeholder: "argon, helium" });
   const range = [field(`p${n}-low`, "From", low), field(`p${n}-high`, "To", high),
     make("div", { class: "field check" }, Object.assign(log, { id: `p${n}-log` }), make("label", { for: `p${n}-log` }, "on a log scale"))];
-  const listed = field(`p${n}-choices`, "Choices, separated by commas", choices);
+  const listed = field(`p${n}-choices`, "Choices, separated by commas or semicolons", choices);
   const show = () => {
     for (const part of range) part.hidden = kind.value === "choice";
     listed.hidden = kind.value !== "choice";

@@ -142,7 +142,9 @@ def _parameter(name: str, form: Mapping[str, Any]) -> Parameter:
     kind = form.get("kind")
     if kind == "choice":
         written = text_in(form, "choices", f"The choices of {name}", 20_000)
-        choices = [choice for part in re.split("[,;\n]", written) if (choice := part.strip())]
+        # Numbers with decimal commas are separated by semicolons or line breaks.
+        ends = "[;\n]" if re.search("[;\n]", written.strip()) else ","
+        choices = [choice for part in re.split(ends, written) if (choice := part.strip(" \t\r,"))]
         if len(choices) > MOST_CHOICES:
             raise SpaceError(f"there may be at most {MOST_CHOICES} choices, got {len(choices)}.")
         return Categorical(choices)

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rahbo.analysis import short
 from rahbo.errors import SpaceError
 from rahbo.optimizer import Optimizer
 from rahbo.pages.lab.fields import LARGEST_WHOLE, index_in, number_in, whole_in
@@ -107,14 +106,26 @@ def cut(text: str) -> str:
 def setting_text(value: object, kind: Parameter | None) -> str:
     """Return a value to set, in as many digits as its range can tell apart.
 
+    A value from a list is written as it is, like the choices of a form.
+
     >>> setting_text(1 / 3, Float(0.0, 1.0)), setting_text(1000.123456, Float(1000.0, 1001.0))
     ('0.333333', '1000.12346')
     """
-    if not isinstance(value, float) or not isinstance(kind, Float) or kind.log:
-        return cut(short(value))
-    size, span = max(abs(kind.low), abs(kind.high)), kind.high / 2 - kind.low / 2
-    more = math.floor(math.log10(size / 2 / span)) if size / 2 > span else 0
+    if not isinstance(value, float) or not isinstance(kind, Float):
+        return cut(str(value))
+    narrow = _narrow(kind)
+    more = math.floor(math.log10(narrow)) if narrow > 1.0 else 0
     return f"{value:.{min(17, 6 + more)}g}"
+
+
+def _narrow(kind: Float) -> float:
+    """Return how many times larger than its range a number is."""
+    if kind.log:
+        # Neighbouring floats may have the same logarithm.
+        ratio = math.log(kind.high) - math.log(kind.low)
+        return 1.0 / ratio if ratio else 1e16
+    # Half of each, because the range of the largest numbers overflows.
+    return max(abs(kind.low), abs(kind.high)) / 2 / (kind.high / 2 - kind.low / 2)
 
 
 # -- settings of one's own ---------------------------------------------------------------------

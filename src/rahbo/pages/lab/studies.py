@@ -69,11 +69,15 @@ class Studies:
             path = self.folder / f"{checked_study_name(spec.name)}{JOURNAL}"
             if self.only is not None:
                 raise SettingsError("This page serves one study. Start rahbo lab with a folder.")
-            if path.exists() or spec.name in self._open:
+            if path.exists():
                 raise SettingsError(
                     f"There is already a study {spec.name!r} here. Choose another name."
                 )
+            if spec.name in self._open:
+                # Its journal was deleted.
+                self._open.pop(spec.name).close()
             self._open[spec.name] = Study.begin(path, spec)
+            self._closed.discard(spec.name)
             return spec.name
 
     def adopt(self, study: Study) -> None:

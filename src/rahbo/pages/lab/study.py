@@ -17,7 +17,7 @@ from typing import Any
 from rahbo.errors import DataError, NotReadyError, RahboError, SettingsError, SpaceError
 from rahbo.optimizer import Optimizer
 from rahbo.pages.lab.fields import LONGEST_TEXT, number_in
-from rahbo.pages.lab.notes import Notes
+from rahbo.pages.lab.notes import Notes, set_aside
 from rahbo.pages.lab.spec import Spec, repeats_in
 from rahbo.pages.lab.state import Json, free_repeat, params_in, state_of
 from rahbo.pages.report import record_of, report_page
@@ -62,9 +62,12 @@ class Study:
     @classmethod
     def begin(cls, path: Path, spec: Spec) -> Study:
         """Begin a study, or continue one that was begun in the same way."""
-        notes, is_new = Notes(path), not path.exists()
+        is_new = not path.exists()
         optimizer = Optimizer(spec.space, **spec.settings, journal=path)
         try:
+            if is_new:
+                set_aside(path)
+            notes = Notes(path)
             study = cls(path, optimizer, notes)
             with study._lock:
                 notes.name(spec.outcome, spec.unit)
