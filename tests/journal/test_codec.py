@@ -32,6 +32,7 @@ from rahbo.model import (
     KnownNoise,
     Lemma1Beta,
     Linear,
+    Limited,
     LogNoise,
     Matern52,
     NoiseModel,
@@ -87,8 +88,9 @@ def subclasses(base):
     "base", [RiskMeasure, Repeats, Strategy, NoiseModel, Confidence, Outputs, Kernel]
 )
 def test_every_class_a_user_may_pass_is_known(base):
-    # A bound noise model stands for code, and a kernel without a shape is none.
-    internal = {CubeNoise, Stationary}
+    # A bound noise model stands for code, a kernel without a shape is none, and outputs with a limit
+    # are made from the limits of a run.
+    internal = {CubeNoise, Stationary, Limited}
     public = {
         kind
         for kind in subclasses(base)
