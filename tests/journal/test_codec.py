@@ -88,8 +88,8 @@ def subclasses(base):
     "base", [RiskMeasure, Repeats, Strategy, NoiseModel, Confidence, Outputs, Kernel]
 )
 def test_every_class_a_user_may_pass_is_known(base):
-    # A bound noise model stands for code, a kernel without a shape is none, and outputs with a limit
-    # are made from the limits of a run.
+    # A bound noise model stands for code, a kernel without a shape is none, and a run makes outputs
+    # with a limit itself.
     internal = {CubeNoise, Stationary, Limited}
     public = {
         kind
