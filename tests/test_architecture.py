@@ -139,6 +139,7 @@ INNER_ORDER = {
         "worker",
         "liveness",
         "pool",
+        "generators",
         "pace",
         "parallel",
         "loop",

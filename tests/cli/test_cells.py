@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rahbo.cli.cells import bare, in_one_line, is_time, quoted, with_points
+from rahbo.cli.cells import bare, is_time, quoted, typed_name, with_points
 from rahbo.errors import DataError
 
 MOMENT = datetime(2024, 3, 21, 7, 5, 9, 120_000, tzinfo=UTC)
@@ -118,4 +118,4 @@ def test_names_are_quoted_where_a_shell_needs_it():
 
 
 def test_names_are_in_one_line():
-    assert in_one_line(" P\u00a0(bar)\r\nat  start ") == "P (bar) at start"
+    assert typed_name(" P\u00a0(bar)\r\nat  start ") == "P (bar) at start"

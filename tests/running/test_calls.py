@@ -1,14 +1,12 @@
 """One call of an objective: numbers, failures, and what is neither."""
 
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 import pytest
 
-import objectives
 import rahbo
-from rahbo.running.calls import CallResult, attempt, generator_in, with_outcomes
+from rahbo.running.calls import CallResult, attempt, with_outcomes
 from rahbo.trials.trial import LONGEST_REASON
 
 
@@ -100,18 +98,3 @@ def test_a_duration_is_no_number():
         assert "timedelta64(5" in attempt(lambda s=seconds: s, {}).no_number
         record = attempt(lambda s=seconds: {"v": 1.0, "loss": s}, {}).record
         assert "timedelta64(5" in record["loss"]
-
-
-class HasAll:
-    """It has every attribute, so that it seems to wrap itself."""
-
-    def __getattr__(self, name):
-        return self
-
-
-def test_the_generators_of_a_module_are_found_in_what_it_calls():
-    assert generator_in(objectives.from_its_module) == "GENERATOR"
-    assert generator_in(partial(objectives.by_a_helper, scale=1.0)) == "GENERATOR"
-    others = (objectives.noisy, objectives.from_numpy, objectives.from_a_namesake)
-    for function in (*others, objectives.from_the_system, max, HasAll()):
-        assert generator_in(function) is None

@@ -47,10 +47,10 @@ DATE = re.compile(
 CLOCK = re.compile(rf"(?:-?\d+ days?,? \+?)?{_CLOCK}{_ZONE}")
 
 
-def in_one_line(name: str) -> str:
+def typed_name(name: str) -> str:
     r"""Return the name of a column as it can be typed: all white space is a single space.
 
-    >>> in_one_line("Temp\n[C] ")
+    >>> typed_name("Temp\n[C] ")
     'Temp [C]'
     """
     return " ".join(name.split())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rahbo.cli.cells import NO_VALUE, NUMBER, in_one_line
+from rahbo.cli.cells import NO_VALUE, NUMBER, typed_name
 from rahbo.cli.launch import check_program
 from rahbo.cli.parameters import SEED
 from rahbo.cli.sheets import DELIMITERS, HEADER
@@ -101,7 +101,7 @@ def _table(file: Path) -> tuple[list[str], list[list[str]]]:
         raise DataError(
             f"{file} must be a CSV file in UTF-8 whose first row has names: {error}. Save it so."
         ) from error
-    names = [in_one_line(name) for name in header]
+    names = [typed_name(name) for name in header]
     cells = []
     for number, row in enumerate(rows, 2):
         if any(cell.strip() for cell in row[len(names) :]):
@@ -172,7 +172,7 @@ def number_of(text: str | None, names: Sequence[str]) -> int | None:
     if text is None:
         return None
     # Names of columns are in one line, and commands are as they were written.
-    for name in (text, in_one_line(text)):
+    for name in (text, typed_name(text)):
         if name in names:
             return list(names).index(name)
     if text.isdecimal() and 1 <= int(text) <= len(names):

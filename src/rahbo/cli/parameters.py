@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rahbo.cli.cells import in_one_line
+from rahbo.cli.cells import typed_name
 from rahbo.errors import SettingsError, SpaceError
 from rahbo.space import Categorical, Float, Int, Parameter
 
@@ -52,7 +52,7 @@ def of_column(text: str) -> tuple[str, Parameter | None]:
     (('lr', Float(0.0001, 0.1, log=True)), ('learning rate', None))
     """
     name, equals, written = text.partition("=")
-    return in_one_line(name), described(name, written) if equals else None
+    return typed_name(name), described(name, written) if equals else None
 
 
 def checked_name(name: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rahbo.cli.cells import NUMBER, in_one_line, quoted, with_points
+from rahbo.cli.cells import NUMBER, quoted, typed_name, with_points
 from rahbo.cli.columns import OUTCOMES, Column
 from rahbo.errors import DataError
 
@@ -63,14 +63,14 @@ def read_sheet(
         ignore: Columns that are not parameters.
         parameters: Columns that the user names as parameters. They must exist.
     """
-    value = None if value is None else in_one_line(value)
-    ignore = [in_one_line(name) for name in ignore]
+    value = None if value is None else typed_name(value)
+    ignore = [typed_name(name) for name in ignore]
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             delimiter = max(DELIMITERS, key=file.readline(HEADER).count)
             file.seek(0)
             rows = csv.reader(file, delimiter=delimiter, strict=True)
-            header = [in_one_line(name) for name in next(rows, [])]
+            header = [typed_name(name) for name in next(rows, [])]
             check_names(header, path, value, ignore, parameters)
             return _read(rows, header, path, value or VALUE, ignore, delimiter)
     except OSError as error:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import inspect
 import math
 import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from random import Random, SystemRandom
-from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -198,39 +195,3 @@ def wanted_keywords(
             f"is {signature}: {error}. Name its arguments as in the space."
         ) from error
     return set(wants)
-
-
-def generator_in(function: object) -> str | None:
-    """Return the name of a random generator of its module that a function uses; None for none.
-
-    Functions of the same module that it calls are looked at too. A generator that asks the system
-    for each number does not count.
-    """
-    waiting: list[Any] = [function]
-    if isinstance(function, functools.partial):
-        waiting = [function.func]
-    seen: set[FunctionType] = set()
-    while waiting:
-        try:
-            used_by = inspect.unwrap(waiting.pop())
-        except ValueError:
-            # An object that has every attribute seems to wrap itself.
-            continue
-        if not isinstance(used_by, FunctionType) or used_by in seen:
-            continue
-        seen.add(used_by)
-        for name in globals_in(used_by.__code__):
-            used = used_by.__globals__.get(name)
-            stateful = isinstance(used, np.random.Generator | np.random.RandomState | Random)
-            if stateful and not isinstance(used, SystemRandom):
-                return name
-            if isinstance(used, FunctionType) and used.__module__ == used_by.__module__:
-                waiting.append(used)
-    return None
-
-
-def globals_in(code: CodeType) -> list[str]:
-    """Return the names of a module that code reads or sets, functions and loops in it included."""
-    own = [step.argval for step in dis.get_instructions(code) if step.opname.endswith("_GLOBAL")]
-    inner = [globals_in(part) for part in code.co_consts if isinstance(part, CodeType)]
-    return [*own, *(name for names in inner for name in names)]

@@ -18,7 +18,8 @@ from pathlib import Path
 from time import monotonic
 
 from rahbo.errors import ExecutorError, ExhaustedError
-from rahbo.running.calls import CallResult, described, generator_in, globals_in
+from rahbo.running.calls import CallResult, described
+from rahbo.running.generators import SHARED, shared_generator
 from rahbo.running.marks import Marks
 from rahbo.running.pace import Pace
 from rahbo.running.pool import LONGEST_WAIT, MAX_CRASHES, Pool
@@ -31,12 +32,6 @@ from rahbo.trials import Suggestion
 SHORTEST_WAIT = 0.02
 # Time-outs after which evaluations that cannot be stopped are considered lost.
 PATIENCE = 10
-
-_SHARED = (
-    "The objective uses the random generator {!r} of its module, and each worker process has its "
-    "own copy, which draws the same numbers. Repeats may then be equal, as if there were no noise. "
-    "Give the objective an argument seed, and draw from numpy.random.default_rng(seed)."
-)
 
 
 def in_parallel(run: Run, pool: Pool, timeout: float | None) -> End:
@@ -52,10 +47,10 @@ def in_parallel(run: Run, pool: Pool, timeout: float | None) -> End:
     try:
         try:
             pool.start(arrive, run.objective)
-            shared = _shared_generator(run, pool)
+            shared = None if "seed" in run.wants else shared_generator(run.objective, pool)
             if shared is not None:
                 # The caller of `maximize`.
-                warnings.warn(_SHARED.format(shared), UserWarning, stacklevel=5)
+                warnings.warn(SHARED.format(shared), UserWarning, stacklevel=5)
             return tasks.work()
         finally:
             tasks.give_up()
@@ -66,16 +61,6 @@ def in_parallel(run: Run, pool: Pool, timeout: float | None) -> End:
         raise
     finally:
         pool.close(idle=tasks.idle)
-
-
-def _shared_generator(run: Run, pool: Pool) -> str | None:
-    """Return the name of a random generator of which each worker has the same copy, if any."""
-    if pool.workers < 2 or not pool.forks or "seed" in run.wants:
-        return None
-    name = generator_in(run.objective)
-    prepares = getattr(pool.initializer, "__code__", None)
-    # An initializer may make the generator anew in each worker.
-    return None if prepares is not None and name in globals_in(prepares) else name
 
 
 @dataclass(eq=False)

@@ -41,8 +41,8 @@ def checked_trials(trials: Sequence[Trial], space: Space) -> dict[int, Trial]:
             f"trials= must come from the same space, with the names {list(space.names)}. Pass "
             "trials of a run in this space."
         )
-    within = _within(trials, space)
-    for trial, x in zip(within, space.encode_all([t.params for t in within]), strict=True):
+    points = _points_of(trials, space)
+    for trial, x in points:
         if not is_same_point(trial.x, x):
             raise DataError(
                 f"{UNLIKE} the x of trial {trial.id} is not the point of its parameters "
@@ -53,8 +53,8 @@ def checked_trials(trials: Sequence[Trial], space: Space) -> dict[int, Trial]:
     return by_id
 
 
-def _within(trials: Sequence[Trial], space: Space) -> list[Trial]:
-    """Return the trials whose parameters are in the space.
+def _points_of(trials: Sequence[Trial], space: Space) -> list[tuple[Trial, Array]]:
+    """Return the trials whose parameters are in the space, each with their point ``(d,)``.
 
     Rows may have been dropped from a list of candidates, but not the rows at its ends, which would
     move all other points.
@@ -62,14 +62,12 @@ def _within(trials: Sequence[Trial], space: Space) -> list[Trial]:
     found = []
     for trial in trials:
         try:
-            space.encode(trial.params)
+            found.append((trial, space.encode(trial.params)))
         except SpaceError as error:
-            if isinstance(space.spec, Candidates) and trial.x.shape == (space.d,):
-                continue
-            raise DataError(
-                f"{UNLIKE} {error} Results within the space can be passed as data=."
-            ) from error
-        found.append(trial)
+            if not isinstance(space.spec, Candidates) or trial.x.shape != (space.d,):
+                raise DataError(
+                    f"{UNLIKE} {error} Results within the space can be passed as data=."
+                ) from error
     if trials and not found:
         raise DataError(f"{UNLIKE} none of its parameters is among the candidates.")
     return found
