@@ -42,12 +42,14 @@ EXTRAS = {
     "plotly": "dashboard",
     "polars": "test",
     "psycopg": "test",
+    "pydantic": "gest",
     "rich": "cli",
     "sklearn": "sklearn",
     "sqlalchemy": "optuna",
     "torch": "botorch",
     "websocket": "test",
     "xopt": "gest-test",
+    "yaml": "gest-test",
 }
 
 

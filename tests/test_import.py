@@ -1,8 +1,12 @@
 """What `import rahbo` loads, offers and leaves alone."""
 
+import ast
 import json
 import subprocess
 import sys
+from pathlib import Path
+
+from extras import EXTRAS
 
 import rahbo
 
@@ -71,3 +75,25 @@ def test_every_public_name_exists() -> None:
     assert len(set(rahbo.__all__)) == len(rahbo.__all__)
     missing = [name for name in rahbo.__all__ if not hasattr(rahbo, name)]
     assert missing == []
+
+
+def test_tests_import_nothing_that_the_quick_check_lacks() -> None:
+    tests = Path(__file__).parent
+    own = {path.stem for path in tests.iterdir()} | {"rahbo"}
+    installed = {"hypothesis", "numpy", "pytest", "scipy", "threadpoolctl"}
+    known = own | installed | EXTRAS.keys() | sys.stdlib_module_names
+    unknown = {
+        f"{path.relative_to(tests)}: {name}"
+        for path in tests.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for name in imported_by(node)
+        if name.partition(".")[0] not in known
+    }
+    assert not unknown, "give the library an extra in tests/extras.py, so that its tests can skip"
+
+
+def imported_by(node: ast.AST) -> list[str]:
+    """Names of the modules that a statement imports."""
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or "rahbo"]
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
