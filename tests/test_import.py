@@ -6,9 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from extras import EXTRAS
-
 import rahbo
+from extras import EXTRAS
 
 OPTIONAL = (
     "torch",
