@@ -41,7 +41,7 @@ DRAWN = {
     "figures-slices.png": ("figures.md", "slices.png"),
     "figures-maps.png": ("figures.md", "maps.png"),
     "figures-regret.png": ("figures.md", "regret.png"),
-    "start-fits.png": ("start.md", "fits.png"),
+    "start-fits.png": ("guide.md", "fits.png"),
 }
 
 # Pictures that other commands make.
