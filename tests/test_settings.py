@@ -22,6 +22,7 @@ from rahbo.model import (
     Standardized,
 )
 from rahbo.policy import Fixed, Rahbo, TopTwo
+from rahbo.risk import DEFAULT_RISK
 from rahbo.settings import Keywords, Settings, paper_preset
 
 LINE = {"x": (0.0, 1.0)}
@@ -160,7 +161,7 @@ def test_the_preset_keeps_the_hyperparameters_of_the_initial_design():
 
 def test_defaults():
     settings = made()
-    assert settings.risk == rahbo.MeanVariance(1.0)
+    assert settings.risk == rahbo.MeanStd(1.0) == DEFAULT_RISK
     assert settings.repeats == rahbo.Adaptive()
     assert settings.strategy == TopTwo()
     assert settings.direction == "maximize"

@@ -80,7 +80,8 @@ class Optimizer(Knowledge):
             tuple of two floats is short for a Float, and a list is short for a Categorical. A
             `Context` or `Time` in it is a condition that is given, not chosen.
         valid: A predicate on the parameters, for constraints known in advance.
-        risk: The risk measure to maximise, in the units of the objective.
+        risk: The risk measure to maximise, in the units of the objective. By default it is the mean
+            minus one noise standard deviation, which means the same in all units.
         repeats: Evaluations per suggestion: an int, or `Adaptive` for as many as pay.
         strategy: How points are chosen and reported.
         direction: ``"maximize"`` or ``"minimize"``.
@@ -144,7 +145,7 @@ class Optimizer(Knowledge):
         )
         kept = checked_trials(begun, known.space)
         if journal is not None:
-            kept = Journal(journal, known, kept, settings.get("seed"))
+            kept = Journal(journal, known, kept, settings)
             known = kept.settings
         super().__init__(known, kept)
 

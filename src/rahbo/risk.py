@@ -27,6 +27,7 @@ from rahbo.errors import DataError, SettingsError
 from rahbo.numerics import Array, Mask, is_real_number
 
 __all__ = [
+    "DEFAULT_RISK",
     "ExpectedShortfall",
     "MeanStd",
     "MeanVariance",
@@ -292,6 +293,10 @@ class ExpectedShortfall(_StdPenalty):
         """How many noise standard deviations are taken off the mean."""
         z = float(ndtri(self.level))
         return math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) / self.level
+
+
+DEFAULT_RISK: RiskMeasure = MeanStd(1.0)
+"""The risk measure of every run that names none. Its weight has no units, so neither has it."""
 
 
 def check_monotone(

@@ -48,7 +48,7 @@ from rahbo.policy import (
     TopTwo,
     as_repeats,
 )
-from rahbo.risk import MeanVariance, RiskMeasure
+from rahbo.risk import DEFAULT_RISK, MeanVariance, RiskMeasure
 from rahbo.space import Space, is_frame, rows_in
 from rahbo.trials import block_name, checked_name
 
@@ -92,7 +92,7 @@ class Settings:
     """
 
     space: Space
-    risk: RiskMeasure = MeanVariance(1.0)
+    risk: RiskMeasure = DEFAULT_RISK
     repeats: Repeats = Adaptive()
     strategy: Strategy = TopTwo()
     direction: Direction = "maximize"
@@ -141,7 +141,7 @@ class Settings:
         _require_instance("repeats", self.repeats, Repeats, "Adaptive()")
         _require_instance("beta", self.beta, Confidence, "ConstantBeta(1.0)")
         _require_instance("beta_noise", self.beta_noise, Confidence, "ConstantBeta(1.0)")
-        _require_instance("risk", self.risk, RiskMeasure, "MeanVariance(alpha=1.0)")
+        _require_instance("risk", self.risk, RiskMeasure, "MeanStd(kappa=1.0)")
         _require_instance("strategy", self.strategy, Strategy, "Rahbo()")
         _require_instance("noise", self.noise, NoiseModel, "LogNoise()")
         _require_instance("outputs", self.outputs, Outputs, "Standardized()")

@@ -62,7 +62,7 @@ def test_the_average_is_a_linear_functional_of_the_posterior(opt):
         g, s = model.noise.latent(Z)
         v = np.maximum(model.noise.link(g + s), model.min_noise_var).mean()
         lower = model.units.to_outcome(mu - math.sqrt(cov))
-        score.append(lower - model.units.var_to_user(v))
+        score.append(lower - math.sqrt(model.units.var_to_user(v)))
     best = int(np.argmax(score))
     assert found.params["x"] == float(np.linspace(0.0, 1.0, 6)[best])
     assert math.isclose(found.pessimistic, score[best], rel_tol=1e-6)

@@ -1,7 +1,7 @@
 """What each alpha would report."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,9 +11,18 @@ from hypothesis import strategies as st
 
 import constrained
 import rahbo
-from rahbo.analysis import Choice, Frontier, Interval, Prediction, envelope
+from rahbo.analysis import (
+    Choice,
+    Frontier,
+    Interval,
+    Prediction,
+    choose,
+    envelope,
+    frontier_of,
+)
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.policy import GPUCB, Rahbo, RahboUS
+from rahbo.risk import RiskMeasure
 
 lines = st.lists(st.tuples(st.integers(-20, 20), st.integers(0, 20)), min_size=1, max_size=12)
 
@@ -110,7 +119,8 @@ def run(**settings):
     ("strategy", "noise"), [(Rahbo(), "noise_upper"), (RahboUS(), "noise_var")]
 )
 def test_the_lines_are_the_ends_that_the_strategy_reports_by(strategy, noise, direction):
-    opt = run(strategy=strategy, direction=direction, min_noise_var=0.05)
+    risk = rahbo.MeanVariance(1.0)
+    opt = run(strategy=strategy, direction=direction, risk=risk, min_noise_var=0.05)
     found, units = opt.frontier(), opt.model.units
     b, sign = opt.model.belief(opt.observations.X), opt.settings.sign
     mean, noise_std = np.array(found.worst).T
@@ -144,9 +154,42 @@ def test_points_that_are_not_legal_are_left_out():
         run(valid=lambda p: False).frontier()
 
 
-def test_another_measure_has_no_alpha():
-    opt = run(risk=rahbo.MeanStd(1.0))
-    assert opt.frontier().alpha is None
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_a_measure_without_an_alpha_reports_one_of_the_points(direction):
+    for risk in (rahbo.MeanStd(0.5), rahbo.MeanStd(2.0), rahbo.Quantile(0.01)):
+        opt = run(risk=risk, direction=direction)
+        found = opt.frontier()
+        assert found.alpha is None
+        assert found.measure == repr(risk)
+        (own,) = (c for c in found.choices if (c.alpha_from, c.alpha_to) == found.alphas)
+        assert own.prediction.params == opt.recommend().params
+        assert f"This run reports by {risk!r}, which has no alpha." in str(found)
+        assert f"the point of alpha = {own.alpha_from:.4g} to {own.alpha_to:.4g}." in str(found)
+
+
+@dataclass(frozen=True)
+class Capped(RiskMeasure):
+    """Any noise std up to one half is as good as none: not convex in the variance."""
+
+    def value(self, f, v):
+        return np.asarray(f - 50.0 * np.maximum(np.sqrt(v) - 0.5, 0.0))
+
+    def gradient(self, f, v):
+        raise NotImplementedError
+
+
+def test_a_measure_may_report_a_point_that_no_alpha_reports():
+    x, mean = [0.1, 0.5, 0.9], [0.0, 0.35, 5.0]
+    data = [
+        ({"x": at}, m + s * np.linspace(-1.7, 1.7, 20))
+        for at, m, s in zip(x, mean, (0.01, 0.3, 0.9), strict=True)
+    ]
+    opt = rahbo.Optimizer(rahbo.Candidates([{"x": at} for at in x]), seed=0, data=data)
+    found = opt.snapshot(risk=Capped())
+    assert found.space.decode(found.observations.X[choose("pessimistic", found)]) == {"x": 0.5}
+    trade = frontier_of(found)
+    assert trade.alphas is None
+    assert "It reports a point that no alpha reports." in trade.own
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])

@@ -28,7 +28,7 @@ def test_it_holds_what_reports_go_by():
     assert known.legal.all()
     lower, noise_var, value = pessimistic_values(known.bound, known.observations.X)
     np.testing.assert_array_equal(known.worst, [lower, noise_var, value])
-    np.testing.assert_allclose(known.pessimistic, lower - noise_var, rtol=1e-12)
+    np.testing.assert_allclose(known.pessimistic, lower - np.sqrt(noise_var), rtol=1e-12)
     chosen = known.observations.X[choose("pessimistic", known)]
     assert opt.recommend().params == known.space.decode(chosen)
 

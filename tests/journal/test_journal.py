@@ -401,7 +401,7 @@ def test_settings_that_differ_are_named_with_both_values(path):
             n_initial=8, seed=4, journal=path,
         )  # fmt: skip
     for part in (
-        "risk is MeanVariance(alpha=1.0) there and Quantile(level=0.1) here",
+        "risk is MeanStd(kappa=1.0) there and Quantile(level=0.1) here",
         "beta is ConstantBeta(value=1.0) there and ConstantBeta(value=2.0) here",
         "seed is 3 there and 4 here",
         "space is {'x': Float(low=0.0, high=2.0, log=False), 'kind': Categorical(choices=['a', 'b'"
@@ -411,6 +411,35 @@ def test_settings_that_differ_are_named_with_both_values(path):
     assert "repeats" not in str(caught.value)
     assert path.read_bytes() == before
     begin(path).close()
+
+
+# Written by the commit 0dc5b5b, whose default risk was MeanVariance(1.0), with
+# Optimizer(LINE, seed=3, repeats=2, n_initial=3), which was told x + 0.25 and x - 0.25.
+FORMER = Path(__file__).parent / "former_default.jsonl"
+
+
+def test_a_run_begun_with_the_former_default_keeps_its_risk(path):
+    path.write_bytes(FORMER.read_bytes())
+    before = path.read_bytes()
+    assert read(path)[0]["risk"] == rahbo.MeanVariance(1.0)
+    begin_again = functools.partial(rahbo.Optimizer, LINE, repeats=2, n_initial=3, journal=path)
+    for again in (functools.partial(rahbo.Optimizer.resume, path), begin_again):
+        with contextlib.closing(again()) as run:
+            assert run.settings.risk == rahbo.MeanVariance(1.0)
+            assert run.settings.seed == 3
+            # What 0dc5b5b printed.
+            assert run.recommend().risk == pytest.approx(0.64, abs=0.005)
+            assert run.recommend().pessimistic == pytest.approx(0.42, abs=0.005)
+    with pytest.raises(JournalError, match=r"risk is MeanVariance\(alpha=1.0\) there and MeanStd"):
+        begin_again(risk=rahbo.MeanStd(1.0))
+    assert path.read_bytes() == before
+
+
+def test_only_the_former_default_is_kept_where_no_risk_is_passed(path):
+    begin(path, risk=rahbo.MeanVariance(2.0)).close()
+    with pytest.raises(JournalError, match=r"MeanVariance\(alpha=2.0\) there and MeanStd"):
+        begin(path)
+    assert rahbo.Optimizer.resume(path).settings.risk == rahbo.MeanVariance(2.0)
 
 
 def safe(params):
@@ -600,11 +629,11 @@ HOSTILE = [
     ("line 2", b'"x":[', b'"x":[0.5,'),
     ("line 2", b'"params":{"x":', b'"params":{"x":1e9,"y":'),
     ("line 4", b'"id":1,"params"', b'"id":0,"params"'),
-    ("line 1", b'"type":"MeanVariance","alpha":1.0', b'"type":"os.system","command":"id"'),
-    ("line 1", b'"type":"MeanVariance","alpha":1.0', b'"type":"Fixed","n_repeats":1'),
-    ("line 1", b'"type":"MeanVariance","alpha":1.0', b'"type":"MeanVariance","beta":1.0'),
-    ("line 1", b'"type":"MeanVariance","alpha":1.0', b'"type":["MeanVariance"]'),
-    ("line 1", b'"type":"MeanVariance","alpha":1.0', b'"class":"object"'),
+    ("line 1", b'"type":"MeanStd","kappa":1.0', b'"type":"os.system","command":"id"'),
+    ("line 1", b'"type":"MeanStd","kappa":1.0', b'"type":"Fixed","n_repeats":1'),
+    ("line 1", b'"type":"MeanStd","kappa":1.0', b'"type":"MeanVariance","beta":1.0'),
+    ("line 1", b'"type":"MeanStd","kappa":1.0', b'"type":["MeanVariance"]'),
+    ("line 1", b'"type":"MeanStd","kappa":1.0', b'"class":"object"'),
     ("line 1", b'"low":0.0', b'"low":{"numpy":"float64","value":[[1]]}'),
     ("line 1", b'"low":0.0', b'"low":{"float":"__import__"}'),
     ("line 1", b'"seed":3', b'"seed":3,"extra":1'),

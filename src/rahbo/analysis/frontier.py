@@ -57,6 +57,9 @@ class Frontier:
         worst: The pessimistic mean and noise std of each evaluated point, which decide the choices.
         alpha: The alpha that gives the recommended point: that of the run's risk measure, 0 for a
             strategy that reports by the mean alone, None for a measure without an alpha.
+        measure: The run's risk measure if it has no alpha.
+        alphas: The smallest and the largest alpha that report the same point as this measure. None
+            if the measure has an alpha, or if no alpha reports its point.
         reportable: Whether each evaluated point may be reported, if outcomes have limits: those
             that are sure to keep them or, if there are none, the one that violates them least.
             Empty without limits.
@@ -66,6 +69,8 @@ class Frontier:
     evaluated: tuple[Prediction, ...]
     worst: tuple[tuple[float, float], ...]
     alpha: float | None
+    measure: str = field(default="", metadata={"if_used": True})
+    alphas: tuple[float, float] | None = field(default=None, metadata={"if_used": True})
     reportable: tuple[bool, ...] = field(default=(), metadata={"if_used": True})
 
     @property
@@ -87,8 +92,16 @@ class Frontier:
 
     @property
     def own(self) -> str:
-        """The alpha that the run reports by, in words; empty for a measure without an alpha."""
-        return "" if self.alpha is None else f"This run reports by alpha = {self.alpha:.4g}."
+        """What the run reports by, in words: an alpha, or a measure that has none."""
+        if self.alpha is not None:
+            return f"This run reports by alpha = {self.alpha:.4g}."
+        if not self.measure:
+            return ""
+        if self.alphas is None:
+            same = "It reports a point that no alpha reports."
+        else:
+            same = "It reports the point of alpha = {:.4g} to {:.4g}.".format(*self.alphas)
+        return f"This run reports by {self.measure}, which has no alpha. {same}"
 
     def negated(self) -> Frontier:
         """Return the record of the negated objective."""
@@ -156,18 +169,21 @@ def frontier_of(known: Snapshot, level: float = LEVEL) -> Frontier:
         raise NotReadyError("frontier() needs a point that was told and satisfies valid=.")
     params = [known.space.decode(x) for x in X]
     evaluated = predict(known.bound, known.risk, X, params, level, known.limits)
-    lower, noise_var, _ = (end[valid] for end in known.worst)
+    lower, noise_var, value = (end[valid] for end in known.worst)
     rows = np.flatnonzero(known.legal[valid])
-    choices = (
-        Choice(start, end, evaluated[rows[i]], int(count[rows[i]]))
-        for i, start, end in envelope(lower[rows], noise_var[rows])
-    )
+    lines = envelope(lower[rows], noise_var[rows])
     worst = zip(lower.tolist(), np.sqrt(noise_var).tolist(), strict=True)
+    choices = (Choice(start, end, evaluated[rows[i]], int(count[rows[i]]))
+               for i, start, end in lines)  # fmt: skip
+    alpha, best = _own_alpha(known.bound, known.risk), np.max(value[rows])
+    chosen = next(((start, end) for i, start, end in lines if value[rows[i]] == best), None)
     return Frontier(
         tuple(choices),
         tuple(evaluated),
         tuple(worst),
-        _own_alpha(known.bound, known.risk),
+        alpha,
+        repr(known.risk) if alpha is None else "",
+        chosen if alpha is None else None,
         () if known.limits is None else tuple(known.legal[valid].tolist()),
     )
 

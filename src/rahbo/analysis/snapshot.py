@@ -141,9 +141,7 @@ class Snapshot:
 def check_risk(risk: object) -> None:
     """Refuse what is neither a risk measure nor None."""
     if risk is not None and not isinstance(risk, RiskMeasure):
-        raise SettingsError(
-            f"risk must be a RiskMeasure such as MeanVariance(alpha=1.0), got {risk!r}."
-        )
+        raise SettingsError(f"risk must be a RiskMeasure such as MeanStd(kappa=1.0), got {risk!r}.")
 
 
 def snapshots_after(

@@ -17,7 +17,6 @@ from rahbo.cli.safe import start_of
 from rahbo.cli.tables import visible
 from rahbo.errors import SettingsError
 from rahbo.pages import LAB_PORT, LOOPBACK, LabServer, Spec, Studies, Study
-from rahbo.risk import MeanVariance
 from rahbo.settings import Keywords
 
 # What a file says about a study. The rest of a file for rahbo tune says how to run a program.
@@ -113,7 +112,6 @@ def spec_of(config: Config, path: Path) -> Spec:
         raise SettingsError(f"{path} must say maximize = true or minimize = true.")
     settings: Keywords = {
         "direction": DIRECTIONS[direction],
-        "risk": MeanVariance(1.0),
         "repeats": repeats_in(_text(config, "repeats") or "adaptive",
                               _number(config, "setup", path)),
     }  # fmt: skip

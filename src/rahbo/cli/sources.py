@@ -22,7 +22,7 @@ from rahbo.cli.tables import visible
 from rahbo.errors import DataError, SettingsError
 from rahbo.journal import Code, read
 from rahbo.optimizer import Optimizer
-from rahbo.risk import MeanVariance, RiskMeasure
+from rahbo.risk import DEFAULT_RISK, RiskMeasure
 from rahbo.settings import Direction, Keywords
 from rahbo.space import Parameter
 
@@ -204,7 +204,7 @@ def _of_table(path: Path, asked: Asked) -> Optimizer:
     points = {point: dict(zip(found.space, point, strict=True)) for point in found.values}
     optimizer = Optimizer(
         with_conditions(found.space, asked.context),
-        risk=asked.risk or MeanVariance(1.0),
+        risk=asked.risk or DEFAULT_RISK,
         direction=asked.direction,
         # Seeds the draws behind the intervals, so that the same table gives the same report.
         seed=0,

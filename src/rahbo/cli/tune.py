@@ -38,7 +38,6 @@ from rahbo.cli.values import Reader
 from rahbo.errors import NotReadyError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed, is_finite
 from rahbo.optimizer import Optimizer
-from rahbo.risk import MeanVariance
 from rahbo.running import Budget, CallResult, Done, Pool, Result, Run, Stop, in_parallel
 from rahbo.space import Parameter
 from rahbo.trials import LARGEST_VALUE, Suggestion
@@ -122,15 +121,14 @@ class Task:
         check_program(template)
         settings = {
             "direction": direction,
-            "risk": chosen_risk(ctx) or MeanVariance(1.0),
             "repeats": repeats_in(given["repeats"], given["setup"]),
             "seed": given["seed"],
             "journal": given["journal"],
         }
         limits = limits_in(given["at_most"], given["at_least"])
         start = start_of(given["safe"], space, limits, blocks)
-        used = {"constraints": limits, "safe": bool(start.settings), "blocks": blocks,
-                "try_first": first_in(given["try_first"], space)}  # fmt: skip
+        used = {"risk": chosen_risk(ctx), "constraints": limits, "safe": bool(start.settings),
+                "blocks": blocks, "try_first": first_in(given["try_first"], space)}  # fmt: skip
         settings |= {name: value for name, value in used.items() if value}
         processes = Processes()
         outcomes = Outcomes(limits, in_json=one_of(ctx, READERS) == "value_json")

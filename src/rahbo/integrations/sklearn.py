@@ -37,14 +37,12 @@ from rahbo.integrations.split_scores import (
 from rahbo.numerics import Array
 from rahbo.optimizer import Optimizer
 from rahbo.policy import Fixed
-from rahbo.risk import MeanStd, RiskMeasure
+from rahbo.risk import DEFAULT_RISK, RiskMeasure
 from rahbo.space import Candidates, Space
 from rahbo.trials import Suggestion
 
 # Settings of the optimizer that the search itself decides.
 OWN_SETTINGS = {"risk", "repeats", "direction", "seed", "data", "trials", "journal", "blocks"}
-# Scores come in all units, and the weight of this measure has no units.
-DEFAULT_RISK = MeanStd(1.0)
 AnyOptimizer = TypeVar("AnyOptimizer", bound=Optimizer)
 
 
@@ -407,6 +405,7 @@ def risk_averse_refit(risk: RiskMeasure | None = None, metric: str = "score") ->
         risk: The risk measure, in the units of the scores; None means ``MeanStd(1.0)``.
         metric: The metric to use, if there are several.
 
+    >>> from rahbo.risk import MeanStd
     >>> refit = risk_averse_refit(MeanStd(2.0))
     >>> splits = {"split0_test_score": [0.80, 0.99, 0.5], "split1_test_score": [0.82, 0.65, 0.5]}
     >>> refit({name: np.array(scores) for name, scores in splits.items()})

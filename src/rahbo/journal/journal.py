@@ -37,10 +37,14 @@ from rahbo.journal.files import (
     release,
 )
 from rahbo.journal.lines import FORMAT, UNCHECKED, encoded_line, parse
+from rahbo.risk import MeanVariance
 from rahbo.settings import Keywords, Settings, paper_preset
 from rahbo.trials import Trial
 
 __all__ = ["Journal", "read", "settings_to_resume"]
+
+# What runs without `risk=` maximised until the default had no units.
+FORMER_RISK = MeanVariance(1.0)
 
 
 def read(path: FileName) -> tuple[dict[str, Any], tuple[Trial, ...]]:
@@ -91,14 +95,15 @@ class Journal(dict[int, Trial]):
         settings: The settings of the run; they must match those in the file.
         trials: The trials that a new run begins with. For a run that continues they must be the
             same as then, or empty.
-        seed: The seed that the user gave; None takes the seed in the file.
+        given: The settings that the user gave. Without a seed, that in the file counts. Without a
+            risk, a run that began with the former default keeps it.
 
     Attributes:
-        settings: The given settings, with the seed of the file.
+        settings: The settings, with the seed and the risk of the file.
     """
 
     def __init__(
-        self, path: FileName, settings: Settings, trials: Mapping[int, Trial], seed: int | None
+        self, path: FileName, settings: Settings, trials: Mapping[int, Trial], given: Keywords
     ) -> None:
         super().__init__(trials)
         self._fd: int | None = None
@@ -114,15 +119,15 @@ class Journal(dict[int, Trial]):
             },
             number=1,
         )
-        given = json.loads(line)
-        for number, record in enumerate(given["trials"]):
+        begun = json.loads(line)
+        for number, record in enumerate(begun["trials"]):
             opened(record, number, settings.space)
         self._fd = open_locked(self._name)
         try:
             events, self._size = parse(contents(self._name), self._name)
             self._lines = len(events)
             if events:
-                self._go_on(events, given, seed)
+                self._go_on(events, begun, given)
             os.ftruncate(self._fd, self._size)
             if not events:
                 self._append(line)
@@ -131,21 +136,23 @@ class Journal(dict[int, Trial]):
             self.close()
             raise
 
-    def _go_on(self, events: list[Any], given: dict[str, Any], seed: int | None) -> None:
+    def _go_on(self, events: list[Any], begun: dict[str, Any], given: Keywords) -> None:
         """Continue the run in the file; raise an error if it is a different one."""
         header = events[0]
-        kept = settings_of(header, self._name)[1].seed
-        if seed is None:
-            given["settings"]["seed"] = kept
-        unlike = differences(header["settings"], given["settings"])
-        if given["trials"] and not same(*map(_untimed, (header["trials"], given["trials"]))):
+        there, here = settings_of(header, self._name)[1], self.settings
+        if given.get("seed") is None:
+            here = replace(here, seed=there.seed)
+        if "risk" not in given and there.risk == FORMER_RISK:
+            here = replace(here, risk=there.risk)
+        unlike = differences(header["settings"], json.loads(json.dumps(encode_settings(here))))
+        if begun["trials"] and not same(*map(_untimed, (header["trials"], begun["trials"]))):
             unlike.append("the past results in data= or trials= are different")
         if unlike:
             raise JournalError(
                 f"{self._name} is the journal of another run: {'; '.join(unlike)}. Pass the same "
                 "settings, or another journal."
             )
-        self.settings = replace(self.settings, seed=kept)
+        self.settings = here
         self.clear()
         self.update((t.id, t) for t in trials_of(events, self.settings.space, self._name))
 

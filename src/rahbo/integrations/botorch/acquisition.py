@@ -104,7 +104,7 @@ class RiskBound(AcquisitionFunction):
         super().__init__(model=_single_output("model", model))
         self.noise_model = _single_output("noise_model", noise_model)
         if not isinstance(risk, RiskMeasure):
-            raise SettingsError(f"risk must be a risk measure, got {risk!r}. Try MeanVariance().")
+            raise SettingsError(f"risk must be a risk measure, got {risk!r}. Try MeanStd().")
         self.risk = risk
         self.z_f, self.z_noise = _finite("z_f", z_f), _finite("z_noise", z_noise)
         own: Link = getattr(noise_model, "link", from_log)

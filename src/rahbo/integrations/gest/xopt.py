@@ -78,7 +78,7 @@ class XoptGenerator(Generator, StateOwner):
         except (JournalError, TypeError) as error:
             raise SettingsError(
                 f"{dict(given)!r} is not a setting of rahbo: {error}. Write its type and its "
-                "fields, such as {type: MeanVariance, alpha: 1.0}."
+                "fields, such as {type: MeanStd, kappa: 1.0}."
             ) from error
 
     @field_serializer(*RECORDS)
