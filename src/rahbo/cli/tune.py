@@ -17,6 +17,7 @@ from rahbo.cli.first import first_in
 from rahbo.cli.launch import (
     PROGRAM,
     READERS,
+    TOML,
     ProgramCommand,
     check_program,
     check_timeout,
@@ -68,7 +69,12 @@ def _read_file(ctx: click.Context, param: click.Parameter, file: Path | None) ->
     }
     flags = {name for name, option in options.items() if option.is_flag}
     several = {name for name, option in options.items() if option.multiple}
-    config = read_config(file, options.keys() - flags, flags, several)
+    try:
+        config = read_config(file, options.keys() - flags, flags, several)
+    except SettingsError as error:
+        if file.suffix == TOML:
+            raise
+        raise SettingsError(f"{error} If it is the program to run, write -- before it.") from error
     ctx.meta[CONFIG] = config
     ctx.default_map = {options[name].name or "": value for name, value in config.options.items()}
     return file
