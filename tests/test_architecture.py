@@ -53,6 +53,7 @@ INNER_ORDER = {
         "signatures",
         "sobol",
         "streams",
+        "texts",
         "threads",
     ),
     "space": ("parameters", "context", "frames", "candidates", "space"),

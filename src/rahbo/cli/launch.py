@@ -14,9 +14,10 @@ import click
 
 from rahbo.cli.limits import Outcomes
 from rahbo.cli.options import one_of
+from rahbo.cli.printed import last_number
 from rahbo.cli.processes import Processes
 from rahbo.cli.template import Template
-from rahbo.cli.values import Reader, json_reader, last_number, regex_reader
+from rahbo.cli.values import Reader, json_reader, regex_reader
 from rahbo.errors import SettingsError
 
 # Signals that end a program by default and that people or job schedulers send.

@@ -12,9 +12,10 @@ from typing import Any
 
 from rahbo.cli.limits import Outcomes
 from rahbo.cli.parameters import BLOCK, SEED
+from rahbo.cli.printed import UnreadableError
 from rahbo.cli.processes import END, REASON, Ended, Processes, StoppedError
 from rahbo.cli.template import Template
-from rahbo.cli.values import Reader, UnreadableError
+from rahbo.cli.values import Reader
 
 # Errors that say that the machine has no room for another process or file now, and how many seconds
 # to wait before the next attempt. They say nothing about the program.
