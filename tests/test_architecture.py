@@ -135,6 +135,7 @@ INNER_ORDER = {
         "progress",
         "display",
         "result",
+        "mistakes",
         "run",
         "marks",
         "worker",

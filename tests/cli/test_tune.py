@@ -687,3 +687,27 @@ def test_two_runs_of_one_journal_are_refused(tmp_path):
     assert done.exit_code == 2
     assert "being written by another" in done.stderr
     held.close()
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (["sh", "-c", 'no-such-program "$1"', "sh", "{x}"], "exit code 127"),
+        (["sh", "-c", 'exec / "$1"', "sh", "{x}"], "exit code 126"),
+        ([*PYTHON, "-c", "import sys; float(sys.argv[1]) + nump", "{x}"], "NameError"),
+        ([*PYTHON, "-c", "import no_such_module", "{x}"], "ModuleNotFoundError"),
+    ],
+)
+def test_a_program_that_cannot_run_at_all_ends_after_three_points(program, said):
+    done = invoke(*GOOD[:5], "--evaluations", "40", "--repeats", "1", "--", *program)
+    assert done.exit_code == 1
+    assert "The command fails every time. Correct it." in done.stderr
+    assert said in done.stderr.splitlines()[3] + done.stderr.splitlines()[-1]
+    assert sum(": failed, " in line for line in done.stderr.splitlines()) == 3
+
+
+def test_a_program_that_fails_otherwise_gets_more_points():
+    program = [*PYTHON, "-c", "import sys; raise ValueError('no beam')", "{x}"]
+    done = invoke(*GOOD[:5], "--evaluations", "40", "--repeats", "1", "--", *program)
+    assert done.exit_code == 1
+    assert sum(": failed, " in line for line in done.stderr.splitlines()) == 10

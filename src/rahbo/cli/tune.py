@@ -30,7 +30,7 @@ from rahbo.cli.limits import Outcomes, described, limit_options, limits_in
 from rahbo.cli.options import chosen_direction, chosen_risk, goal_options, one_of, repeats_in
 from rahbo.cli.parameters import blocks_in, parameters_in
 from rahbo.cli.processes import Processes
-from rahbo.cli.program import Program, Workers
+from rahbo.cli.program import BrokenProgramError, Program, Workers
 from rahbo.cli.progress import watch
 from rahbo.cli.safe import RUNS, UNSAFE, Start, start_of
 from rahbo.cli.tables import console, print_report, visible
@@ -172,6 +172,7 @@ def _stop(ctx: click.Context) -> Stop | None:
 class ProgramRun(Run):
     """A run of a program whose output may hold outcomes."""
 
+    mistakes = (BrokenProgramError,)
     outcomes: Outcomes
 
     def record(self, suggestion: Suggestion, repeat: int, outcome: CallResult) -> None:
@@ -212,7 +213,7 @@ def run(task: Task, jobs: int, timeout: float | None) -> Result:
             finally:
                 _tell_late(optimizer, program)
         return Result(optimizer.recommend(), optimizer, ended)
-    except (ObjectiveError, NotReadyError) as error:
+    except (BrokenProgramError, ObjectiveError, NotReadyError) as error:
         if isinstance(error, NotReadyError) and task.start.settings:
             raise click.ClickException(UNSAFE) from error
         raise _gave_up(optimizer, task.settings["journal"]) from error
