@@ -56,6 +56,9 @@ def test_other_texts_are_not_times(text):
         (["1,5", "2"], None),
         (["0x1"], None),
         (["1_0"], None),
+        (["0.15D-02 s", "1.5D+03 s"], (["0.15D-02", "1.5D+03"], "s")),
+        (["1D3"], None),
+        (["1.5-103"], None),
         (["ms"], None),
     ],
 )

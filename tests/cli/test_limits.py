@@ -19,9 +19,9 @@ from rahbo import journal as journals
 from rahbo.cli import main
 from rahbo.cli import tune as module
 from rahbo.cli.limits import PATIENCE, Outcomes, limits_in
+from rahbo.cli.printed import UnreadableError, last_number
 from rahbo.cli.processes import END
 from rahbo.cli.safe import Start
-from rahbo.cli.values import UnreadableError, last_number
 from rahbo.errors import SettingsError
 
 PYTHON = [sys.executable, "-S"]
@@ -56,7 +56,18 @@ def test_limits_have_a_name_and_a_probability():
 
 
 @pytest.mark.parametrize(
-    "text", ["loss", "=5", "loss=", "loss=high", "loss=5@", "loss=5@a", "a=1=2"]
+    "text",
+    [
+        "loss",
+        "=5",
+        "loss=",
+        "loss=high",
+        "loss=5@",
+        "loss=5@a",
+        "a=1=2",
+        "loss=1_0",
+        "loss=5@0.9_5",
+    ],
 )
 def test_a_limit_in_another_form_is_refused(text):
     with pytest.raises(SettingsError, match="must be NAME=LIMIT"):
@@ -90,6 +101,8 @@ def test_an_outcome_has_one_limit():
         ("The loss: 3.2.", 3.2),
         ("\x1b[32mloss\x1b[0m: \x1b[1m3.2\x1b[0m", 3.2),
         ("loss=95%", 95.0),
+        ("loss=0.15D-02", 0.0015),
+        ("loss=3\x1b]0;epoch 7\x07", 3.0),
         # Other names, and options that a program repeats.
         ("val_loss=1 loss.max=2 --loss=3 test.loss=4 loss_2=5 Loss=6", None),
         ("loss 3.2", None),
@@ -105,7 +118,24 @@ def test_the_last_one_counts(output, loss):
 
 @pytest.mark.parametrize(
     "text",
-    ["high", "3.2ms", "inf", "-Infinity", "1,234.5", "\u22123", "1e999", "1.2.3", "(3)", "=3"],
+    [
+        "high",
+        "3.2ms",
+        "inf",
+        "-Infinity",
+        "1,234.5",
+        "\u22123",
+        "1e999",
+        "1.2.3",
+        "(3)",
+        "=3",
+        "1_0",
+        "0x1p-3",
+        "1.5-103",
+        "2026-11-19",
+        "1.#IND",
+        "1D3",
+    ],
 )
 def test_what_is_not_a_number_does_not_uncover_an_earlier_one(text):
     with pytest.raises(UnreadableError, match="outcome 'loss'"):

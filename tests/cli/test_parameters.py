@@ -41,6 +41,7 @@ def test_a_parameter_is_read(text, expected):
         ("x=1", "x: it must be LOW:HIGH"),
         ("x=", "x: it must be LOW:HIGH"),
         ("x=a:b", "must be numbers"),
+        ("x=1_0.0:2_0.0", "must be numbers"),
         ("x=1:15", "1:15:float or 1:15:int"),
         ("x=2.0:1.0", "Swap them"),
         ("x=0.0:1.0:log", "low > 0"),

@@ -9,10 +9,11 @@ import time
 import pytest
 
 from processes_left import FAMILY, family, is_alive, wait_for
+from rahbo.cli.printed import last_number
 from rahbo.cli.processes import END, REASON, Ended, Processes
 from rahbo.cli.program import FailedError, Program, Workers
 from rahbo.cli.template import Template
-from rahbo.cli.values import json_reader, last_number
+from rahbo.cli.values import json_reader
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 from processes_left import wait_for
 from rahbo import journal as journals
 from rahbo.cli import main
+from rahbo.cli.race import EXIT_CODES
 from rahbo.errors import ObjectiveError
 
 SCRIPT = """
@@ -127,10 +129,10 @@ def test_if_fewer_than_two_commands_run_the_reason_is_said():
     ("challenger", "options", "decision", "code"),
     [
         (1, [], "keep", 0),
-        (3, [], "discard", 1),
-        (2, ["--indifferent", "0.5"], "discard", 1),
-        (2, ["--evaluations", "14"], "undecided", 2),
-        ('"none"', [], "discard", 1),
+        (3, [], "discard", 10),
+        (2, ["--indifferent", "0.5"], "discard", 10),
+        (2, ["--evaluations", "14"], "undecided", 11),
+        ('"none"', [], "discard", 10),
     ],
 )
 def test_a_change_is_kept_only_if_it_is_better(challenger, options, decision, code):
@@ -176,6 +178,12 @@ def test_values_measured_already_are_judged(tmp_path):
         (["--minimize", "--probability", "1", "--", "true", "false"], "below 1"),
         (["--minimize", "--evaluations", "9", "--", "true", "false"], "at least 10"),
         (["--minimize", "--timeout", "0", "--", "true", "false"], "--timeout must be"),
+        (
+            ["--minimize", "./a", "./b c"],
+            "before the program: rahbo race --minimize -- ./a './b",
+        ),
+        (["--minimize", "./a", "--", "./b"], "program: rahbo race --minimize -- ./a ./b"),
+        (["--minimize", "true", "--fast"], "program: rahbo race --minimize -- true --fast"),
     ],
 )
 def test_wrong_options_are_refused_with_a_sentence(arguments, said):
@@ -188,7 +196,7 @@ def test_a_challenger_that_breaks_later_is_not_discarded(tmp_path):
     seen = tmp_path / "seen"
     breaks = f"sh -c 'echo >> {seen}; test $(wc -l < {seen}) -lt 4 && echo 1'"
     done = invoke("--minimize", "--keep-if-better", "1", "--", "echo 2", breaks)
-    assert done.exit_code == 2, done.output
+    assert done.exit_code == 11, done.output
     assert json.loads(done.stdout)["decision"] == "undecided"
     assert "failed 3 times, after 3 values: exit code 1" in done.stderr
     seen.unlink()
@@ -216,7 +224,7 @@ def test_a_signal_at_any_time_is_no_decision(where, monkeypatch):
     ("error", "said"),
     [
         (OSError(28, "No space left"), "No space left"),
-        (RuntimeError("odd"), "RuntimeError: odd"),
+        (RuntimeError("odd"), "RuntimeError.*odd"),
         (ObjectiveError("none"), "Error: none"),
         (click.ClickException("no"), "Error: no"),
     ],
@@ -227,8 +235,45 @@ def test_an_error_is_no_decision(error, said, monkeypatch):
 
     monkeypatch.setattr("rahbo.cli.race.verdict_of", fails)
     done = invoke(*COMPARED)
-    assert done.exit_code == 3
-    assert said in done.stderr
+    assert done.exit_code == 1
+    assert re.search(said, f"{done.stderr}{done.exception!r}")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        ["--keep-if-better", "3", "--", "echo 2", "echo 1"],
+        ["--keep-if-better", "1", "--journal", "{damaged}", "--", "echo 2", "echo 1"],
+        ["--keep-if-better", "1", "--values", "none.csv"],
+        ["--keep-if-better"],
+    ],
+)
+def test_wrong_input_is_no_decision(broken, tmp_path):
+    damaged = tmp_path / "race.jsonl"
+    damaged.write_text("not a journal\n")
+    done = invoke("--minimize", *(text.format(damaged=damaged) for text in broken))
+    assert done.exit_code == 2
+    assert done.exit_code not in EXIT_CODES.values()
+    assert done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("module", ["numpy", "rahbo.race", "rahbo.errors"])
+def test_a_broken_environment_is_no_decision(module, tmp_path):
+    # The command ends before any code of its own runs, and Python chooses the exit code.
+    (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules[{module!r}] = None\n")
+    code = "import sitecustomize; from rahbo.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "race", *COMPARED], capture_output=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])},
+    )  # fmt: skip
+    assert b"Error" in done.stderr
+    assert done.returncode not in EXIT_CODES.values()
+
+
+def test_the_help_says_what_the_exit_codes_mean():
+    said = " ".join(invoke("--help").stdout.split())
+    assert "0 to keep a challenger, 10 to discard, 11 if undecided" in said
 
 
 def test_an_interruption_before_a_command_starts_is_said(monkeypatch):
@@ -251,5 +296,5 @@ def test_output_that_cannot_be_written_is_no_decision(worse, tmp_path):
                "--values", str(path)]  # fmt: skip
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=120)
-    assert done.returncode == 3
+    assert done.returncode == 1
     assert b"No space left" in done.stderr

@@ -250,7 +250,11 @@ GOOD = ["--maximize", "--evaluations", "4", "-p", "x=0.0:1.0", "--", sys.executa
         (GOOD[:-1], "does not contain {x}"),
         ([*GOOD, "{y}"], "placeholder {y}"),
         ([*GOOD[:6], "no-such-program", "{x}"], "no program 'no-such-program'"),
-        ([*GOOD[:5], "python", "{x}"], "write -- before it"),
+        ([*GOOD[:5], "python", "{x}"], "-- before the program: rahbo tune "),
+        ([*GOOD[:5], "./prog.sh", "{block}"], " -- ./prog.sh '{block}'"),
+        ([*GOOD[:5], "sh", "--lr", "{x}"], " -- sh --lr '{x}'"),
+        ([*GOOD[:5], "none.toml", "sh", "--lr", "{x}"], "none.toml -- sh --lr '{x}'"),
+        ([*GOOD[:5], __file__], "If it is the program to run, write -- before it"),
         (["none.toml", *GOOD], "no file 'none.toml'"),
         (["--alpha", "1", "--quantile", "0.1", *GOOD], "Only one of --"),
         (["--quantile", "0.7", *GOOD], "0 < level < 0.5"),
@@ -683,3 +687,27 @@ def test_two_runs_of_one_journal_are_refused(tmp_path):
     assert done.exit_code == 2
     assert "being written by another" in done.stderr
     held.close()
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (["sh", "-c", 'no-such-program "$1"', "sh", "{x}"], "exit code 127"),
+        (["sh", "-c", 'exec / "$1"', "sh", "{x}"], "exit code 126"),
+        ([*PYTHON, "-c", "import sys; float(sys.argv[1]) + nump", "{x}"], "NameError"),
+        ([*PYTHON, "-c", "import no_such_module", "{x}"], "ModuleNotFoundError"),
+    ],
+)
+def test_a_program_that_cannot_run_at_all_ends_after_three_points(program, said):
+    done = invoke(*GOOD[:5], "--evaluations", "40", "--repeats", "1", "--", *program)
+    assert done.exit_code == 1
+    assert "The command fails every time. Correct it." in done.stderr
+    assert said in done.stderr.splitlines()[3] + done.stderr.splitlines()[-1]
+    assert sum(": failed, " in line for line in done.stderr.splitlines()) == 3
+
+
+def test_a_program_that_fails_otherwise_gets_more_points():
+    program = [*PYTHON, "-c", "import sys; raise ValueError('no beam')", "{x}"]
+    done = invoke(*GOOD[:5], "--evaluations", "40", "--repeats", "1", "--", *program)
+    assert done.exit_code == 1
+    assert sum(": failed, " in line for line in done.stderr.splitlines()) == 10

@@ -56,6 +56,12 @@ def test_a_file_system_without_locks_is_named(name, monkeypatch):
     monkeypatch.setattr("rahbo.journal.files.lock", unsupported)
     with pytest.raises(JournalError, match=r"cannot be locked.*file system that supports locks"):
         open_locked(name)
+    assert not os.path.exists(name)
+    with open(name, "wb") as file:
+        file.write(b"mine")
+    with pytest.raises(JournalError, match="cannot be locked"):
+        open_locked(name)
+    assert contents(name) == b"mine"
 
 
 def test_names_are_absolute_and_of_files(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import enum
+import errno
 import functools
 import gc
 import json
@@ -24,7 +25,7 @@ from hypothesis import example, given, settings
 import rahbo
 from journal_lines import checked, unchecked
 from rahbo.errors import JournalError, SettingsError, SpaceError
-from rahbo.journal import events, read
+from rahbo.journal import events, is_journal, read
 from rahbo.model import KnownNoise
 from rahbo.policy import RandomSearch, initial_design
 
@@ -802,6 +803,35 @@ def test_what_is_not_flushed_is_taken_back(path, monkeypatch, error):
     assert (path.read_bytes(), state(opt)) == (before, known)
     opt.tell(s, 1.0)
     assert state_of(path) == state(opt)
+
+
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_a_run_that_cannot_begin_leaves_no_file(path, monkeypatch, call):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, full)
+        with pytest.raises(JournalError, match="No space left"):
+            begin(path)
+        assert not path.exists()
+        # A file that was there before is not ours to delete.
+        path.touch()
+        with pytest.raises(JournalError, match="No space left"):
+            begin(path)
+    assert path.read_bytes() == b""
+    begin(path).close()
+    assert is_journal(path)
+
+
+def test_what_begins_like_a_journal_is_one(path, tmp_path):
+    begin(path).close()
+    assert is_journal(path)
+    for name, text in (("notes", '{"note":"a"}\n'), ("empty", ""), ("run", '{"event":"run"}')):
+        (tmp_path / name).write_text(text)
+        assert not is_journal(tmp_path / name)
+    assert not is_journal(tmp_path)
+    assert not is_journal(tmp_path / "none")
 
 
 def test_what_cannot_be_taken_back_ends_the_writing(path, monkeypatch):

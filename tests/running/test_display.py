@@ -7,6 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 import rahbo
+from rahbo.analysis import short
+from rahbo.errors import ObjectiveError
 from rahbo.policy import RandomSearch
 from rahbo.running import display as module
 from rahbo.running.display import PlainLine
@@ -35,6 +37,10 @@ def terminal(request, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     return out
+
+
+def always_failing(x):
+    raise ValueError("no\nbeam")
 
 
 def failing_above(limit):
@@ -116,10 +122,42 @@ def test_a_terminal_that_breaks_does_not_end_the_run(terminal, monkeypatch):
     assert rahbo.maximize(lambda x: x, SPACE, evaluations=4, **FEW).n_evaluations == 4
 
 
+def test_elsewhere_nothing_is_shown_but_the_first_failure(capsys):
+    seen = []
+
+    def objective(x):
+        # What is on stderr by the time of this call.
+        seen.append(capsys.readouterr().err)
+        return failing_above(1.0)(x)
+
+    result = rahbo.maximize(objective, SPACE, evaluations=8, **FEW)
+    out, err = capsys.readouterr()
+    failed = [trial.params for trial in result.trials if trial.failures]
+    assert len(failed) > 1
+    assert out == ""
+    (line,) = "".join([*seen, err]).splitlines()
+    assert f"at x={short(failed[0]['x'])} failed: ValueError('no beam')" in line
+    # It is there before the next evaluation.
+    assert any(seen)
+
+
 @pytest.mark.parametrize("verbose", [None, False])
-def test_elsewhere_nothing_is_shown(capsys, verbose):
-    rahbo.maximize(failing_above(1.4), SPACE, evaluations=6, verbose=verbose, **FEW)
+def test_elsewhere_a_run_without_failures_is_silent(capsys, verbose):
+    rahbo.maximize(lambda x: x, SPACE, evaluations=6, verbose=verbose, **FEW)
     assert capsys.readouterr() == ("", "")
+
+
+def test_nothing_is_shown_if_nothing_is_wanted(capsys):
+    rahbo.maximize(failing_above(1.0), SPACE, evaluations=6, verbose=False, **FEW)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+def test_the_first_failure_is_shown_from_processes_too(capsys):
+    with pytest.raises(ObjectiveError):
+        rahbo.maximize(always_failing, SPACE, evaluations=4, n_jobs=2, **FEW)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "failed: ValueError('no\\nbeam')" in line
 
 
 def test_elsewhere_verbose_writes_lines(capsys):

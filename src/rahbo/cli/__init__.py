@@ -64,7 +64,7 @@ def _group() -> Callable[..., Any]:
                 kind = BadInput if isinstance(error, INPUT) else click.ClickException
                 raise kind(str(error)) from error
             except KeyboardInterrupt:
-                # click would exit with 1, which `rahbo race` has for a decision.
+                # click would exit with 1, as after an error.
                 click.echo("Interrupted.", err=True)
                 ctx.exit(128 + signal.SIGINT)
 

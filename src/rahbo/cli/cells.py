@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rahbo.errors import DataError
+from rahbo.numerics import UNSIGNED
 
-NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+NUMBER = re.compile(rf"[-+]?{UNSIGNED}")
 WHOLE = re.compile(r"[-+]?[0-9]{1,12}")
 # A number with a decimal comma, and those of them that may be thousands instead.
 COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+(?:[eE][-+]?[0-9]+)?")

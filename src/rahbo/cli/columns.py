@@ -11,6 +11,7 @@ from typing import Literal
 
 from rahbo.cli.cells import NUMBER, QUANTITY, UNIT, WHOLE, bare, is_time, quoted
 from rahbo.errors import SpaceError
+from rahbo.numerics import plain_number
 from rahbo.space import Categorical, Float, Int, Parameter
 
 Cell = str | int | float
@@ -98,7 +99,7 @@ class Column:
         texts, _ = self._bare
         if all(WHOLE.fullmatch(text) for text in texts):
             return [int(text) for text in texts]
-        return [float(text) for text in texts]
+        return [plain_number(text) for text in texts]
 
     @cached_property
     def numbers(self) -> list[float] | None:

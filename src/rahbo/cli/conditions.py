@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rahbo.errors import SettingsError, SpaceError
+from rahbo.numerics import plain_number
 from rahbo.space import Categorical, Context, Int, Parameter, Space
 
 
@@ -53,7 +54,7 @@ def _value(name: str, kind: Parameter, text: str) -> Any:
     if isinstance(kind, Categorical):
         return next((choice for choice in kind.choices if str(choice) == text), text)
     try:
-        number = float(text)
+        number = plain_number(text)
         return int(number) if isinstance(kind, Int) and number.is_integer() else number
     except ValueError:
         raise SpaceError(f"{name}={text!r} must be a number for {kind!r}.") from None

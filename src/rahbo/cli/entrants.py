@@ -14,6 +14,7 @@ from rahbo.cli.parameters import SEED
 from rahbo.cli.sheets import DELIMITERS, HEADER
 from rahbo.cli.template import Template
 from rahbo.errors import DataError, SettingsError
+from rahbo.numerics import plain_number
 
 # Characters shown of a cell that is not a number.
 SHOWN = 100
@@ -158,7 +159,7 @@ def _value(cell: str, file: Path) -> float | None:
             f"{file} has {cell[:SHOWN]!r}, which is not a number. Write values with a decimal "
             "point, and leave the cell of a failed run empty."
         )
-    return float(cell)
+    return plain_number(cell)
 
 
 def _without_tail(values: list[float | None]) -> list[float | None]:

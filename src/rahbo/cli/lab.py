@@ -16,6 +16,7 @@ from rahbo.cli.safe import RUNS as SAFE_REPEATS
 from rahbo.cli.safe import start_of
 from rahbo.cli.tables import visible
 from rahbo.errors import SettingsError
+from rahbo.numerics import plain_number
 from rahbo.pages import LAB_PORT, LOOPBACK, LabServer, Spec, Studies, Study
 from rahbo.settings import Keywords
 
@@ -79,7 +80,7 @@ def _text(config: Config, name: str) -> str | None:
 def _number(config: Config, name: str, path: Path) -> float | None:
     given = _text(config, name)
     try:
-        return None if given is None else float(given)
+        return None if given is None else plain_number(given)
     except ValueError:
         raise SettingsError(f"{name!r} in {path} must be a number, got {given!r}.") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -13,9 +14,10 @@ import click
 
 from rahbo.cli.limits import Outcomes
 from rahbo.cli.options import one_of
+from rahbo.cli.printed import last_number
 from rahbo.cli.processes import Processes
 from rahbo.cli.template import Template
-from rahbo.cli.values import Reader, json_reader, last_number, regex_reader
+from rahbo.cli.values import Reader, json_reader, regex_reader
 from rahbo.errors import SettingsError
 
 # Signals that end a program by default and that people or job schedulers send.
@@ -24,6 +26,8 @@ ENDING = (
 )  # fmt: skip
 READERS = ("value_regex", "value_json")
 PROGRAM = "rahbo.cli.program"
+# The ending of a file with options.
+TOML = ".toml"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -68,7 +72,45 @@ class ProgramCommand(click.Command):
         """Parse the arguments before ``--``."""
         end = args.index("--") if "--" in args else len(args)
         ctx.meta[PROGRAM] = tuple(args[end + 1 :])
+        self._check_words(ctx, args[:end])
         return super().parse_args(ctx, args[:end])
+
+    def _check_words(self, ctx: click.Context, args: list[str]) -> None:
+        """Refuse words before ``--`` that look like a program or its arguments.
+
+        click would complain about something else, such as an option of the program.
+        """
+        words = self._after_options(ctx, args)
+        takes_file = any(isinstance(param, click.Argument) for param in self.params)
+        if words and takes_file and not _is_program(words[0]):
+            more = self._after_options(ctx, words[1:])
+            words = [] if not more else more if words[0].endswith(TOML) else words
+        if words and not {*args} & {*ctx.help_option_names}:
+            before = [ctx.command_path, *map(shlex.quote, args[: len(args) - len(words)])]
+            program = shlex.join([*words, *ctx.meta[PROGRAM]])
+            raise SettingsError(
+                f"Only options{' and FILE.toml' if takes_file else ''} may stand before --, got "
+                f"{words[0]!r}. Put -- before the program: {' '.join(before)} -- {program}"
+            )
+
+    def _after_options(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Return the arguments from the first that is neither an option nor the value of one."""
+        mixed, ctx.allow_interspersed_args = ctx.allow_interspersed_args, False
+        try:
+            given, words, _ = self.make_parser(ctx).parse_args(list(args))
+        except click.UsageError:
+            # An option is wrong, and click says so.
+            return []
+        finally:
+            ctx.allow_interspersed_args = mixed
+        files = [param for param in self.params if isinstance(param, click.Argument)]
+        n_taken = sum(isinstance(given.get(file.name or ""), str) for file in files)
+        return args[len(args) - len(words) - n_taken :]
+
+
+def _is_program(word: str) -> bool:
+    """Return whether a word before ``--`` is more likely a program than a file of options."""
+    return not word.endswith(TOML) and ("{" in word or shutil.which(word) is not None)
 
 
 def check_timeout(timeout: float | None) -> None:

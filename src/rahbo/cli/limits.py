@@ -10,10 +10,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from rahbo.cli.printed import SHOWN, UnreadableError, as_shown
 from rahbo.cli.tables import visible
-from rahbo.cli.values import COLOURS, NUMBER, SHOWN, UnreadableError, found_in, json_document
+from rahbo.cli.values import found_in, json_document
 from rahbo.errors import SettingsError
 from rahbo.model import AtLeast, AtMost, Constraint
+from rahbo.numerics import plain_number
 from rahbo.trials import LARGEST_VALUE
 
 # Runs that give a value, in none of which an outcome is printed, before this is an error.
@@ -66,7 +68,7 @@ def limits_in(at_most: Iterable[str], at_least: Iterable[str]) -> dict[str, Cons
             limit, at, probability = written.partition("@")
             numbers: list[float] = []
             with suppress(ValueError):
-                numbers = [float(part) for part in ([limit, probability] if at else [limit])]
+                numbers = [plain_number(part) for part in ([limit, probability] if at else [limit])]
             if not name.strip() or not numbers:
                 raise SettingsError(
                     f"{option} must be NAME=LIMIT or NAME=LIMIT@PROBABILITY, such as loss=5@0.95, "
@@ -102,7 +104,7 @@ class Outcomes:
 
     def read(self, output: str) -> dict[str, float | None]:
         """Return each outcome in an output; None for one that is missing."""
-        text = COLOURS.sub("", output)
+        text = as_shown(output)
         printed = self._keys(text) if self._in_json else self._matches(text)
         with self._lock:
             # What is not a number was printed all the same.
@@ -112,7 +114,7 @@ class Outcomes:
 
     def without(self, output: str) -> str:
         """Return an output without its outcomes, so that none is taken for the value."""
-        text = COLOURS.sub("", output) if self.names and not self._in_json else output
+        text = as_shown(output) if self.names and not self._in_json else output
         for pattern in self._patterns.values() if not self._in_json else ():
             text = pattern.sub(" ", text)
         return text
@@ -127,7 +129,7 @@ class Outcomes:
             if not self._unseen or self._runs < runs:
                 return
             name, made = sorted(self._unseen)[0], self._runs
-            lines = [line[:SHOWN] for line in self._last.splitlines() if line.strip()]
+            lines = [line.strip()[:SHOWN] for line in self._last.splitlines() if line.strip()]
         wanted = f"the key {name!r}" if self._in_json else f"{name}=NUMBER or {name}: NUMBER"
         taken = (
             "If it printed the outcome under another name, that number may have been taken for the "
@@ -195,16 +197,17 @@ def _parsed(name: str, written: _Written) -> float | None:
     text, after = written
     if text.lower() in MISSING:
         return None
-    match = NUMBER.match(text)
-    # A full stop may end the sentence.
-    if match is None or match.end() < len(text.rstrip(".%\"'")):
-        raise _refused(name, repr(text[:SHOWN]))
+    try:
+        # A full stop may end the sentence.
+        number = plain_number(text.rstrip(".%\"'"))
+    except ValueError:
+        raise _refused(name, repr(text[:SHOWN])) from None
     if after[:1] == "," and after[1:].isdecimal():
         raise UnreadableError(
             f"the outcome {name!r}, {text[:SHOWN]}, may be part of a longer number: print it "
             "without commas"
         )
-    return float(match[0])
+    return number
 
 
 def _refused(name: str, text: str) -> UnreadableError:

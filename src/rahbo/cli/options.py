@@ -110,7 +110,7 @@ def repeats_in(repeats: str, setup: float | None) -> Repeats:
         return Adaptive(setup=0.0 if setup is None else setup)
     if setup is not None:
         raise SettingsError("--setup needs --repeats adaptive. Leave one of the two options out.")
-    if not repeats.isdecimal() or len(repeats) > 6:
+    if not (repeats.isascii() and repeats.isdecimal() and len(repeats) <= 6):
         raise SettingsError(f"--repeats must be a whole number or adaptive, got {repeats!r}.")
     return as_repeats(int(repeats))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rahbo.cli.cells import typed_name
 from rahbo.errors import SettingsError, SpaceError
+from rahbo.numerics import plain_number
 from rahbo.space import Categorical, Float, Int, Parameter
 
 NAME = re.compile(r"[^\W\d][\w.-]*")
@@ -102,7 +103,7 @@ def _value_of(name: str, kind: Parameter, text: str) -> Any:
     if isinstance(kind, Categorical):
         return next((choice for choice in kind.choices if str(choice) == text), text)
     try:
-        number = float(text)
+        number = plain_number(text)
     except ValueError:
         raise SpaceError(f"{name}={text!r} must be a number for {kind!r}.") from None
     return int(number) if isinstance(kind, Int) and number.is_integer() else number
@@ -157,7 +158,7 @@ def _range(written: str) -> Parameter:
             f"LOW:HIGH can be followed by {', '.join(KINDS)}, each at most once, got {written!r}."
         )
     try:
-        ends = float(low), float(high)
+        ends = plain_number(low), plain_number(high)
     except ValueError:
         raise SpaceError(f"LOW and HIGH must be numbers, got {written!r}.") from None
     if "int" in kinds and "float" in kinds:

@@ -12,9 +12,10 @@ from typing import Any
 
 from rahbo.cli.limits import Outcomes
 from rahbo.cli.parameters import BLOCK, SEED
+from rahbo.cli.printed import UnreadableError
 from rahbo.cli.processes import END, REASON, Ended, Processes, StoppedError
 from rahbo.cli.template import Template
-from rahbo.cli.values import Reader, UnreadableError
+from rahbo.cli.values import Reader
 
 # Errors that say that the machine has no room for another process or file now, and how many seconds
 # to wait before the next attempt. They say nothing about the program.
@@ -22,6 +23,16 @@ SCARCE = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 WAITS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 # The name of the value in a record with outcomes. No outcome can have it.
 VALUE = ""
+# Errors that say that a program is not there, may not be run or is not one, and what a shell exits
+# with in these cases.
+UNSTARTABLE = (errno.ENOENT, errno.EACCES, errno.ENOEXEC)
+NOT_STARTED = (126, 127)
+# The last line of a traceback of Python, as `rahbo.running.mistakes` has these errors.
+PYTHON_MISTAKE = re.compile(
+    rb"^(?:Name|UnboundLocal|Type|Import|ModuleNotFound|Attribute|Syntax|Indentation)"
+    rb"Error: .*\s*\Z",
+    re.MULTILINE,
+)
 # The first word of an output whose beginning is lost.
 CUT_WORD = re.compile(r"\A\S*+")
 
@@ -31,6 +42,10 @@ class FailedError(Exception):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+class BrokenProgramError(FailedError):
+    """Raised when a program cannot be started, or has a mistake in its code."""
 
 
 class Program:
@@ -82,7 +97,7 @@ class Program:
             if ended.code < 0:
                 raise _failed(f"killed by signal {_signal_name(-ended.code)}", ended)
             if ended.code > 0:
-                raise _failed(f"exit code {ended.code}", ended)
+                raise _failed(f"exit code {ended.code}", ended, _is_broken(ended))
             output = _text(ended)
             value = self._read(output)
             return value, self._outcomes.read(output) if self._outcomes.names else {}
@@ -92,7 +107,8 @@ class Program:
         except StoppedError as error:
             raise FailedError("stopped") from error
         except OSError as error:
-            raise FailedError(f"cannot be run: {error}"[:REASON]) from error
+            kind = BrokenProgramError if error.errno in UNSTARTABLE else FailedError
+            raise kind(f"cannot be run: {error}"[:REASON]) from error
 
     def _run(self, arguments: list[str]) -> Ended:
         """Run the program, later if the machine has no room for another process now."""
@@ -133,9 +149,15 @@ def _text(ended: Ended) -> str:
     return CUT_WORD.sub("", text, count=1)
 
 
-def _failed(why: str, ended: Ended) -> FailedError:
+def _is_broken(ended: Ended) -> bool:
+    """Return whether a shell could not start a program, or Python found a mistake in its code."""
+    return ended.code in NOT_STARTED or PYTHON_MISTAKE.search(ended.err) is not None
+
+
+def _failed(why: str, ended: Ended, is_broken: bool = False) -> FailedError:
     said = ended.err.decode(errors="replace").strip()
-    return FailedError(f"{why}: {said}" if said else why)
+    kind = BrokenProgramError if is_broken else FailedError
+    return kind(f"{why}: {said}" if said else why)
 
 
 def _signal_name(number: int) -> str:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
-import traceback
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
-from rahbo.cli import INPUT
 from rahbo.cli.documents import document, json_value
 from rahbo.cli.entrants import commands_in, measured_in, number_of, template_of, uses_seed
 from rahbo.cli.launch import (
@@ -32,7 +29,7 @@ from rahbo.cli.processes import Processes
 from rahbo.cli.program import Program, Workers
 from rahbo.cli.progress import watch
 from rahbo.cli.tables import console, visible
-from rahbo.errors import RahboError, SettingsError
+from rahbo.errors import SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
 from rahbo.race import Course, Verdict, checked_rule, checked_runs, judge, sign_of, verdict_of
@@ -47,9 +44,9 @@ rahbo race --minimize --jobs 4 --journal race.jsonl \\
     -- 'python a.py --seed {seed}' 'python b.py --fast --seed {seed}'
 """
 COMMAND = "command"
-EXIT_CODES = {"keep": 0, "discard": 1, "undecided": 2}
-# With --keep-if-better 0 and 1 are decisions, so that an error needs another exit code.
-DECISIONS, ERROR = (0, 1), 3
+# Python itself ends with 1 or 2 when it breaks before this module is loaded, such as for a library
+# that cannot be imported. So neither is a decision.
+EXIT_CODES = {"keep": 0, "discard": 10, "undecided": 11}
 
 Runs = dict[Future[CallResult], tuple[int, int]]
 
@@ -128,31 +125,8 @@ def run(field: Field, jobs: int, total: int) -> bool:
     return True
 
 
-class RaceCommand(ProgramCommand):
-    """A command whose errors are not taken for decisions."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. With an incumbent, an error exits with 2 or more."""
-        try:
-            return super().invoke(ctx)
-        except (click.exceptions.Exit, *INPUT):
-            raise
-        except Exception as error:
-            if ctx.params["incumbent"] is None:
-                raise
-            if isinstance(error, click.ClickException):
-                if error.exit_code not in DECISIONS:
-                    raise
-                error.show()
-            elif isinstance(error, OSError | RahboError):
-                click.echo(visible(f"Error: {error}"), err=True)
-            else:
-                traceback.print_exc()
-            ctx.exit(ERROR)
-
-
 @click.command(
-    cls=RaceCommand, epilog=EXAMPLE, options_metavar="[OPTIONS] -- 'COMMAND' 'COMMAND' ..."
+    cls=ProgramCommand, epilog=EXAMPLE, options_metavar="[OPTIONS] -- 'COMMAND' 'COMMAND' ..."
 )
 @direction_options
 @click.option(
@@ -178,8 +152,8 @@ class RaceCommand(ProgramCommand):
 @click.option(
     "--keep-if-better", "incumbent", metavar="INCUMBENT",
     help="Say whether another entrant is better than this one, given by its command or its number "
-    "from 1. Prints one line of JSON. Exits with 0 to keep a challenger, 1 to discard, 2 if "
-    "undecided, 3 or more after an error or a signal.",
+    "from 1. Prints one line of JSON. Exits with 0 to keep a challenger, 10 to discard, 11 if "
+    "undecided. Every other exit code is that of an error or a signal.",
 )  # fmt: skip
 @program_options
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as one JSON document.")
@@ -197,7 +171,7 @@ def command(
     direction = chosen_direction(ctx)
     if direction is None:
         raise SettingsError("The direction is missing. Add --maximize or --minimize.")
-    # Every signal counts until the exit code is known: 1 would mean to discard the challenger.
+    # Every signal counts until the exit code is known.
     with ended_like_interrupted() as came:
         try:
             if values is not None:

@@ -12,6 +12,7 @@ from rahbo.cli.columns import Cell, Column, Verdict
 from rahbo.cli.roles import BY_US, question, roles_of
 from rahbo.cli.sheets import Sheet
 from rahbo.errors import DataError, SpaceError
+from rahbo.numerics import plain_number
 from rahbo.space import Categorical, Float, Int, Parameter
 
 # Fitting a model to a larger table takes too long.
@@ -89,7 +90,9 @@ def _measured(sheet: Sheet) -> list[float | None]:
             "Leave the cell empty if the evaluation failed, or choose another column with --value."
         )
     numbers = iter(plain[0])
-    found = [None if text.lower() in NO_VALUE else float(next(numbers)) for text in sheet.measured]
+    found = [
+        None if text.lower() in NO_VALUE else plain_number(next(numbers)) for text in sheet.measured
+    ]
     return [number if number is None or math.isfinite(number) else None for number in found]
 
 

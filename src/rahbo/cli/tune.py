@@ -17,6 +17,7 @@ from rahbo.cli.first import first_in
 from rahbo.cli.launch import (
     PROGRAM,
     READERS,
+    TOML,
     ProgramCommand,
     check_program,
     check_timeout,
@@ -29,7 +30,7 @@ from rahbo.cli.limits import Outcomes, described, limit_options, limits_in
 from rahbo.cli.options import chosen_direction, chosen_risk, goal_options, one_of, repeats_in
 from rahbo.cli.parameters import blocks_in, parameters_in
 from rahbo.cli.processes import Processes
-from rahbo.cli.program import Program, Workers
+from rahbo.cli.program import BrokenProgramError, Program, Workers
 from rahbo.cli.progress import watch
 from rahbo.cli.safe import RUNS, UNSAFE, Start, start_of
 from rahbo.cli.tables import console, print_report, visible
@@ -67,7 +68,12 @@ def _read_file(ctx: click.Context, param: click.Parameter, file: Path | None) ->
     }
     flags = {name for name, option in options.items() if option.is_flag}
     several = {name for name, option in options.items() if option.multiple}
-    config = read_config(file, options.keys() - flags, flags, several)
+    try:
+        config = read_config(file, options.keys() - flags, flags, several)
+    except SettingsError as error:
+        if file.suffix == TOML:
+            raise
+        raise SettingsError(f"{error} If it is the program to run, write -- before it.") from error
     ctx.meta[CONFIG] = config
     ctx.default_map = {options[name].name or "": value for name, value in config.options.items()}
     return file
@@ -164,6 +170,7 @@ def _stop(ctx: click.Context) -> Stop | None:
 class ProgramRun(Run):
     """A run of a program whose output may hold outcomes."""
 
+    mistakes = (BrokenProgramError,)
     outcomes: Outcomes
 
     def record(self, suggestion: Suggestion, repeat: int, outcome: CallResult) -> None:
@@ -204,7 +211,7 @@ def run(task: Task, jobs: int, timeout: float | None) -> Result:
             finally:
                 _tell_late(optimizer, program)
         return Result(optimizer.recommend(), optimizer, ended)
-    except (ObjectiveError, NotReadyError) as error:
+    except (BrokenProgramError, ObjectiveError, NotReadyError) as error:
         if isinstance(error, NotReadyError) and task.start.settings:
             raise click.ClickException(UNSAFE) from error
         raise _gave_up(optimizer, task.settings["journal"]) from error

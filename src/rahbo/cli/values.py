@@ -1,7 +1,7 @@
-"""Find the value in the output of a program.
+"""Find the value in the output of a program where the user says: by a pattern or a key of JSON.
 
-Every reader takes time linear in the length of the output, except for a pattern of the user's. That
-is matched in a process of its own, which is killed when it takes too long.
+A reader takes time linear in the length of the output, except for a pattern of the user's. That is
+matched in a process of its own, which is killed when it takes too long.
 """
 
 from __future__ import annotations
@@ -14,73 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from rahbo.cli.matcher import FLAGS, LONGEST
+from rahbo.cli.printed import SHOWN, UnreadableError, as_shown
 from rahbo.cli.processes import PYTHON, Processes
 from rahbo.errors import SettingsError
+from rahbo.numerics import plain_number
 
-# Does not match inside a word, a version or a number with a unit. NaN and infinities match, so
-# that an earlier number, such as that of an epoch, is not taken for the value. A possessive
-# quantifier (`++`) keeps all digits: giving some back never helps, as a digit must not follow. So
-# the time is linear in the length of the text.
-NUMBER = re.compile(
-    r"(?<![\w.])[-+]?"
-    r"(?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+"
-    r"|[nN][aA][nN]|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)"
-    r"(?!\.?\w)"
-)
-# Text before a match which shows that it is only the end of a number: a comma, an apostrophe or a
-# special space after a digit, or a typographic minus. A comma only separates numbers where the
-# second has a point, but not after three digits as in 1,234.5, or where the first has a point and
-# the second a point or an exponent. The text is searched for in this many characters.
-PART = re.compile(r"(?:([0-9.]*[0-9])([,'\u2019\u00a0\u2009\u202f])|[\u2010-\u2014\u2212\uff0d])\Z")
-PART_LENGTH = 40
-THOUSANDS = re.compile(r"[0-9]{3}(?![0-9])")
 INDEX = re.compile(r"[0-9]{1,9}")
-COLOURS = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
 # Seconds that a pattern of the user's gets for one output.
 MATCH_SECONDS = 10.0
-# Characters shown of a pattern or of a text that is not a number.
-SHOWN = 200
 MATCHER = str(Path(__file__).with_name("matcher.py"))
 
 Reader = Callable[[str], float]
-
-
-class UnreadableError(Exception):
-    """Raised when an output holds no value; its text says why."""
-
-
-def last_number(output: str) -> float:
-    """Return the last number of an output.
-
-    >>> last_number("epoch 10 of 10: accuracy 0.93")
-    0.93
-    """
-    text = COLOURS.sub("", output)
-    last = None
-    for match in NUMBER.finditer(text):
-        last = match
-    if last is None:
-        raise UnreadableError("the output holds no number")
-    if _is_part(text, last):
-        raise UnreadableError(
-            f"the last number of the output, {last[0]}, may be part of a longer one: print it "
-            "without commas and with a plain minus, or use --value-regex"
-        )
-    return float(last[0])
-
-
-def _is_part(text: str, last: re.Match[str]) -> bool:
-    """Return whether a match may be the end of a longer number."""
-    before = PART.search(text, max(0, last.start() - PART_LENGTH), last.start())
-    if before is None or before[2] is None:
-        return before is not None
-    # A sign, a point or a word begins a number of its own.
-    if not last[0][0].isdecimal():
-        return False
-    if before[2] != "," or last[0].isdecimal():
-        return True
-    separates = "." in last[0] and not THOUSANDS.match(last[0])
-    return not (separates or before[1].count(".") == 1)
 
 
 def regex_reader(pattern: str, processes: Processes) -> Reader:
@@ -98,7 +42,7 @@ def regex_reader(pattern: str, processes: Processes) -> Reader:
         ) from error
 
     def read(output: str) -> float:
-        given = json.dumps([pattern, COLOURS.sub("", output)]).encode()
+        given = json.dumps([pattern, as_shown(output)]).encode()
         ended = processes.run([*PYTHON, MATCHER], MATCH_SECONDS, given)
         if ended.late:
             raise UnreadableError(
@@ -112,7 +56,7 @@ def regex_reader(pattern: str, processes: Processes) -> Reader:
             raise UnreadableError(f"nothing in the output matches {_short(pattern)}")
         with suppress(TypeError, ValueError):
             if len(found[0]) <= LONGEST:
-                return float(found[0])
+                return plain_number(found[0])
         raise UnreadableError(
             f"{_short(pattern)} matches {_short(found[0])}, which is not a number"
         )

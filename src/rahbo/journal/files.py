@@ -59,6 +59,7 @@ def contents(name: str, first_line: bool = False) -> bytes:
 def open_locked(name: str) -> int:
     """Open a file for writing, and create it if needed. Nobody else may write until `release`."""
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+    is_new = not os.path.exists(name)
     try:
         fd = os.open(name, flags, 0o666)
     except (OSError, ValueError) as error:
@@ -77,7 +78,10 @@ def open_locked(name: str) -> int:
             "Wait until it ends, or close() that Optimizer. You can read the journal at any time."
         ) from error
     except OSError as error:
-        release(fd)
+        if is_new:
+            discard(fd, name)
+        else:
+            release(fd)
         raise JournalError(
             f"{name} cannot be locked: {error}. Put it on a file system that supports locks."
         ) from error
@@ -91,6 +95,18 @@ def release(fd: int) -> None:
     """Close a file and lift its lock."""
     _held.discard(fd)
     os.close(fd)
+
+
+def discard(fd: int, name: str) -> None:
+    """Close and delete a file that was created in vain, and lift its lock."""
+    # Windows deletes no open file. Elsewhere, whoever takes the lock next must not lose the file.
+    closed_first = os.name == "nt"
+    if closed_first:
+        release(fd)
+    with contextlib.suppress(OSError):
+        os.unlink(name)
+    if not closed_first:
+        release(fd)
 
 
 def append(fd: int, data: bytes) -> None:

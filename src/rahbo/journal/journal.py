@@ -31,20 +31,33 @@ from rahbo.journal.files import (
     FileName,
     append,
     contents,
+    discard,
     flush_folder,
     full_name,
     open_locked,
     release,
 )
-from rahbo.journal.lines import FORMAT, UNCHECKED, encoded_line, parse
+from rahbo.journal.lines import FORMAT, OPENING, UNCHECKED, encoded_line, parse
 from rahbo.risk import MeanVariance
 from rahbo.settings import Keywords, Settings, paper_preset
 from rahbo.trials import Trial
 
-__all__ = ["Journal", "read", "settings_to_resume"]
+__all__ = ["Journal", "is_journal", "read", "settings_to_resume"]
 
 # What runs without `risk=` maximised until the default had no units.
 FORMER_RISK = MeanVariance(1.0)
+
+
+def is_journal(path: FileName) -> bool:
+    """Return whether a file begins like a journal; it may be damaged further on."""
+    try:
+        # Opening a named pipe would wait for a writer.
+        if not os.path.isfile(path):
+            return False
+        with open(path, "rb") as file:
+            return file.read(len(OPENING)) == OPENING
+    except OSError:
+        return False
 
 
 def read(path: FileName) -> tuple[dict[str, Any], tuple[Trial, ...]]:
@@ -122,7 +135,8 @@ class Journal(dict[int, Trial]):
         begun = json.loads(line)
         for number, record in enumerate(begun["trials"]):
             opened(record, number, settings.space)
-        self._fd = open_locked(self._name)
+        is_new = not os.path.exists(self._name)
+        self._fd, self._lines = open_locked(self._name), 0
         try:
             events, self._size = parse(contents(self._name), self._name)
             self._lines = len(events)
@@ -133,6 +147,10 @@ class Journal(dict[int, Trial]):
                 self._append(line)
                 flush_folder(self._name)
         except BaseException:
+            if is_new and not self._lines and self._fd is not None:
+                # An empty file would take the name and hold no run.
+                discard(self._fd, self._name)
+                self._fd = None
             self.close()
             raise
 

@@ -1,4 +1,4 @@
-"""Arrays, checks and rounding of numbers, a quasi-Newton search, Sobol points, threads, streams."""
+"""Arrays, checks, texts and rounding of numbers, a search, Sobol points, threads, streams."""
 
 from rahbo.numerics.arrays import Array, Index, Mask
 from rahbo.numerics.checks import (
@@ -23,11 +23,14 @@ from rahbo.numerics.rounding import (
 from rahbo.numerics.signatures import spells_out
 from rahbo.numerics.sobol import sobol_sequence
 from rahbo.numerics.streams import FixedStream, Stream, evaluation_seed, fixed_generator, generator
+from rahbo.numerics.texts import NOT_FINITE, UNSIGNED, plain_number
 from rahbo.numerics.threads import SharedLock, one_blas_thread, shared_by_threads
 
 __all__ = [
     "ALL_DIGITS",
     "FEW_DIGITS",
+    "NOT_FINITE",
+    "UNSIGNED",
     "Array",
     "BatchObjective",
     "FixedStream",
@@ -49,6 +52,7 @@ __all__ = [
     "not_negative",
     "one_blas_thread",
     "percent",
+    "plain_number",
     "positive",
     "quasi_newton",
     "rounded",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
 from time import monotonic
@@ -23,6 +23,8 @@ from rahbo.running.progress import (
     Watch,
     duration,
     harmless,
+    one_line,
+    printable,
 )
 
 # Seconds between two drawings, and the characters of the bar.
@@ -52,8 +54,8 @@ def display(
     """Show the progress of a run on stderr.
 
     Args:
-        verbose: False shows nothing. None shows a line that moves if stderr is a terminal. True
-            also writes a line for each evaluation, anywhere.
+        verbose: False shows nothing. None shows a line that moves if stderr is a terminal, and the
+            first failure anywhere. True also writes a line for each evaluation, anywhere.
         course: Follows the run through its budget.
         optimizer: The run.
         alone: Whether the objective runs in this process, one call at a time, so that what it
@@ -66,7 +68,10 @@ def display(
         if moves:
             with suppress(Exception):
                 live = _live(out, alone)
-        yield _watch(out, live, bool(verbose), course, optimizer)
+        if live is None and not verbose:
+            yield Watch() if verbose is False else Watch(harmless(_first_failure(out)))
+        else:
+            yield _watch(out, live, bool(verbose), course, optimizer)
         if live is not None:
             with suppress(Exception):
                 live.draw(course.now(optimizer), Leader().now(optimizer))
@@ -105,9 +110,27 @@ def _watch(
         nonlocal text
         text = leader.now(optimizer)
 
-    if live is None:
-        return Watch(harmless(evaluated)) if lines else Watch()
-    return Watch(harmless(evaluated), harmless(told))
+    return (
+        Watch(harmless(evaluated)) if live is None else Watch(harmless(evaluated), harmless(told))
+    )
+
+
+def _first_failure(out: TextIO | None) -> Callable[[Done], None]:
+    """Return a function that writes the first failure, in one line, and nothing else."""
+    was_said = False
+
+    def evaluated(done: Done) -> None:
+        nonlocal was_said
+        if done.value is None and not was_said and out is not None:
+            was_said = True
+            where = printable(one_line(done.params))
+            out.write(
+                f"rahbo: the evaluation at {where} failed: {done.why}. The run goes on; "
+                "verbose=True shows every evaluation.\n"
+            )
+            out.flush()
+
+    return evaluated
 
 
 def _is_terminal(out: TextIO | None) -> bool:

@@ -73,15 +73,15 @@ def maximize(
         timeout: Seconds after which an evaluation on an executor counts as failed.
         context: The present conditions, if the space has any (`Context`): a function that returns
             them as a dict, or an iterable of dicts. It is asked once for each suggestion.
-        verbose: None shows the progress if stderr is a terminal, False shows nothing. True also
-            writes a line for each evaluation to stderr, on a terminal or not.
+        verbose: None shows the progress if stderr is a terminal, otherwise only the first failure.
+            False shows nothing. True writes a line for each evaluation to stderr, anywhere.
         **settings: The settings of `Optimizer` except ``direction``. With the ``trials=`` of an
             interrupted run, its rounds and evaluations count, so it ends where it would have
             ended. With ``journal=``, repeating the same call does that however the run ended.
 
     Raises:
-        ObjectiveError: At least ten evaluations in a row failed, at eight points or more, or all
-            evaluations of a shorter run, or one did not return a number.
+        ObjectiveError: Ten evaluations in a row failed, at eight points or more, or all of a short
+            run, or one gave no number. A repeated NameError or TypeError is raised as it is.
         ExecutorError: The executor cannot run any more tasks. Like every exception that ends a run,
             also one of ``callback`` or ``context``, it has what was measured as ``optimizer``.
 

@@ -51,10 +51,15 @@ class Done:
         if self.value is not None:
             beside = f", {self.outcomes}" if self.outcomes else ""
             return printable(f"{one_line(self.params)}: {self.value:.6g}{beside}")
+        return printable(f"{one_line(self.params)}: failed, {self.why}")
+
+    @property
+    def why(self) -> str:
+        """Why the evaluation failed, in one line."""
         lines = self.failure.splitlines() or [""]
         # The message of a traceback is its last line.
         why = lines[0] if len(lines) == 1 else f"{lines[0].split(': ')[0]}: {lines[-1]}"
-        return printable(f"{one_line(self.params)}: failed, {why[:REASON]}")
+        return printable(why[:REASON])
 
 
 @dataclass(frozen=True)

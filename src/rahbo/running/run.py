@@ -18,6 +18,7 @@ from rahbo.policy import share_of
 from rahbo.running.budget import Budget, all_complete, confirmations, open_trials
 from rahbo.running.calls import CallResult, Objective, wanted_keywords, with_outcomes
 from rahbo.running.clock import Clock
+from rahbo.running.mistakes import MISTAKES, Mistakes
 from rahbo.running.present import Present, context_of
 from rahbo.running.progress import Done, Watch, log_failure, log_trial
 from rahbo.running.result import End
@@ -56,6 +57,9 @@ class Run:
         is_called_off: Whether the callback has ended the run.
     """
 
+    # Exceptions that end a run which has no value yet, see `Mistakes`.
+    mistakes: tuple[type[BaseException], ...] = MISTAKES
+
     def __init__(
         self,
         objective: Objective,
@@ -89,6 +93,7 @@ class Run:
         self._reserved = 0
         self._failed: list[tuple[object, ...]] = []
         self._last_failure = CallResult()
+        self._mistakes = Mistakes(self.mistakes, optimizer.settings.space.size)
         # Repeats of the latest suggestion.
         self._each = 1
 
@@ -308,6 +313,7 @@ class Run:
         log_failure(done, suggestion.id, repeat)
         self._watch.evaluated(done)
         self._last_failure = outcome
+        self._raise_mistake(suggestion, outcome)
         self._failed.append(tuple(suggestion.params.values()))
         points = len(set(self._failed))
         enough = min(MAX_FAILED_POINTS, self.optimizer.settings.space.size)
@@ -318,6 +324,19 @@ class Run:
                 "with valid=. The error's .optimizer holds all measurements.",
                 self.optimizer,
             ) from outcome.cause
+
+    def _raise_mistake(self, suggestion: Suggestion, outcome: CallResult) -> None:
+        """Raise the objective's own error if the objective itself is wrong, not the setting."""
+        trials = self.optimizer.ledger.trials.values()
+        # Past results are of no help: another program may have measured them.
+        if any(trial.values and trial.source != "user" for trial in trials):
+            return
+        error = outcome.cause
+        if error is not None and self._mistakes.is_one(error, suggestion.params):
+            error.add_note(
+                "No evaluation gave a value, and this error was the same at several points."
+            )
+            raise error
 
     def done(self, suggestion: Suggestion, outcome: CallResult) -> Done:
         """Return what is shown of an evaluation."""

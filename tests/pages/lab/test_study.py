@@ -1,10 +1,14 @@
+import errno
+import os
 import threading
+from pathlib import Path
 
 import pytest
 
 import rahbo
 from processes_left import wait_for
 from rahbo.errors import DataError, JournalError, NotReadyError, SettingsError, SpaceError
+from rahbo.pages.lab.notes import Notes
 from rahbo.pages.lab.spec import Spec
 from rahbo.pages.lab.study import OutdatedError, Study
 
@@ -256,11 +260,11 @@ def test_a_value_that_was_not_asked_for_needs_its_block(tmp_path):
 
 
 def test_a_study_whose_name_cannot_be_written_is_not_begun(tmp_path):
-    (tmp_path / "run.notes.jsonl").mkdir()
+    (tmp_path / "run.jsonl.notes").mkdir()
     with pytest.raises(JournalError, match=r"name of the outcome cannot be written .* try again"):
         begun(tmp_path)
     assert not (tmp_path / "run.jsonl").exists()
-    (tmp_path / "run.notes.jsonl").rmdir()
+    (tmp_path / "run.jsonl.notes").rmdir()
     begun(tmp_path).close()
 
 
@@ -278,16 +282,77 @@ def test_a_new_study_has_no_notes_of_a_deleted_one(tmp_path):
     state = chosen(study)
     study.close()
     assert (state["outcome"], state["unit"], state["open"][0]["notes"]) == ("value", "", [])
-    assert "old" in (tmp_path / "run.notes.jsonl.old").read_text()
+    assert "old" in (tmp_path / "run.jsonl.notes.old").read_text()
 
 
 def test_a_study_that_cannot_be_continued_keeps_its_journal(tmp_path):
     study = begun(tmp_path)
     study.tell(0, 0, "1", {})
     study.close()
-    (tmp_path / "run.notes.jsonl").unlink()
-    (tmp_path / "run.notes.jsonl").mkdir()
+    (tmp_path / "run.jsonl.notes").unlink()
+    (tmp_path / "run.jsonl.notes").mkdir()
     with pytest.raises(JournalError, match="name of the outcome"):
         begun(tmp_path)
     with rahbo_run(tmp_path) as run:
         assert run.n_evaluations == 1
+
+
+@pytest.mark.parametrize("steps", range(7))
+def test_a_study_that_cannot_be_begun_leaves_nothing_behind(steps, tmp_path, monkeypatch):
+    """The disk is full from some step on: of the journal, the notes or a first setting."""
+    spec = Spec("run", {"x": rahbo.Float(0.0, 1.0)}, {"seed": 0}, outcome="yield",
+                first=({"x": 0.5}, {"x": 0.75}))  # fmt: skip
+    path, left, write, fsync = tmp_path / "run.jsonl", [steps], os.write, os.fsync
+
+    def step():
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def full_write(fd, data):
+        try:
+            step()
+        except OSError:
+            write(fd, bytes(data)[: len(data) // 2])
+            raise
+        return write(fd, data)
+
+    def full_fsync(fd):
+        step()
+        fsync(fd)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full_write)
+        patched.setattr(os, "fsync", full_fsync)
+        with pytest.raises(JournalError, match="No space left"):
+            Study.begin(path, spec)
+    assert list(tmp_path.iterdir()) == []
+    study = Study.begin(path, spec)
+    assert study.state()["known"] == [0, 1]
+    study.close()
+
+
+def test_notes_of_another_study_are_not_deleted_when_a_study_cannot_be_begun(tmp_path, monkeypatch):
+    def fails(*_):
+        raise PermissionError(13, "Permission denied")
+
+    Notes(tmp_path / "run.jsonl").add(0, None, "old")
+    monkeypatch.setattr(Path, "rename", fails)
+    with pytest.raises(JournalError, match="earlier study"):
+        begun(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.jsonl.notes"]
+
+
+def test_a_name_that_differs_in_case_or_accents_only_is_refused(tmp_path):
+    spec = Spec("", {"x": rahbo.Float(0.0, 1.0)}, {"seed": 0})
+    for name, twin in (
+        ("Laser", "laser"), ("stra\u00dfe", "STRASSE"), ("caf\u00e9", "cafe\u0301")
+    ):  # fmt: skip
+        Study.begin(tmp_path / f"{name}.jsonl", spec).close()
+        if (tmp_path / f"{twin}.jsonl").exists():
+            pytest.skip("this disk takes them for the same")
+        with pytest.raises(SettingsError, match=r"already a file .* Choose another name"):
+            Study.begin(tmp_path / f"{twin}.jsonl", spec)
+        # A study that exists is continued.
+        Study.begin(tmp_path / f"{name}.jsonl", spec).close()
+    assert len(list(tmp_path.glob("*.jsonl"))) == 3

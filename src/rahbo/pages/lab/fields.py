@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from rahbo.errors import DataError
+from rahbo.numerics import plain_number
 from rahbo.trials import LARGEST_VALUE
 
-# A decimal comma is as good as a point. Nothing else may stand between digits.
-NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 # The most characters of a number, a name and a longer text.
 LONGEST_NUMBER, LONGEST_NAME, LONGEST_TEXT = 60, 100, 2000
 # The largest size of a whole parameter.
@@ -33,12 +31,14 @@ def number_in(written: object, what: str) -> float:
     text = str(written).strip().replace("\N{MINUS SIGN}", "-")
     if not text:
         raise DataError(f"{what} is missing. Type a number.")
-    if len(text) > LONGEST_NUMBER or not NUMBER.fullmatch(text):
+    try:
+        # A decimal comma is as good as a point. Nothing else may stand between digits.
+        number = plain_number(text.replace(",", ".") if len(text) <= LONGEST_NUMBER else "")
+    except ValueError:
         raise DataError(
             f"{what} must be a number such as 12.5 or 12,5, without a unit and without separators "
             f"of thousands, got {text[:LONGEST_NUMBER]!r}."
-        )
-    number = float(text.replace(",", "."))
+        ) from None
     if not math.isfinite(number) or abs(number) > LARGEST_VALUE:
         raise DataError(
             f"{what} must be a number up to {LARGEST_VALUE:g} in size, got {text!r}. Use another "

@@ -1,14 +1,18 @@
 """What people write beside a journal: the name and unit of the outcome, and notes.
 
 A journal holds what a run depends on and has no place for these. They are lines of JSON in a file
-beside it: ``laser.notes.jsonl`` belongs to ``laser.jsonl``. Nothing depends on that file, so a line
-in it that cannot be read is ignored.
+beside it: ``laser.jsonl.notes`` belongs to ``laser.jsonl``. No study of a folder has a journal of
+such a name. Nothing depends on that file, so a line in it that cannot be read is ignored.
+
+Earlier versions wrote them to ``laser.notes.jsonl``, which is still read, but may also be the
+journal of a study. A journal is never taken for notes.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
@@ -16,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from rahbo.errors import JournalError
+from rahbo.journal import is_journal
 from rahbo.pages.lab.spec import VALUE
 
-ENDING = ".notes.jsonl"
+ENDING, FORMER_ENDING = ".notes", ".notes.jsonl"
 # Bytes. Nobody writes more by hand.
 LARGEST_FILE = 20_000_000
 
@@ -40,19 +45,24 @@ class Note:
     time: str = ""
 
 
+def _files_of(journal: Path) -> list[Path]:
+    """Return the files with notes on a study, in the order in which they are written."""
+    former = journal.with_name(journal.stem + FORMER_ENDING)
+    files = [former, journal.with_name(journal.name + ENDING)]
+    return [path for path in files if path.is_file() and not is_journal(path)]
+
+
 def set_aside(journal: Path) -> None:
     """Rename the notes of a study that is gone, so that a new one of its name has none."""
-    path = journal.with_name(journal.stem + ENDING)
-    if not path.is_file():
-        return
-    names = (path.with_name(f"{path.name}.old{n or ''}") for n in count())
-    try:
-        path.rename(next(name for name in names if not name.exists()))
-    except OSError as error:
-        raise JournalError(
-            f"{path} belongs to an earlier study and cannot be renamed: {error.strerror}. Move it "
-            "away, then try again."
-        ) from error
+    for path in _files_of(journal):
+        names = (path.with_name(f"{path.name}.old{n or ''}") for n in count())
+        try:
+            path.rename(next(name for name in names if not name.exists()))
+        except OSError as error:
+            raise JournalError(
+                f"{path} belongs to an earlier study and cannot be renamed: {error.strerror}. Move "
+                "it away, then try again."
+            ) from error
 
 
 class Notes:
@@ -62,19 +72,20 @@ class Notes:
         journal: The journal of the study.
 
     Attributes:
-        path: The file that holds the notes.
+        path: The file that new notes are written to.
         outcome: The name of what is measured.
         unit: Its unit; may be empty.
         notes: All notes, oldest first.
     """
 
     def __init__(self, journal: Path) -> None:
-        self.path = journal.with_name(journal.stem + ENDING)
+        self.path = journal.with_name(journal.name + ENDING)
         self.outcome, self.unit = VALUE, ""
         self.notes: list[Note] = []
         # Whether the last line lacks its end, because a writer was killed.
         self._torn = False
-        self._read()
+        for path in _files_of(journal):
+            self._read(path)
 
     def name(self, outcome: str, unit: str) -> None:
         """Name what is measured, and its unit."""
@@ -99,15 +110,19 @@ class Notes:
         )
         self.notes.append(note)
 
-    def _read(self) -> None:
+    def discard(self) -> None:
+        """Delete the notes of a study that could not be begun."""
+        if not is_journal(self.path):
+            with suppress(OSError):
+                self.path.unlink()
+
+    def _read(self, path: Path) -> None:
         try:
-            if not self.path.is_file():
-                return
-            with self.path.open("rb") as file:
+            with path.open("rb") as file:
                 raw = file.read(LARGEST_FILE)
         except OSError:
             return
-        self._torn = bool(raw) and not raw.endswith(b"\n")
+        self._torn = path == self.path and bool(raw) and not raw.endswith(b"\n")
         for line in raw.splitlines():
             try:
                 self._take(json.loads(line))
@@ -123,6 +138,11 @@ class Notes:
             self.outcome, self.unit = str(record["outcome"]), str(record["unit"])
 
     def _append(self, record: dict[str, Any], what: str, advice: str) -> None:
+        if is_journal(self.path):
+            raise JournalError(
+                f"{what} cannot be written to {self.path}, which is the journal of a run. Give it "
+                "another name, then try again."
+            )
         line = ("\n" if self._torn else "") + json.dumps(record) + "\n"
         try:
             with self.path.open("ab") as file:

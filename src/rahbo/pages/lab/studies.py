@@ -6,16 +6,15 @@ import threading
 from pathlib import Path
 
 from rahbo.errors import RahboError, SettingsError
-from rahbo.journal import read
-from rahbo.pages.lab.notes import ENDING
+from rahbo.journal import is_journal, read
 from rahbo.pages.lab.spec import Spec, checked_study_name
 from rahbo.pages.lab.state import Json, cut
-from rahbo.pages.lab.study import Study
+from rahbo.pages.lab.study import Study, is_free
 from rahbo.pages.watch import Live
 
 JOURNAL = ".jsonl"
-# The most studies listed, and the beginning of a journal.
-MOST_LISTED, OPENING = 200, b'{"event":"run"'
+# The most studies listed.
+MOST_LISTED = 200
 
 
 class Studies:
@@ -40,11 +39,7 @@ class Studies:
         if self.only is not None:
             return {self.only.stem: self.only}
         found = sorted(self.folder.glob(f"*{JOURNAL}"))
-        return {
-            path.stem: path
-            for path in found
-            if not path.name.endswith(ENDING) and _is_journal(path)
-        }
+        return {path.stem: path for path in found if is_journal(path)}
 
     def listed(self) -> list[Json]:
         """Return the name and the size of each study."""
@@ -69,7 +64,7 @@ class Studies:
             path = self.folder / f"{checked_study_name(spec.name)}{JOURNAL}"
             if self.only is not None:
                 raise SettingsError("This page serves one study. Start rahbo lab with a folder.")
-            if path.exists():
+            if not is_free(path):
                 raise SettingsError(
                     f"There is already a study {spec.name!r} here. Choose another name."
                 )
@@ -126,14 +121,3 @@ class Studies:
         with self._lock:
             while self._open:
                 self._open.popitem()[1].close()
-
-
-def _is_journal(path: Path) -> bool:
-    try:
-        # Opening a named pipe would wait for a writer.
-        if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            return file.read(len(OPENING)) == OPENING
-    except OSError:
-        return False

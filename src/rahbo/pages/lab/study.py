@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from rahbo.errors import DataError, NotReadyError, RahboError, SettingsError, SpaceError
 from rahbo.optimizer import Optimizer
@@ -29,6 +30,27 @@ MOST_OPEN = 12
 
 class OutdatedError(DataError):
     """A page asked for a change that another page has made meanwhile."""
+
+
+def is_free(path: Path) -> bool:
+    """Return whether a journal may begin here: there is no file, or one that was left empty."""
+    return not path.exists() or (path.is_file() and path.stat().st_size == 0)
+
+
+def _check_no_twin(path: Path) -> None:
+    """Refuse a name that some disks take for that of another journal beside it."""
+    twins = (other for other in path.parent.glob("*") if other.name != path.name)
+    twin = next((other for other in twins if _same_name(other.name, path.name)), None)
+    if twin is not None:
+        raise SettingsError(
+            f"There is already a file {twin.name!r} here, and many disks take {path.name!r} for "
+            "the same one. Choose another name."
+        )
+
+
+def _same_name(*names: str) -> bool:
+    """Return whether names differ at most in case, or in how accents are written."""
+    return len({normalize("NFC", normalize("NFC", name).casefold()) for name in names}) == 1
 
 
 class Study:
@@ -62,7 +84,9 @@ class Study:
     @classmethod
     def begin(cls, path: Path, spec: Spec) -> Study:
         """Begin a study, or continue one that was begun in the same way."""
-        is_new = not path.exists()
+        is_new, notes = is_free(path), None
+        if is_new:
+            _check_no_twin(path)
         optimizer = Optimizer(spec.space, **spec.settings, journal=path)
         try:
             if is_new:
@@ -80,6 +104,8 @@ class Study:
             optimizer.close()
             if is_new:
                 path.unlink(missing_ok=True)
+                if notes is not None:
+                    notes.discard()
             raise
         return study
 
