@@ -68,6 +68,11 @@ class Candidates(Listed):
     def __repr__(self) -> str:
         return f"Candidates({len(self.rows)} rows)"
 
+    @property
+    def scope(self) -> str:
+        """What a reader must know about which rows are compared; empty if nothing."""
+        return ""
+
     def _row_key(self, row: Mapping[str, Any]) -> tuple[tuple[bool, Any], ...]:
         return tuple(key(row[name]) for name in self.rows[0])
 
