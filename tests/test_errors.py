@@ -6,9 +6,18 @@ import pickle
 import pytest
 
 from rahbo import errors
-from rahbo.errors import ExecutorError, ObjectiveError, RahboError
+from rahbo.errors import (
+    DataError,
+    ExecutorError,
+    ObjectiveError,
+    RahboError,
+    SettingsError,
+    SpaceError,
+    at,
+)
 
-KINDS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
+CLASSES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
+KINDS = [kind for kind in CLASSES if issubclass(kind, RahboError)]
 
 
 def test_the_family_is_complete():
@@ -74,3 +83,14 @@ def test_errors_survive_the_way_back_from_a_worker_process(kind):
 def test_the_run_survives_the_way_back_too():
     back = pickle.loads(pickle.dumps(ObjectiveError("gave None", [1.0])))
     assert back.optimizer == [1.0]
+
+
+@pytest.mark.parametrize("kind", [SpaceError, DataError])
+def test_an_error_about_data_names_the_place(kind):
+    with pytest.raises(kind, match=r"^data\[3\]: what came$"), at("data[3]"):
+        raise kind("what came")
+
+
+def test_other_errors_stay_as_they_are():
+    with pytest.raises(SettingsError, match=r"^what came$"), at("data[3]"):
+        raise SettingsError("what came")

@@ -373,8 +373,8 @@ def test_suggestions_of_another_optimizer_are_refused():
     [
         ({"data": None}, "data="),
         ({"data": {"x": 0.5}}, "data="),
-        ({"data": [{"x": 0.5, "y": 1.0}]}, "data="),
-        ({"data": [(0.5, 1.0)]}, "data="),
+        ({"data": [{"x": 0.5, "y": 1.0}]}, r"data\[0\] must be a pair"),
+        ({"data": [({"x": 0.5}, 1.0), (0.5, 1.0)]}, r"data\[1\] must be a pair"),
         ({"trials": [1, 2]}, "trials="),
         ({"trials": 3}, "trials="),
     ],
@@ -382,6 +382,22 @@ def test_suggestions_of_another_optimizer_are_refused():
 def test_bad_past_results_are_named(settings, culprit):
     with pytest.raises(DataError, match=culprit):
         rahbo.Optimizer(SQUARE, **settings)
+
+
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [
+        (({"x": 9.0}, 1.0), "x=9.0 is outside"),
+        (({"x": None}, 1.0), "x=None must be a number"),
+        (({}, 1.0), r"Params must .* missing \['x'\]"),
+        (({"x": 0.5}, "a"), r"tell\(\) needs a number"),
+        (({"x": 0.5}, [1.0, float("nan")]), r"tell\(\) needs finite numbers"),
+        (({"x": 0.5}, 1.0, ["a", "b"]), "one block for all values"),
+    ],
+)
+def test_an_error_in_a_pair_of_past_results_says_which(pair, said):
+    with pytest.raises((DataError, SpaceError), match=rf"^data\[1\]: .*{said}"):
+        rahbo.Optimizer({"x": (0.0, 1.0)}, data=[({"x": 0.5}, 1.0), pair])
 
 
 def test_trials_of_another_space_are_refused():

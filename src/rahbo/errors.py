@@ -1,5 +1,8 @@
 """Every error that rahbo raises on purpose."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class RahboError(Exception):
     """Base class of every error that rahbo raises on purpose."""
@@ -59,3 +62,18 @@ class ExecutorError(RahboError, RuntimeError):
     def __init__(self, message: str, optimizer: object = None) -> None:
         super().__init__(message)
         self.optimizer = optimizer
+
+
+@contextmanager
+def at(place: str) -> Iterator[None]:
+    """Begin errors about the space or the data with the place where they occur.
+
+    >>> with at("data[3]"):
+    ...     raise DataError("tell() needs numbers, got 'a'.")
+    Traceback (most recent call last):
+    rahbo.errors.DataError: data[3]: tell() needs numbers, got 'a'.
+    """
+    try:
+        yield
+    except (SpaceError, DataError) as error:
+        raise type(error)(f"{place}: {error}") from error

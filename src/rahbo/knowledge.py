@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -28,7 +29,7 @@ from rahbo.analysis import (
     recommend_under,
     snapshots_after,
 )
-from rahbo.errors import DataError, NotReadyError
+from rahbo.errors import DataError, NotReadyError, at
 from rahbo.model import Beliefs, MeanNoiseModel, Models, OutcomeBeliefs
 from rahbo.numerics import one_blas_thread, shared_by_threads
 from rahbo.policy import Limits
@@ -277,9 +278,12 @@ class Knowledge:
         check_level(level)
         is_one = isinstance(params, Mapping) or is_frame_row(params)
         several = self._settings_in([params] if is_one else params)
-        X = np.array([self.settings.space.encode(p) for p in several])
         if not several:
             return []
+        X = np.empty((len(several), self.settings.space.d))
+        for i, one in enumerate(several):
+            with nullcontext() if is_one else at(f"params[{i}]"):
+                X[i] = self.settings.space.encode(one)
         with one_blas_thread():
             known = self.snapshot()
             found = predict(known.bound, known.risk, X, several, level, known.limits)
@@ -294,11 +298,12 @@ class Knowledge:
         found = list(given) if isinstance(given, Iterable) else [given]
         for i, one in enumerate(found):
             if is_frame_row(one):
-                (found[i],) = space.rows_in(one.to_frame().T)
+                with at(f"params[{i}]"):
+                    (found[i],) = space.rows_in(one.to_frame().T)
             elif not isinstance(one, Mapping):
                 raise DataError(
-                    f"A setting must be a dict of {list(space.names)}, got {shortened(repr(one))}. "
-                    "Pass a dict, a list of dicts or a data frame."
+                    f"params[{i}]: A setting must be a dict of {list(space.names)}, got "
+                    f"{shortened(repr(one))}. Pass a dict, a list of dicts or a data frame."
                 )
         return [dict(one) for one in found]
 

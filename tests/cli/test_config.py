@@ -72,6 +72,7 @@ def test_names_are_a_list_or_separated_by_commas(tmp_path, blocks):
         ("[parameters]\nx = 3", "such as '0.1:1:log'"),
         ("[parameters]\nx = {low = 1}", "such as '0.1:1:log'"),
         ("[parameters]\nx = '1'", "x: it must be LOW:HIGH"),
+        ("[parameters]\nx = [0.0, 2.0]", "x: .* may be the bounds of a range or two choices"),
         ("[parameters]\nx = ['a']", "x: Categorical"),
         ("[parameters]\nx = [['a']]", "string or a number"),
         ("[parameters]\n'a b' = ['a', 'b']", "begin with a letter"),

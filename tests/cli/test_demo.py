@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 import rahbo
 from rahbo.cli import demo, main
-from rahbo.cli.demo import ChosenPoint, MethodOutcome, outcome, verdict
-from rahbo.problems import sine
+from rahbo.cli.demo import answers, verdict
+from rahbo.problems import Promise, sine
 
 
 def invoke(*arguments):
@@ -55,70 +55,74 @@ main()
 # -- the demonstration -----------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def result():
-    def objective(x, seed):
-        return sine().sample({"x": x}, np.random.default_rng(seed))
-
-    return rahbo.maximize(objective, sine().space, rounds=4, n_initial=4, repeats=3, seed=0)
+def promise(x=0.25, promised=1.0, mean=1.0, noise_std=0.3):
+    return Promise(x, promised, mean, noise_std)
 
 
-def test_the_outcome_is_the_truth_about_the_run(result):
-    found = outcome("A", sine(), result)
-    best = 1.0 - 0.1  # up to the foot of the sigmoid, which is under 1e-9 there
-
-    def regret(x):
-        noise_var = 1.0 / (1.0 + np.exp(-30.0 * (x - 1.0))) + 0.1
-        return best - (np.sin(2 * np.pi * x) - noise_var)
-
-    chosen = [t.params["x"] for t in result.trials if t.source == "strategy"]
-    assert len(chosen) == 4
-    np.testing.assert_allclose(found.cumulative_regret, sum(map(regret, chosen)), atol=1e-7)
-    assert found.noisy_rounds == sum(x > 1.0 for x in chosen)
-    values = {v: t.params["x"] for t in result.trials for v in t.values.values()}
-    assert found.luckiest_value == max(values)
-    assert found.luckiest.x == values[max(values)]
-    assert found.reported.x == result.recommendation.params["x"]
-    np.testing.assert_allclose(found.reported.regret, regret(found.reported.x), atol=1e-7)
-    np.testing.assert_allclose(found.reported.mean, np.sin(2 * np.pi * found.reported.x))
-
-
-def made_up(name, cumulative_regret, luckiest_value=2.0):
-    point = ChosenPoint(name, 0.25, 1.0, 0.1, 0.0)
-    return MethodOutcome(name, point, point, luckiest_value, cumulative_regret, 3)
+LUCKY = promise(1.2, 2.79, 0.9, 1.05)
 
 
 @pytest.mark.parametrize(
-    ("careless", "careful", "said"),
+    ("lucky", "reliable", "said"),
     [
-        (30.0, 3.0, "regret is 3.0 for RAHBO and 30.0 for GP-UCB"),
-        (3.0, 30.0, "regret is 3.0 for GP-UCB and 30.0 for RAHBO"),
-        (10.0, 10.5, "Both methods have a similar cumulative regret"),
+        (LUCKY, promise(), ": better by 0.85 in mean - standard deviation."),
+        (LUCKY, promise(1.9, 0.9, 0.1, 1.05), ": this time worse by 0.80 in mean - standard dev"),
+        (promise(0.22, 1.6, 0.98), promise(), ": this time both are about equally good."),
+        (promise(0.25, 1.6), promise(), ": it is the same setting this time."),
     ],
 )
-def test_the_verdict_follows_the_numbers(careless, careful, said):
-    text = verdict(made_up("GP-UCB", careless), made_up("RAHBO", careful, 2.5), rounds=60)
-    assert said in text
-    assert "luckiest single value, 2.50" in text
+def test_the_verdict_follows_the_numbers(lucky, reliable, said):
+    first, second = verdict(lucky, reliable, 100).splitlines()
+    gives = f"{lucky.mean:.2f} ± {lucky.noise_std:.2f}"
+    assert first == (
+        f"The luckiest of 100 trials, at x = {lucky.x:.2f}, promised {lucky.promised:.2f} and "
+        f"truly gives {gives}."
+    )
+    assert f"x = {reliable.x:.2f}, promised {reliable.promised:.2f} and truly" in second
+    assert said in second
+
+
+@pytest.mark.parametrize("seed", [0, 3, 15])
+def test_the_answers_are_those_of_the_run_and_the_truth(seed):
+    result = demo.run(40, seed)
+    lucky, reliable = answers(result)
+    values = {v: t.params["x"] for t in result.trials for v in t.values.values()}
+    assert sum(len(trial.values) for trial in result.trials) == len(values) == 40
+    assert (lucky.promised, lucky.x) == (max(values), values[max(values)])
+    assert reliable.x == result.recommendation.params["x"]
+    assert reliable.promised == result.recommendation.mean
+    for found in (lucky, reliable):
+        noise_var = 1.0 / (1.0 + np.exp(-30.0 * (found.x - 1.0))) + 0.1
+        np.testing.assert_allclose(found.mean, np.sin(2 * np.pi * found.x), atol=1e-12)
+        np.testing.assert_allclose(found.noise_std, np.sqrt(noise_var))
+
+
+@pytest.mark.slow
+def test_after_a_hundred_evaluations_the_luckiest_trial_is_the_wrong_answer():
+    for seed in (0, 3):
+        lucky, reliable = answers(demo.run(100, seed))
+        assert lucky.promised > lucky.mean + 1.0
+        assert abs(reliable.promised - reliable.mean) < 0.2
+        assert "better by" in verdict(lucky, reliable, 100)
 
 
 def test_the_demonstration_prints_a_table_and_saves_a_picture(tmp_path):
     out = tmp_path / "demo.png"
-    done = invoke("demo", "--rounds", "5", "--seed", "1", "--out", str(out))
+    done = invoke("demo", "--evaluations", "12", "--seed", "3", "--out", str(out))
     assert done.exit_code == 0, done.output
-    for words in ("GP-UCB reports", "RAHBO reports", "GP-UCB's luckiest trial", "cumulative"):
-        assert words in done.output
-    # The output is not a terminal, so there are plain lines without escape codes.
-    assert "150 evaluations" in done.output
+    said = " ".join(done.output.split())
+    for words in ("luckiest trial", "recommended", "promised", "The luckiest of 12 trials, at x"):
+        assert words in said
+    # The output is not a terminal, so there are no escape codes.
     assert "\x1b" not in done.output
     assert out.read_bytes().startswith(b"\x89PNG")
 
 
 def test_without_matplotlib_there_is_still_a_table(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "find_spec", lambda name: None)
-    done = invoke("demo", "--rounds", "1", "--out", str(tmp_path / "demo.png"))
+    done = invoke("demo", "--evaluations", "10", "--out", str(tmp_path / "demo.png"))
     assert done.exit_code == 0
-    assert "RAHBO reports" in done.output
+    assert "The luckiest of 10 trials" in done.output
     assert 'pip install "rahbo[demo]"' in done.output
     assert list(tmp_path.iterdir()) == []
 
@@ -129,15 +133,22 @@ def test_an_interrupted_demonstration_draws_no_conclusions(tmp_path, monkeypatch
     def interrupt_later(self, params, rng):
         nonlocal calls
         calls += 1
-        if calls > 25:
+        if calls > 8:
             raise KeyboardInterrupt
         return 0.1 * calls
 
     monkeypatch.setattr(type(sine()), "sample", interrupt_later)
-    done = invoke("demo", "--rounds", "1", "--out", str(tmp_path / "demo.png"))
+    done = invoke("demo", "--evaluations", "10", "--out", str(tmp_path / "demo.png"))
     assert done.exit_code == 1
-    assert "cumulative" not in done.output
+    assert "luckiest" not in done.output
     assert not (tmp_path / "demo.png").exists()
+
+
+def test_the_option_of_earlier_versions_says_what_to_use():
+    done = invoke("demo", "--rounds", "60")
+    assert done.exit_code == 2
+    assert "--evaluations" in done.output
+    assert "--rounds" not in invoke("demo", "--help").output
 
 
 @pytest.mark.parametrize("out", ["demo.doc", "missing/demo.png"])

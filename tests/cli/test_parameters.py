@@ -89,3 +89,18 @@ def test_a_parameter_is_given_once():
     assert list(parameters_in(["x=0.0:1.0", "y=a,b"])) == ["x", "y"]
     with pytest.raises(SettingsError, match="names the parameter 'x' twice"):
         parameters_in(["x=0.0:1.0", "x=5.0:9.0"])
+
+
+def test_a_list_of_two_numbers_may_be_bounds_or_choices():
+    with pytest.raises(SpaceError, match=r'^x: .*"0.0:2.0:float" for a range, or \["0.0", "2.0"\]'):
+        described("x", [0.0, 2.0])
+    with pytest.raises(SpaceError, match=r'"8:16:int" for a range, or \["8", "16"\] for choices'):
+        described("x", [8, 16])
+    assert described("x", ["0.0", "2.0"]) == named("x=0.0,2.0")[1] == Categorical(["0.0", "2.0"])
+    assert described("x", [1, 2, 4]) == Categorical(["1", "2", "4"])
+
+
+@pytest.mark.parametrize("text", ["x=2.0:0.0", "x=nan:1.0", "x=0.0:inf", "x=a,a", "x=5:1:int"])
+def test_an_error_names_the_parameter(text):
+    with pytest.raises(SpaceError, match=r"^x: (Float|Int|Categorical) "):
+        named(text)

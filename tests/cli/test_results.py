@@ -133,6 +133,7 @@ def test_decimal_commas_are_told(table):
         ("x,value\n1,2\n1,3\n", "no column that varies"),
         ("value\n1\n2\n", "no column that varies"),
         ("x,value\n1.5,2\n,3\n", "empty in 1 of 2 rows"),
+        ("m,C,value\na,1.5,2\n\nb,,3\n", "First empty cells: C in row 4. If some rows have par"),
         ("x,value\n1.5,2\n2.5,oops\n", "'oops' in the column 'value'"),
         ("x,value\n1.5,2 s\n2.5,3 ms\n", "'2 s' in the column 'value'"),
         ("x,value\n1.5,\n2.5,nan\n", "no number in the column 'value'"),

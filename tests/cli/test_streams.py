@@ -154,7 +154,7 @@ def test_a_closed_pipe_is_silence(command, journal):
 @full
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "command", [["--help"], ["tune", "--help"], ["demo", "--rounds", "1"]], ids=" ".join
+    "command", [["--help"], ["tune", "--help"], ["demo", "--evaluations", "10"]], ids=" ".join
 )
 def test_other_output_on_a_full_disk_is_one_sentence_too(command):
     code = "from rahbo.cli import main; main()"

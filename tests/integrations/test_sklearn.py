@@ -409,3 +409,9 @@ def test_risk_averse_refit_looks_at_one_metric_of_several() -> None:
         scoring=["accuracy", "recall"], refit=risk_averse_refit(metric="recall"),
     ).fit(X, Y)  # fmt: skip
     assert search.best_index_ in range(3)
+
+
+def test_a_list_of_grids_is_refused() -> None:
+    grids = [{"a": (0.0, 1.0)}, {"a": (0.0, 1.0), "swing": (0.0, 0.1)}]
+    with pytest.raises(SpaceError, match=r"one dict, got a list of 2, in which 'swing' is not al"):
+        known_search(grids).fit(HARDNESS)

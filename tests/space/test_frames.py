@@ -13,7 +13,12 @@ from rahbo.errors import DataError, SpaceError
 from rahbo.space import Space, columns_in, is_frame, is_missing, listed_cells, rows_in
 
 SPACE = Space.of(
-    {"x": (0.0, 9.0), "depth": Int(1, 8), "size": [16, 32], "line": Context(["a", "b"])}
+    {
+        "x": (0.0, 9.0),
+        "depth": Int(1, 8),
+        "size": Categorical([16, 32]),
+        "line": Context(["a", "b"]),
+    }
 )
 ROW = {"x": 1.5, "depth": 3, "size": 32, "line": "a"}
 

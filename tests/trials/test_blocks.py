@@ -121,8 +121,8 @@ def test_past_results_may_name_blocks():
 
 @pytest.mark.parametrize("row", [({"x": 1.0},), ({"x": 1.0}, 1.0, "a", "b"), "ab", (1.0, 2.0)])
 def test_past_results_of_another_form_are_refused(row):
-    with pytest.raises(DataError, match="data= needs pairs"):
-        past_trials([row], lambda params: X)
+    with pytest.raises(DataError, match=r"data\[1\] must be a pair"):
+        past_trials([({"x": 1.0}, 1.0), row], lambda params: X)
 
 
 def test_a_value_has_the_block_it_was_asked_for():

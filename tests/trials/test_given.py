@@ -120,3 +120,13 @@ def test_rows_may_be_dropped_from_a_list():
     other = Candidates([{"x": 5.0 + i} for i in range(9)])
     with pytest.raises(DataError, match="none of its parameters is among the candidates"):
         rahbo.Optimizer(other, trials=opt.trials, seed=0)
+
+
+def test_an_error_names_the_trial():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, data=[({"x": 0.1}, 1.0), ({"x": 0.6}, 2.0)], seed=0)
+    with pytest.raises(DataError, match=r"in trial 1, x=0.6 is outside Float\(0.0, 0.5\)"):
+        rahbo.Optimizer({"x": (0.0, 0.5)}, trials=opt.trials)
+    with pytest.raises(DataError, match=r"trial 0 has the names \['x'\] and the space \['z'\]"):
+        rahbo.Optimizer({"z": (0.0, 1.0)}, trials=opt.trials)
+    with pytest.raises(DataError, match=r"got int at \[1\]"):
+        rahbo.Optimizer({"x": (0.0, 1.0)}, trials=[opt.trials[0], 3])

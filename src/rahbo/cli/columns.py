@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Literal
 
 from rahbo.cli.cells import NUMBER, QUANTITY, UNIT, WHOLE, bare, is_time, quoted
-from rahbo.errors import SpaceError
+from rahbo.errors import SpaceError, at
 from rahbo.numerics import plain_number
 from rahbo.space import Categorical, Float, Int, Parameter
 
@@ -159,11 +159,9 @@ class Column:
                     f"{quoted(self.name)}."
                 )
             return Categorical(list(dict.fromkeys(self.filled)))
-        try:
+        with at(f"The column {self.name!r}"):
             whole = all(isinstance(cell, int) for cell in self.cells)
             return (Int if whole else Float)(min(self.numbers), max(self.numbers))
-        except SpaceError as error:
-            raise SpaceError(f"The column {self.name!r}: {error}") from error
 
 
 def look_at(column: Column) -> Verdict:

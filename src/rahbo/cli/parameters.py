@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rahbo.cli.cells import typed_name
-from rahbo.errors import SettingsError, SpaceError
+from rahbo.errors import SettingsError, SpaceError, at
 from rahbo.numerics import plain_number
-from rahbo.space import Categorical, Float, Int, Parameter
+from rahbo.space import Categorical, Float, Int, Parameter, is_range
 
 NAME = re.compile(r"[^\W\d][\w.-]*")
 # The placeholder that every command may use besides its parameters.
@@ -124,7 +124,7 @@ def blocks_in(written: str | None) -> int | list[str] | None:
 
 def described(name: str, written: str | Sequence[object]) -> Parameter:
     """Return the parameter for a description such as ``0.1:1:log``, or for a list of choices."""
-    try:
+    with at(name):
         if not isinstance(written, str):
             return _listed(written)
         if "," in written:
@@ -133,8 +133,6 @@ def described(name: str, written: str | Sequence[object]) -> Parameter:
                 raise SpaceError(f"a choice must not be empty, got {written!r}. Remove a comma.")
             return _listed(choices)
         return _range(written)
-    except SpaceError as error:
-        raise SpaceError(f"{name}: {error}") from error
 
 
 def _listed(choices: Sequence[object]) -> Categorical:
@@ -143,6 +141,13 @@ def _listed(choices: Sequence[object]) -> Categorical:
         if isinstance(choice, bool) or not isinstance(choice, str | int | float):
             raise SpaceError(f"a choice must be a string or a number, got {choice!r}. Quote it.")
     texts = [str(choice) for choice in choices]
+    if is_range(choices):
+        low, high = texts
+        kind = "int" if all(isinstance(choice, int) for choice in choices) else "float"
+        raise SpaceError(
+            f"[{low}, {high}] may be the bounds of a range or two choices. Write "
+            f'"{low}:{high}:{kind}" for a range, or ["{low}", "{high}"] for choices.'
+        )
     if any("\0" in text for text in texts):
         raise SpaceError(f"a choice must not contain a zero byte, got {texts!r}. Remove it.")
     return Categorical(texts)

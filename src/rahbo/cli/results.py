@@ -110,7 +110,7 @@ def _check_roles(sheet: Sheet, columns: list[Column], verdicts: Mapping[str, Ver
     if "unclear" in roles:
         raise DataError(
             f"It is not clear which columns of {sheet.path} are parameters.\n"
-            f"{question(sheet.value, columns, verdicts)}"
+            f"{question(sheet.value, columns, verdicts)}{_gaps(sheet, columns, verdicts)}"
         )
     if "parameter" not in roles:
         raise DataError(
@@ -121,6 +121,21 @@ def _check_roles(sheet: Sheet, columns: list[Column], verdicts: Mapping[str, Ver
             f"{sheet.path} has {roles.count('parameter')} parameter columns, more than "
             f"{MAX_PARAMETERS}. Leave some out with --ignore."
         )
+
+
+def _gaps(sheet: Sheet, columns: list[Column], verdicts: Mapping[str, Verdict]) -> str:
+    """Return where unclear columns have their first empty cells; an empty text without any."""
+    found = [
+        f"{quoted(column.name)} in row {sheet.rows[column.texts.index('')]}"
+        for column in columns
+        if verdicts[column.name].role == "unclear" and "" in column.texts
+    ]
+    if not found:
+        return ""
+    return (
+        f"\nFirst empty cells: {', '.join(found)}. If some rows have parameters that others lack, "
+        "make one table of each kind of rows."
+    )
 
 
 def _cells(column: Column, given: Parameter | None, sheet: Sheet) -> list[Cell]:

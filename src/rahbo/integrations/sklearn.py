@@ -26,6 +26,7 @@ from sklearn.utils._param_validation import Interval
 from rahbo.errors import ExhaustedError, SettingsError
 from rahbo.integrations.fold_by_fold import FoldSearch, PairedFolds, best_complete_row
 from rahbo.integrations.fold_tables import CandidateTable, FoldTable, SingleFold, SplitOnce
+from rahbo.integrations.grids import several_grids, with_choices
 from rahbo.integrations.split_scores import (
     metric_of,
     moments,
@@ -57,8 +58,8 @@ class RiskAverseSearchCV(BaseSearchCV):
     Args:
         estimator: The estimator, or a pipeline of them.
         space: The parameters, as for `Optimizer`: ``{name: Float | Int | Categorical}``, a tuple of
-            two floats or a list for short, with names such as ``"svc__C"``; or
-            ``Candidates(rows)``.
+            two floats for short, with names such as ``"svc__C"``; or ``Candidates(rows)``. A list
+            holds choices, as in scikit-learn, also if it holds two numbers.
         risk: The risk measure, in the units of the scores. None means ``MeanStd(1.0)``, the mean
             minus one standard deviation; its weight has no units.
         n_iter: The number of candidates, including the initial design. A finite space may be
@@ -156,6 +157,8 @@ class RiskAverseSearchCV(BaseSearchCV):
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> RiskAverseSearchCV:
         """Search for the best candidate, as in scikit-learn."""
+        if isinstance(self.space, list | tuple):
+            raise several_grids(self.space)
         if not self.fold_by_fold:
             super().fit(X, y, **params)
             return self
@@ -226,7 +229,7 @@ class RiskAverseSearchCV(BaseSearchCV):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         risk = self.risk or DEFAULT_RISK
         # With all folds at once, the first evaluation shows how many there are.
-        return kind(self.space, risk=risk, seed=seed, **decided, **settings)
+        return kind(with_choices(self.space), risk=risk, seed=seed, **decided, **settings)
 
     def _add_columns(self, results: dict[str, Any], metric: str) -> None:
         """Add the risk value and the pessimistic bound of each row that can be chosen."""

@@ -3,8 +3,9 @@
 `overview` draws a whole run in one figure. For single pictures, `fit_1d`, `fit_slice` and `slices`,
 `surface`, `trade_off`, `ranking`, `effort`, `progress`, `sensitivity` and `left_out` compute
 records from an `Optimizer`, and ``draw_...`` and ``figure_of_...`` draw them. `outcome_slice` is
-for an outcome with a limit, and `draw_blocks` draws `Optimizer.blocks`. All of them need
-matplotlib: ``pip install "rahbo[plot]"``.
+for an outcome with a limit, and `draw_blocks` draws `Optimizer.blocks`. `figure_of_promises` shows
+what the luckiest trial promised and what it gives. All of them need matplotlib:
+``pip install "rahbo[plot]"``.
 """
 
 from rahbo.analysis import LeftOut, Sensitivity
@@ -34,6 +35,7 @@ from rahbo.plots.points import (
     ranking,
     trade_off,
 )
+from rahbo.plots.promises import figure_of_promises
 from rahbo.plots.replay import Progress, draw_progress, draw_regret, progress, regret_of
 from rahbo.plots.style import styled
 from rahbo.plots.surfaces import Surface, draw_surface, figure_of_surface, surface
@@ -64,6 +66,7 @@ __all__ = [
     "draw_trade_off",
     "effort",
     "figure_of_fits",
+    "figure_of_promises",
     "figure_of_slices",
     "figure_of_surface",
     "fit_1d",

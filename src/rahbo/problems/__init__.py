@@ -9,12 +9,14 @@ from rahbo.problems.fel import euxfel, fel
 from rahbo.problems.forest import forest
 from rahbo.problems.larger import hartmann6, ridge10
 from rahbo.problems.newsvendor import newsvendor
+from rahbo.problems.promise import Promise
 from rahbo.problems.synthetic import branin, sine
 from rahbo.problems.timeline import Timeline, timeline
 
 __all__ = [
     "Optimum",
     "Problem",
+    "Promise",
     "Tabulated",
     "Timeline",
     "branin",

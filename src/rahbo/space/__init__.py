@@ -11,7 +11,7 @@ from rahbo.space.frames import (
     rows_in,
     whole_if_equal,
 )
-from rahbo.space.parameters import Categorical, Float, Int, Parameter, is_real, key, plain
+from rahbo.space.parameters import Categorical, Float, Int, Parameter, is_range, is_real, key, plain
 from rahbo.space.space import Space
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "is_frame",
     "is_frame_row",
     "is_missing",
+    "is_range",
     "is_real",
     "key",
     "listed_cells",

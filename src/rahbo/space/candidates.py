@@ -42,18 +42,19 @@ class Candidates(Listed):
         if not isinstance(self.revisit, bool | np.bool_):
             raise SpaceError(f"Candidates needs revisit=True or False, got {self.revisit!r}.")
         given = tuple(_filled(self.rows) if is_frame(self.rows) else self.rows)
-        if not all(isinstance(row, Mapping) for row in given):
-            raise SpaceError("Candidates rows must be dicts. Pass a list of dicts.")
+        for i, row in enumerate(given):
+            if not isinstance(row, Mapping):
+                raise SpaceError(f"Candidates rows must be dicts, got {row!r} in row {i}.")
         rows = tuple(dict(row) for row in given)
         if not rows or not rows[0]:
             raise SpaceError("Candidates needs at least one row with at least one name. Add rows.")
         for name in rows[0]:
             check_name(name)
-        odd = next((row for row in rows if row.keys() != rows[0].keys()), None)
+        odd = next((i for i, row in enumerate(rows) if row.keys() != rows[0].keys()), None)
         if odd is not None:
             raise SpaceError(
-                f"Candidates rows must have the same names, got {list(rows[0])} in the first and"
-                f" {list(odd)} in another. Add the missing names."
+                f"Candidates rows must have the same names, got {list(rows[0])} in row 0 and"
+                f" {list(rows[odd])} in row {odd}. Add the missing names."
             )
         object.__setattr__(self, "rows", rows)
         found = [self._where[tuple(x)] for x in self._table.tolist()]
@@ -66,6 +67,11 @@ class Candidates(Listed):
 
     def __repr__(self) -> str:
         return f"Candidates({len(self.rows)} rows)"
+
+    @property
+    def scope(self) -> str:
+        """What a reader must know about which rows are compared; empty if nothing."""
+        return ""
 
     def _row_key(self, row: Mapping[str, Any]) -> tuple[tuple[bool, Any], ...]:
         return tuple(key(row[name]) for name in self.rows[0])

@@ -16,11 +16,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from rahbo.errors import SpaceError
+from rahbo.errors import SpaceError, at
 from rahbo.numerics import Array
 
 SMALLEST_SIZE, LARGEST_SIZE, _LARGEST_INT = 1e-290, 1e290, 10**12
@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def is_real(value: object) -> bool:
+def is_real(value: object) -> TypeGuard[float]:
     """Return whether a value is a real number; True and False are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -357,8 +357,11 @@ def shorthand(name: str, spec: Any) -> Parameter:
     """Return the parameter that a user wrote, in full or in short."""
     if isinstance(spec, Float | Int | Categorical):
         return spec
-    if isinstance(spec, list):
-        return Categorical(spec)
+    if isinstance(spec, list | np.ndarray) and np.ndim(spec) == 1:
+        if is_range(choices := [plain(choice) for choice in spec]):
+            raise _ambiguous(name, *choices)
+        with at(name):
+            return Categorical(choices)
     if isinstance(spec, tuple) and len(spec) == 2 and all(is_real(plain(v)) for v in spec):
         low, high = map(plain, spec)
         if isinstance(low, int) and isinstance(high, int):
@@ -366,8 +369,23 @@ def shorthand(name: str, spec: Any) -> Parameter:
                 f"{name}=({low}, {high}) may mean real or whole numbers."
                 f" Write Float({low}, {high}) or Int({low}, {high})."
             )
-        return Float(low, high)
+        with at(name):
+            return Float(low, high)
     raise SpaceError(
         f"{name} must be a Float, Int or Categorical, a (low, high) tuple with a float in it, or a"
         f" list of choices, got {spec!r}. Write one of these."
+    )
+
+
+def is_range(listed: Sequence[object]) -> bool:
+    """Return whether a list looks like the bounds of a range, as other libraries write them."""
+    low, high = listed if len(listed) == 2 else (0, 0)
+    return is_real(low) and is_real(high) and low < high
+
+
+def _ambiguous(name: str, low: float, high: float) -> SpaceError:
+    whole = f" or Int({low}, {high})" if isinstance(low, int) and isinstance(high, int) else ""
+    return SpaceError(
+        f"{name}=[{low}, {high}] may be the bounds of a range or two choices. Write"
+        f" Float({low}, {high}){whole} for a range, or Categorical([{low}, {high}]) for choices."
     )

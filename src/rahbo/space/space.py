@@ -188,6 +188,11 @@ class Space:
         """Whether a point that has all its repeats may be proposed again."""
         return not isinstance(self.spec, Candidates) or self.spec.revisit
 
+    @property
+    def scope(self) -> str:
+        """What a reader must know about which settings are compared; empty if nothing."""
+        return self.spec.scope if isinstance(self.spec, Candidates) else ""
+
     @cached_property
     def continuous(self) -> Mask:
         """Which unit columns ``(d,)`` are real numbers that can be chosen."""

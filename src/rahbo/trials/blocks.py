@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rahbo.errors import DataError
+from rahbo.errors import DataError, at
 from rahbo.numerics import Array, is_number, is_whole, unwrapped
 from rahbo.space import listed_cells, whole_if_equal
 from rahbo.trials.beside import NOTHING, Beside, checked_name
@@ -89,14 +89,19 @@ def checked_blocks(block: object, n: int, known: Sequence[str] = ()) -> list[Bes
 
 def checked_data(data: object) -> list[tuple[Mapping[str, Any], object, object]]:
     """Return past results as a list of parameters, values and blocks, None for no block."""
-    problem = "data= needs pairs of parameters and values, such as [({'x': 0.5}, [1.2, 1.3])]"
     if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
-        raise DataError(f"{problem}, got {data!r}.")
+        raise DataError(
+            "data= needs pairs of parameters and values, such as [({'x': 0.5}, [1.2, 1.3])], got "
+            f"{data!r}."
+        )
     rows = list(data)
-    for row in rows:
+    for i, row in enumerate(rows):
         pair = isinstance(row, tuple | list) and len(row) in (2, 3)
         if not (pair and isinstance(row[0], Mapping)):
-            raise DataError(f"{problem}, got {row!r} among them. A third part names the blocks.")
+            raise DataError(
+                f"data[{i}] must be a pair of parameters and values, such as ({{'x': 0.5}}, "
+                f"[1.2, 1.3]), got {row!r}. A third part names the blocks."
+            )
     return [(row[0], row[1], row[2] if len(row) == 3 else None) for row in rows]
 
 
@@ -138,12 +143,12 @@ def past_trials(
         names: The names of the outcomes that may be told.
         known: The names that a block may have; empty if it may have any.
     """
-    return [
-        Trial(i, dict(params), encode(params), 0, "user").with_values(
-            *checked_told(told, None, names, block, known)
-        )
-        for i, (params, told, block) in enumerate(checked_data(data))
-    ]
+    trials = []
+    for i, (params, told, block) in enumerate(checked_data(data)):
+        with at(f"data[{i}]"):
+            trial = Trial(i, dict(params), encode(params), 0, "user")
+            trials.append(trial.with_values(*checked_told(told, None, names, block, known)))
+    return trials
 
 
 def block_of(trial: Trial, repeat: int) -> str | None:

@@ -22,12 +22,12 @@ def listed_trials(trials: object) -> list[Trial]:
     if trials is None:
         return []
     listed: list[Any] = list(trials) if isinstance(trials, Iterable) else [trials]
-    odd = next((trial for trial in listed if not isinstance(trial, Trial)), None)
-    if odd is not None:
-        raise DataError(
-            f"trials= must be the trials of a run, got {type(odd).__name__}. Pass optimizer.trials "
-            "or result.trials."
-        )
+    for i, trial in enumerate(listed):
+        if not isinstance(trial, Trial):
+            raise DataError(
+                f"trials= must be the trials of a run, got {type(trial).__name__} at [{i}]. Pass "
+                "optimizer.trials or result.trials."
+            )
     return listed
 
 
@@ -36,10 +36,11 @@ def checked_trials(trials: Sequence[Trial], space: Space) -> dict[int, Trial]:
     by_id = {trial.id: trial for trial in sorted(trials, key=lambda trial: trial.id)}
     if list(by_id) != list(range(len(trials))):
         raise DataError("trials= must be all trials of a run, numbered from 0 without gaps.")
-    if any(trial.params.keys() != set(space.names) for trial in trials):
+    odd = next((trial for trial in trials if trial.params.keys() != set(space.names)), None)
+    if odd is not None:
         raise DataError(
-            f"trials= must come from the same space, with the names {list(space.names)}. Pass "
-            "trials of a run in this space."
+            f"{UNLIKE} trial {odd.id} has the names {list(odd.params)} and the space "
+            f"{list(space.names)}. Pass trials of a run in this space."
         )
     points = _points_of(trials, space)
     for trial, x in points:
@@ -66,7 +67,8 @@ def _points_of(trials: Sequence[Trial], space: Space) -> list[tuple[Trial, Array
         except SpaceError as error:
             if not isinstance(space.spec, Candidates) or trial.x.shape != (space.d,):
                 raise DataError(
-                    f"{UNLIKE} {error} Results within the space can be passed as data=."
+                    f"{UNLIKE} in trial {trial.id}, {error} Results within the space can be "
+                    "passed as data=."
                 ) from error
     if trials and not found:
         raise DataError(f"{UNLIKE} none of its parameters is among the candidates.")

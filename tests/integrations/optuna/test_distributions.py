@@ -13,7 +13,14 @@ from optuna.distributions import (
 from optuna.trial import TrialState, create_trial
 
 from rahbo.errors import SpaceError
-from rahbo.integrations.optuna.distributions import merged, newest, shared, space_of
+from rahbo.integrations.optuna.distributions import (
+    merged,
+    newest,
+    ranges,
+    shared,
+    space_of,
+    varying,
+)
 
 KINDS = {
     "rate": FloatDistribution(1e-7, 0.3, log=True),
@@ -79,8 +86,10 @@ def test_shared_parameters_are_those_of_all_complete_trials() -> None:
     found = shared(trials)
     assert list(found) == ["one", "x"]
     assert newest(found) == {"x": first}
-    assert merged(found) == {"x": wider}
+    assert merged(found) == {"one": one, "x": wider}
+    assert varying(merged(found)) == {"x": wider}
     assert shared([]) == {}
+    assert ranges(trials[:2]) == {"one": [one] * 2, "x": [wider, first], "y": [first], "z": [first]}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from typing import Unpack
 from optuna.study import Study
 
 from rahbo.errors import SettingsError
-from rahbo.integrations.optuna.history import optimizer_of, recommend, shows_settings
+from rahbo.integrations.optuna.answers import optimizer_of, recommend
+from rahbo.integrations.optuna.history import shows_settings
 from rahbo.integrations.optuna.repeats import repeated
 from rahbo.integrations.optuna.sampler import RahboSampler
 from rahbo.settings import Keywords

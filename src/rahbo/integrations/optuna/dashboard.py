@@ -12,7 +12,7 @@ from optuna.study import Study
 from optuna_dashboard import get_note, save_note, save_plotly_graph_object
 
 from rahbo.analysis import Interval, Prediction, Recommendation
-from rahbo.integrations.optuna.history import optimizer_of
+from rahbo.integrations.optuna.answers import optimizer_of
 from rahbo.optimizer import Optimizer
 from rahbo.pages import basis, certainty, history_of, listed, shown, visible
 from rahbo.settings import Keywords

@@ -23,6 +23,8 @@ from rahbo.errors import SpaceError
 from rahbo.space import Categorical, Float, Int, Parameter, Space
 
 Kinds = Mapping[str, BaseDistribution]
+# The parameters of a trial in internal numbers.
+Internal = dict[str, float]
 
 
 def space_of(kinds: Kinds) -> Space:
@@ -94,11 +96,30 @@ def _internal(kind: BaseDistribution, name: str, value: Any) -> float:
     return number
 
 
+def external(params: Internal, kinds: Kinds) -> dict[str, Any]:
+    """Return values in user units from Optuna's internal numbers."""
+    return {name: kind.to_external_repr(params[name]) for name, kind in kinds.items()}
+
+
+def numbers(params: Mapping[str, Any], kinds: Kinds) -> Internal:
+    """Return Optuna's internal numbers for the values that have a distribution."""
+    return {n: float(kinds[n].to_internal_repr(v)) for n, v in params.items() if n in kinds}
+
+
 def shared(trials: Iterable[FrozenTrial]) -> dict[str, list[BaseDistribution]]:
     """Return the distributions, oldest first, of each parameter that all complete trials have."""
     complete = [t.distributions for t in trials if t.state == TrialState.COMPLETE]
     names = set.intersection(*map(set, complete)) if complete else set()
     return {name: [kinds[name] for kinds in complete] for name in sorted(names)}
+
+
+def ranges(trials: Iterable[FrozenTrial]) -> dict[str, list[BaseDistribution]]:
+    """Return the distributions, oldest first, of each parameter of some trials."""
+    found: dict[str, list[BaseDistribution]] = {}
+    for trial in trials:
+        for name, kind in sorted(trial.distributions.items()):
+            found.setdefault(name, []).append(kind)
+    return dict(sorted(found.items()))
 
 
 def newest(kinds: Mapping[str, list[BaseDistribution]]) -> dict[str, BaseDistribution]:
@@ -107,9 +128,13 @@ def newest(kinds: Mapping[str, list[BaseDistribution]]) -> dict[str, BaseDistrib
 
 
 def merged(kinds: Mapping[str, list[BaseDistribution]]) -> dict[str, BaseDistribution]:
-    """Return a range for each parameter that covers all its ranges, unless it is a single value."""
-    found = {name: _merged(some) for name, some in kinds.items()}
-    return {name: kind for name, kind in found.items() if not kind.single()}
+    """Return a range for each parameter that covers all its ranges."""
+    return {name: _merged(some) for name, some in kinds.items()}
+
+
+def varying(kinds: Kinds) -> dict[str, BaseDistribution]:
+    """Return the distributions with more than one value."""
+    return {name: kind for name, kind in kinds.items() if not kind.single()}
 
 
 def _merged(kinds: list[BaseDistribution]) -> BaseDistribution:

@@ -1,4 +1,4 @@
-"""The trials of a study as evaluations of points, and the recommendation they give.
+"""The trials of a study as evaluations of points.
 
 A *point* is the set of all trials with exactly equal parameters. A trial that `RahboSampler`
 proposed records how many evaluations its point should have.
@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any
 
 from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from rahbo.analysis import Recommendation, Rule
-from rahbo.errors import NotReadyError, SettingsError, SpaceError
+from rahbo.errors import SettingsError
 from rahbo.integrations.optuna.beside import Reading, is_broken_for_sure, outcome_names
-from rahbo.integrations.optuna.distributions import Kinds, merged, shared, space_of
+from rahbo.integrations.optuna.distributions import Internal, Kinds, external, numbers, space_of
 from rahbo.integrations.optuna.repeats import VALUES, is_measured, seed_of
+from rahbo.integrations.optuna.tried import row_of, tried
 from rahbo.numerics import spells_out
 from rahbo.optimizer import Optimizer
-from rahbo.settings import Keywords, setting_parameters
+from rahbo.settings import setting_parameters
 from rahbo.space import Space
 from rahbo.trials import Trial, is_time
 
@@ -40,88 +40,6 @@ shows_settings = spells_out(
     [parameter for parameter in setting_parameters() if parameter.name not in REFUSED],
     let_through=REFUSED,
 )
-
-Internal = dict[str, float]
-
-
-@shows_settings
-def recommend(
-    study: Study,
-    *,
-    rule: Rule = "pessimistic",
-    level: float = 0.9,
-    probability: float = 0.95,
-    block_attr: str | None = None,
-    **settings: Unpack[Keywords],
-) -> Recommendation:
-    """Return the risk-averse recommendation for a study, whatever its sampler.
-
-    Trials with equal parameters are repeats, and so are the values of a `repeated` trial. Without
-    repeats, the noise is learned from how far each trial lies from what the others predict.
-
-    Args:
-        study: A study with one objective. The model uses the parameters that all complete trials
-            have, over all ranges they had.
-        rule: As for `Optimizer.recommend`.
-        level: As for `Optimizer.recommend`.
-        probability: The probability with which each of Optuna's constraints must be kept, noise
-            included.
-        block_attr: The user attribute that names the block of each trial, such as its fold; None
-            if there are no blocks.
-        **settings: Settings of `Optimizer`, such as ``risk``.
-
-    Returns:
-        The recommendation. Its parameters are exactly as stored in its trials. A parameter that
-        only some trials have is left out if the trials of the recommended point differ in it.
-
-    >>> import optuna, rahbo
-    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
-    >>> study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    >>> study.optimize(lambda trial: trial.suggest_float("x", -1, 1) ** 2, n_trials=20)
-    >>> abs(recommend(study, risk=rahbo.MeanVariance(2.0)).params["x"]) < 0.2
-    True
-    """
-    history = _history(study, settings, Reading(probability, block_attr))
-    found = history.optimizer.recommend(rule=rule, level=level)
-    runner_ups = tuple(replace(r, params=history.stored(r.params)) for r in found.runner_ups)
-    return replace(found, params=history.stored(found.params), runner_ups=runner_ups)
-
-
-@shows_settings
-def optimizer_of(
-    study: Study,
-    *,
-    probability: float = 0.95,
-    block_attr: str | None = None,
-    **settings: Unpack[Keywords],
-) -> Optimizer:
-    """Return an `Optimizer` that was told the finished trials of a study.
-
-    Args:
-        study: The study, as for `recommend`.
-        probability: As for `recommend`.
-        block_attr: As for `recommend`.
-        **settings: Settings of `Optimizer`. The default seed is derived from the study's name.
-    """
-    return _history(study, settings, Reading(probability, block_attr)).optimizer
-
-
-def _history(study: Study, settings: Mapping[str, Any], reading: Reading) -> StudyHistory:
-    check_study(study)
-    check_settings(settings)
-    found = [record for record in records(study) if record.outcomes and not record.under_way]
-    if not any(value is not None for record in found for value in record.outcomes):
-        raise NotReadyError(
-            f"Study {study.study_name!r} has no complete trial with a finite value and finite "
-            "constraints. Run some trials first."
-        )
-    kinds = merged(shared(record.trial for record in found))
-    if not kinds:
-        raise SpaceError(
-            f"The complete trials of study {study.study_name!r} must share a parameter that takes "
-            "more than one value, but they share none. Suggest one in every trial."
-        )
-    return StudyHistory.of(study, kinds, found, settings, reading)
 
 
 def check_study(study: Study) -> None:
@@ -313,18 +231,61 @@ class StudyHistory:
         A lost trial is a cancelled one. It still counts as asked for, because the random numbers of
         a proposal depend on how many came before.
         """
-        direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
         space = space_of(kinds)
         there = [record for record in found if has(record.params, kinds)]
+        rows = [external(record.params, kinds) for record in there]
+        more = [(external(point.params, kinds), point.free) for point in lacking]
+        return cls._told(study, kinds, there, space, rows, settings, reading, more)
+
+    @classmethod
+    def of_tried(
+        cls,
+        study: Study,
+        kinds: Kinds,
+        found: Iterable[StudyTrial],
+        settings: Mapping[str, Any],
+        reading: Reading,
+        why: str,
+    ) -> StudyHistory:
+        """Read trials with different parameters. Only their own settings can be recommended.
+
+        A trial that failed may have failed before it had all its parameters. It counts if a
+        complete one has the same.
+        """
+        found = list(found)
+        whole = {frozenset(r.params) for r in found if r.trial.state == TrialState.COMPLETE}
+        there = [record for record in found if frozenset(record.params) in whole]
+        kinds = {
+            name: kind
+            for name, kind in kinds.items()
+            if not kind.single() or any(name not in record.params for record in there)
+        }
+        listed = tried([record.params for record in there], kinds, why)
+        rows = [row_of(record.params, kinds) for record in there]
+        return cls._told(study, kinds, there, Space.of(listed), rows, settings, reading)
+
+    @classmethod
+    def _told(
+        cls,
+        study: Study,
+        kinds: Kinds,
+        there: list[StudyTrial],
+        space: Space,
+        rows: list[dict[str, Any]],
+        settings: Mapping[str, Any],
+        reading: Reading,
+        lacking: Iterable[tuple[dict[str, Any], int]] = (),
+    ) -> StudyHistory:
+        """Tell an optimizer trials whose settings in user units are ``rows``."""
+        direction = "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
         names = outcome_names([record.trial for record in there], kinds)
         trials: list[Trial] = []
-        for record in there:
-            told = _with_outcomes(_blank(trials, record.params, kinds, space), record)
+        for record, row in zip(there, rows, strict=True):
+            told = _with_outcomes(_blank(trials, row, space), record)
             beside = reading.beside(record.trial, told.values, names)
             trials.append(replace(told, beside=beside))
-        for point in lacking:
-            blank = _blank(trials, point.params, kinds, space)
-            trials.append(replace(blank, n_requested=point.free))
+        for row, free in lacking:
+            trials.append(replace(_blank(trials, row, space), n_requested=free))
         settings = {"seed": seed_of(study), **settings, "direction": direction}
         if names:
             settings["constraints"] = reading.limits(names.values())
@@ -343,19 +304,19 @@ class StudyHistory:
         return {name: exact[name] for name in self.kinds}
 
     def stored(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters on which the trials of a point agree, as Optuna stores them."""
-        there = [record for record in self.at(params) if record.outcomes]
-        first = there[0]
-        return {
-            name: first.trial.params[name]
-            for name, number in first.params.items()
-            if all(name in self.kinds or r.params.get(name) == number for r in there)
-        }
+        """Return all parameters of the first trial with a value at a point, as Optuna stores them.
+
+        Others there have the same, where all trials of the study have the same parameters.
+        """
+        return next(
+            dict(record.trial.params)
+            for record in self.at(params)
+            if any(value is not None for value in record.outcomes)
+        )
 
 
-def _blank(before: list[Trial], params: Internal, kinds: Kinds, space: Space) -> Trial:
-    values = external(params, kinds)
-    return Trial(len(before), values, space.encode(values), 0, "user")
+def _blank(before: list[Trial], params: dict[str, Any], space: Space) -> Trial:
+    return Trial(len(before), params, space.encode(params), 0, "user")
 
 
 def _with_outcomes(trial: Trial, record: StudyTrial) -> Trial:
@@ -374,13 +335,3 @@ def _with_outcomes(trial: Trial, record: StudyTrial) -> Trial:
         cancelled=record.lost,
         times=dict.fromkeys(outcomes, seconds) if is_time(seconds) else {},
     )
-
-
-def external(params: Internal, kinds: Kinds) -> dict[str, Any]:
-    """Return values in user units from Optuna's internal numbers."""
-    return {name: kind.to_external_repr(params[name]) for name, kind in kinds.items()}
-
-
-def numbers(params: Mapping[str, Any], kinds: Kinds) -> Internal:
-    """Return Optuna's internal numbers for the values that have a distribution."""
-    return {n: float(kinds[n].to_internal_repr(v)) for n, v in params.items() if n in kinds}

@@ -21,19 +21,23 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from rahbo.integrations.optuna.beside import KEY, Reading, checked_constraints
-from rahbo.integrations.optuna.distributions import Kinds, newest, shared
+from rahbo.integrations.optuna.distributions import (
+    Internal,
+    Kinds,
+    external,
+    newest,
+    numbers,
+    shared,
+)
 from rahbo.integrations.optuna.history import (
     ASKED,
     FAILED,
-    Internal,
     Point,
     StudyHistory,
     StudyTrial,
     check_settings,
     check_study,
-    external,
     has,
-    numbers,
     points,
     records,
     shows_settings,

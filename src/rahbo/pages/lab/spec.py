@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rahbo.errors import DataError, SettingsError, SpaceError
+from rahbo.errors import DataError, SettingsError, SpaceError, at
 from rahbo.model import AtLeast, AtMost, Constraint
 from rahbo.pages.lab.fields import (
     LARGEST_WHOLE,
@@ -129,10 +129,8 @@ def _named(rows: list[Any], what: str) -> dict[str, Mapping[str, Any]]:
 def _space(rows: list[Any]) -> dict[str, Parameter]:
     space: dict[str, Parameter] = {}
     for name, form in _named(rows, "parameter").items():
-        try:
+        with at(name):
             space[name] = _parameter(name, form)
-        except SpaceError as error:
-            raise SpaceError(f"{name}: {error}") from error
     if not space:
         raise SpaceError("A study needs at least one parameter that you can set. Add one.")
     return space
