@@ -1,5 +1,7 @@
 """Optuna storages: read, never written, and refused in a sentence."""
 
+import html
+import json
 import socket
 import sqlite3
 import sys
@@ -233,6 +235,29 @@ def test_what_is_recommended_is_what_the_study_stores(folder):
     found = studies.recommendation_in(storage, "s")
     assert found.params in [trial.params for trial in study.trials]
     assert "momentum" in found.params
+
+
+def test_reports_of_a_conditional_study_say_what_was_compared(tmp_path):
+    source, page = tmp_path / "study.db", tmp_path / "page.html"
+    sampler = optuna.samplers.RandomSampler(seed=1)
+    study = optuna.create_study(storage=f"sqlite:///{source}", sampler=sampler)
+
+    def objective(trial):
+        x = trial.suggest_float("x", 0.0, 1.0)
+        return x + (trial.suggest_float("momentum", 0, 1) if x < 0.3 else 0.0)
+
+    study.optimize(objective, n_trials=8)
+    lacking = "some trials lack parameters: 'momentum' is missing in trial "
+    for command in ("recommend", "frontier", "doctor", "report"):
+        more = ["--output", str(page)] if command == "report" else []
+        done = CliRunner().invoke(main, [command, str(source), *more])
+        assert done.exit_code == 0, done.output
+        assert (lacking in done.output) == (command in ("recommend", "report"))
+    assert lacking in html.unescape(page.read_text("utf-8"))
+    done = CliRunner().invoke(main, ["recommend", str(source), "--json"])
+    found = json.loads(done.output)["recommendation"]
+    assert lacking in found["scope"]
+    assert found["params"] in [trial.params for trial in study.trials]
 
 
 @pytest.mark.parametrize("command", ["recommend", "report", "frontier", "doctor", "watch"])

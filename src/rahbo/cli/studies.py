@@ -46,7 +46,7 @@ def optimizer_in(source: str, name: str | None, **settings: Unpack[Keywords]) ->
 def recommendation_in(
     source: str, name: str | None, **settings: Unpack[Keywords]
 ) -> Recommendation:
-    """Return the recommendation of a study, with parameters as stored, conditional ones too."""
+    """Return the recommendation of a study, with the parameters of a trial as stored."""
 
     def ask(study: Study) -> Recommendation:
         from rahbo.integrations.optuna import recommend

@@ -61,6 +61,7 @@ def study_of(*told: tuple, direction: str = "maximize") -> optuna.Study:
 # -- whole answers ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sampler", "n"), [("random", 100), ("tpe", 100), ("rahbo", 40)])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_recommended_trial_is_whole_and_good(sampler, n, seed) -> None:

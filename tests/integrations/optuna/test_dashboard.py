@@ -89,6 +89,20 @@ def test_names_of_the_user_are_no_markup(study):
     assert "<img" not in outside
 
 
+def test_a_conditional_study_says_what_was_compared(study):
+    study.add_trial(
+        optuna.trial.create_trial(
+            params={"x": 0.4, "y": 0.5},
+            distributions=dict.fromkeys("xy", optuna.distributions.FloatDistribution(0.0, 1.0)),
+            value=0.3,
+        )
+    )
+    publish(study)
+    note = dashboard.get_note(study)
+    assert note.count("Only the settings that were tried are compared, because some trials") == 2
+    assert "'y' in trial 0 and 19 others" in note
+
+
 def test_a_study_with_nothing_to_show_is_refused_and_left_alone():
     study = optuna.create_study()
     with pytest.raises(NotReadyError):
