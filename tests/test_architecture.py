@@ -65,6 +65,7 @@ INNER_ORDER = {
         "given",
         "outcomes",
         "blocks",
+        "repetition",
         "rows",
         "ledger",
     ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -151,6 +151,7 @@ class Diagnosis:
         decision: Does risk change the decision?
         repeats: How many repeats are worth their cost?
         calibration: Is the model calibrated?
+        not_noise: What to know if repeats are not noise; empty otherwise.
     """
 
     unevenness: Unevenness
@@ -158,6 +159,7 @@ class Diagnosis:
     decision: RiskDecision
     repeats: RepeatsThatPay
     calibration: Calibration
+    not_noise: str = field(default="", metadata={"if_used": True})
 
     @property
     def inputs_verdict(self) -> str:
@@ -179,7 +181,13 @@ class Diagnosis:
 
     @property
     def answers(self) -> tuple[tuple[str, str], ...]:
-        """The five questions, each with its answer in words."""
+        """The questions, each with its answer in words: five, or two if repeats are not noise."""
+        if self.not_noise:
+            # What depends on the noise has no answer where none was shown.
+            return (
+                ("Is there noise?", self.not_noise),
+                ("Is the model calibrated?", self.calibration.verdict),
+            )
         return (
             ("Is the noise uneven?", self.unevenness.verdict),
             ("Over which inputs?", self.inputs_verdict),
@@ -216,12 +224,16 @@ def diagnose(known: Snapshot) -> Diagnosis:
     effects = sensitivity_of(model, space)
     uneven, tested = unevenness(observations, model, list(columns_of(space).values()))
     shares = effects.noise_total.tolist()
+    if known.not_noise:
+        uneven = replace(uneven, answer="cannot tell", p_value=None, source="nothing", n_points=0)
+        tested = (None,) * len(shares)
     return Diagnosis(
         uneven,
         tuple(InputNoise(*row) for row in zip(effects.names, shares, tested, strict=True)),
         _decision(known, differ),
         _repeats(known, differ),
         calibration_of(model, differ),
+        known.not_noise,
     )
 
 

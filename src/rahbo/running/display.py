@@ -106,8 +106,8 @@ def _watch(
         text = leader.now(optimizer)
 
     if live is None:
-        return Watch(harmless(evaluated)) if lines else Watch()
-    return Watch(harmless(evaluated), harmless(told))
+        return Watch(harmless(evaluated), noticed=harmless(say)) if lines else Watch()
+    return Watch(harmless(evaluated), harmless(told), harmless(say))
 
 
 def _is_terminal(out: TextIO | None) -> bool:

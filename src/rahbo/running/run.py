@@ -19,7 +19,7 @@ from rahbo.running.budget import Budget, all_complete, confirmations, open_trial
 from rahbo.running.calls import CallResult, Objective, wanted_keywords, with_outcomes
 from rahbo.running.clock import Clock
 from rahbo.running.present import Present, context_of
-from rahbo.running.progress import Done, Watch, log_failure, log_trial
+from rahbo.running.progress import Done, Watch, log_failure, log_notice, log_trial
 from rahbo.running.result import End
 from rahbo.running.stopping import Stop
 from rahbo.trials import Suggestion, Trial
@@ -91,6 +91,8 @@ class Run:
         self._last_failure = CallResult()
         # Repeats of the latest suggestion.
         self._each = 1
+        # Whether it was said that repeats are not noise.
+        self._is_noticed = False
 
     # -- how long ----------------------------------------------------------------------------
 
@@ -203,6 +205,8 @@ class Run:
 
     def _search(self, n: int, room: float, given: dict[str, Any]) -> list[Suggestion]:
         """Ask for new points that take about ``n`` evaluations, at least for one."""
+        if not self.optimizer.open and self.optimizer.policy.has_all(self.optimizer.trials):
+            raise ExhaustedError(f"Every point has its value. {self.optimizer.policy.repetition}")
         suggestions = int(min(min(n, room) // self._each, self._budget.rounds_left(self.optimizer)))
         if suggestions > 1:
             # If so many points are not left, those that were found are handed out one by one.
@@ -355,8 +359,17 @@ class Run:
         if not complete:
             self.optimizer.cancel(suggestion)
         log_trial(self.optimizer.ledger.trials[suggestion.id], self.optimizer.n_evaluations)
+        self._notice()
         self._watch.told(self.optimizer)
         if self._callback is not None:
             answer = self._callback(self.optimizer)
             # Only True ends the run. A callback may return anything else by accident.
             self.is_called_off |= isinstance(answer, bool | np.bool_) and bool(answer)
+
+    def _notice(self) -> None:
+        """Say once that repeats are not noise, as soon as that shows."""
+        said = str(self.optimizer.policy.repetition or "")
+        if said and not self._is_noticed:
+            self._is_noticed = True
+            log_notice(said)
+            self._watch.noticed(said)
