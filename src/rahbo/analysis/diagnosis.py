@@ -181,18 +181,13 @@ class Diagnosis:
 
     @property
     def answers(self) -> tuple[tuple[str, str], ...]:
-        """The questions, each with its answer in words: five, or two if repeats are not noise."""
-        if self.not_noise:
-            # What depends on the noise has no answer where none was shown.
-            return (
-                ("Is there noise?", self.not_noise),
-                ("Is the model calibrated?", self.calibration.verdict),
-            )
+        """The five questions, each with its answer in words."""
+        enough = "Measure each setting once: these repeats teach nothing." if self.not_noise else ""
         return (
-            ("Is the noise uneven?", self.unevenness.verdict),
+            ("Is the noise uneven?", self.not_noise or self.unevenness.verdict),
             ("Over which inputs?", self.inputs_verdict),
             ("Does risk change the decision?", self.decision.verdict),
-            ("How many repeats are worth their cost?", self.repeats.verdict),
+            ("How many repeats are worth their cost?", enough or self.repeats.verdict),
             ("Is the model calibrated?", self.calibration.verdict),
         )
 

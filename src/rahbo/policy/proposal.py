@@ -375,8 +375,8 @@ def contest_between(
     """Return the points ``(n, d)`` that may be recommended, and the contest between them."""
     if not settings.confirmed:
         raise SettingsError(
-            "Points can be confirmed only if they may be measured again, which revisit=False, Folds "
-            "and KnownNoise(0) forbid."
+            "Points can be confirmed only if they may be measured again, which revisit=False, "
+            "Folds and KnownNoise(0) forbid."
         )
     bound = settings.strategy.report_bound(model, settings.risk)
     X = as_told(model.observations).X

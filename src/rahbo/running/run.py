@@ -178,6 +178,8 @@ class Run:
                 return []
         self.confirming = self._criterion_met or room <= 0
         earlier = open_trials(optimizer, asked)
+        if not (self.confirming or earlier) and optimizer.policy.has_all(optimizer.trials):
+            raise ExhaustedError(f"Every point has its value. {optimizer.policy.repetition}")
         if not self.confirming:
             return self._paid(self._search(1 if earlier else n, room, self._given()), room)
         unpaid = [trial for trial in earlier if not self._is_paid(trial)]
@@ -205,8 +207,6 @@ class Run:
 
     def _search(self, n: int, room: float, given: dict[str, Any]) -> list[Suggestion]:
         """Ask for new points that take about ``n`` evaluations, at least for one."""
-        if not self.optimizer.open and self.optimizer.policy.has_all(self.optimizer.trials):
-            raise ExhaustedError(f"Every point has its value. {self.optimizer.policy.repetition}")
         suggestions = int(min(min(n, room) // self._each, self._budget.rounds_left(self.optimizer)))
         if suggestions > 1:
             # If so many points are not left, those that were found are handed out one by one.

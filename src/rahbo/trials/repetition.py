@@ -16,9 +16,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr, xlogy
 
 from rahbo.numerics import Array
 from rahbo.trials.blocks import block_of
@@ -28,13 +31,14 @@ from rahbo.trials.trial import Trial
 # Identical repeats at settings of so many values are not noise; of one value less if there are so
 # many repeats.
 SETTINGS, REPEATS = 4, 8
+# The lowest, the highest and the commonest value say nothing if more than this share of settings
+# have them.
+COMMON = 0.1
 # Values are coarse if they have at most so many digits, or steps above this share of their range.
 DIGITS, FINE = 3, 1e-3
-# Coarse values must have more than LEVELS different ones. Noise with a standard deviation of a third
-# of a rounding step makes two, three, ... repeats agree with these probabilities, and all of the
-# repeats must agree with a probability below LEAST.
-LEVELS, LEAST = 4, 0.01
-AGREE = (0.630, 0.451, 0.341, 0.265, 0.211, 0.169, 0.138, 0.113, 0.093)
+# Coarse values must be more than so many different ones, and noise that has a standard deviation of
+# a third of a rounding step must agree in all repeats with a probability below LEAST.
+LEVELS, NOISE_PER_STEP, LEAST = 4, 1 / 3, 0.01
 # The most seeds that are looked for, and how many values must recur. Noise that has a few values
 # would do so in the order of seeds with a probability below UNLIKELY.
 MOST_SEEDS, RECURRING, UNLIKELY = 5, 2, 1e-3
@@ -61,7 +65,7 @@ class Repetition:
         if self.n_values == 1:
             return (
                 f"Repeats are identical: your objective looks seeded or cached. {REMEDY}, or say "
-                "that there is no noise (noise=KnownNoise(0))."
+                "that there is no noise (noise=rahbo.model.KnownNoise(0))."
             )
         return (
             f"Repeats recur: your objective looks as if it used the same {self.n_values} seeds in "
@@ -70,10 +74,13 @@ class Repetition:
 
 
 class _Told(NamedTuple):
-    """One value: which call of the run and which repeat of its suggestion gave it."""
+    """One value: which call of the run gave it, and which repeat of its suggestion it is.
+
+    There is no call for a value that was told without being asked for, if others were asked for.
+    """
 
     value: float
-    call: int
+    call: int | None
     repeat: int
 
 
@@ -82,32 +89,56 @@ def repetition_of(trials: Iterable[Trial]) -> Repetition | None:
 
     One differing repeat withdraws the answer that repeats are identical.
     """
-    trials = list(trials)
-    told = _by_setting(trials)
-    repeated = [values for values in told if len(values) > 1]
-    if not repeated:
+    at = _by_point(trials)
+    if all(_all_differ(found) for found in at):
         return None
-    if all(_distinct(values) == 1 for values in repeated):
-        return Repetition(1) if _is_identical([v[0].value for v in told], repeated) else None
-    if sum(len(values) - _distinct(values) for values in repeated) < RECURRING:
+    told, first = list[list[_Told]](), list[float]()
+    seeds, agree = list(SEEDS), True
+    for values in chain.from_iterable(map(_by_block, at)):
+        first.append(values[0].value)
+        if len(values) > 1:
+            told.append(values)
+            agree = agree and _distinct(values) == 1
+            seeds = [each for each in seeds if each.explain(values)]
+            if not (agree or seeds):
+                return None
+    if agree:
+        return Repetition(1) if _is_identical(first, told) else None
+    if sum(len(values) - _distinct(values) for values in told) < RECURRING:
         return None
-    # Values that were told without being asked for have no place in the order of calls.
-    asked = [trial for trial in trials if trial.source != "user"]
-    return _in_turn([values for values in _by_setting(asked or trials) if len(values) > 1])
+    return next((Repetition(each.n) for each in seeds if each.chance(told) < UNLIKELY), None)
 
 
-def _by_setting(trials: Iterable[Trial]) -> list[list[_Told]]:
-    """Return the values at each setting in each block, in the order of the calls."""
-    found: dict[tuple[bytes, str | None], list[_Told]] = {}
-    call = 0
-    for trial in trials:
-        x, in_blocks = trial.x.tobytes(), bool(trial.beside or trial.blocks)
-        for i in sorted(trial.values.keys() | trial.failures.keys()):
+def _by_point(trials: Iterable[Trial]) -> list[list[tuple[Trial, int | None]]]:
+    """Return the trials at each point, each with the number of its first call."""
+    made = [trial for trial in trials if trial.n_made]
+    asked = [trial for trial in made if trial.source != "user"] or made
+    calls = dict(zip((t.id for t in asked), accumulate((t.n_made for t in asked), initial=0),
+                     strict=False))  # fmt: skip
+    found: dict[bytes, list[tuple[Trial, int | None]]] = {}
+    for trial in made:
+        if trial.values:
+            found.setdefault(trial.x.tobytes(), []).append((trial, calls.get(trial.id)))
+    return list(found.values())
+
+
+def _all_differ(found: Iterable[tuple[Trial, object]]) -> bool:
+    """Return whether all values of a point differ, whatever their blocks."""
+    values = [value for trial, _ in found for value in trial.values.values()]
+    return len(set(values)) == len(values)
+
+
+def _by_block(found: Iterable[tuple[Trial, int | None]]) -> list[list[_Told]]:
+    """Return the values of a point in each block, in the order of the calls."""
+    told: dict[str | None, list[_Told]] = {}
+    for trial, call in found:
+        in_blocks = bool(trial.beside or trial.blocks)
+        for n, i in enumerate(sorted(trial.values.keys() | trial.failures.keys())):
             if i in trial.values:
                 block = block_of(trial, i) if in_blocks else None
-                found.setdefault((x, block), []).append(_Told(trial.values[i], call, i))
-            call += 1
-    return list(found.values())
+                one = _Told(trial.values[i], None if call is None else call + n, i)
+                told.setdefault(block, []).append(one)
+    return list(told.values())
 
 
 def _distinct(values: Iterable[_Told]) -> int:
@@ -127,10 +158,10 @@ def _is_identical(first: Sequence[float], repeated: Iterable[Sequence[_Told]]) -
     settings = Counter(first)
     counts = [(values[0].value, len(values)) for values in repeated]
     if _is_coarse(np.array(list(settings))):
-        common = {min(settings), max(settings), settings.most_common(1)[0][0]}
-        own = [n for value, n in counts if settings[value] == 1 or value not in common]
-        agree = math.prod(AGREE[min(n - 2, len(AGREE) - 1)] for n in own)
-        return len(settings) > LEVELS and agree < LEAST
+        ends = {min(settings), max(settings), settings.most_common(1)[0][0]}
+        common = {value for value in ends if settings[value] > max(2, COMMON * len(first))}
+        own = [n for value, n in counts if value not in common]
+        return len(settings) > LEVELS and math.prod(map(_agreement, own)) < LEAST
     levels, n_repeats = {value for value, _ in counts}, sum(n - 1 for _, n in counts)
     return len(levels) >= SETTINGS or (len(levels) == SETTINGS - 1 and n_repeats >= REPEATS)
 
@@ -145,38 +176,53 @@ def _is_coarse(levels: Array) -> bool:
     return any(rounding_step(y, FINE) > 0.0 for y in (levels, levels[cut : len(levels) - cut]))
 
 
+@cache
+def _agreement(n: int) -> float:
+    """Return the probability that ``n`` values with little noise are rounded to the same number.
+
+    Their mean may lie anywhere between two numbers.
+    """
+    mean = (np.arange(64)[:, None] + 0.5) / 64
+    share = np.diff(ndtr((np.arange(-3, 6) - mean) / NOISE_PER_STEP))
+    return float(np.mean(np.sum(share**n, axis=1)))
+
+
 # -- a few seeds in turn -----------------------------------------------------------------------
 
 
-def _in_turn(repeated: Sequence[Sequence[_Told]]) -> Repetition | None:
-    """Return how many seeds explain which values of each setting are equal; None if none do.
+@dataclass(frozen=True)
+class _Seeds:
+    """A number of seeds that are used in turn.
 
-    The seed follows from the number of the call, or from the number of the repeat in a suggestion.
+    Attributes:
+        n: How many there are.
+        by_call: Whether each call of the run takes the next one, or each repeat of a suggestion.
     """
-    for n in range(2, MOST_SEEDS + 1):
-        for number in ("call", "repeat"):
-            seeds = [[getattr(one, number) % n for one in values] for values in repeated]
-            if _explain(seeds, repeated) and _chance(n, seeds) < UNLIKELY:
-                return Repetition(n)
-    return None
+
+    n: int
+    by_call: bool
+
+    def of(self, values: Iterable[_Told]) -> list[tuple[int, float]]:
+        """Return the seed of each value and the value, for those that were asked for."""
+        numbered = ((one, one.call if self.by_call else one.repeat) for one in values)
+        return [(i % self.n, one.value) for one, i in numbered if i is not None]
+
+    def explain(self, values: Iterable[_Told]) -> bool:
+        """Return whether values of a setting are equal where their seeds are, and nowhere else."""
+        pairs = set(self.of(values))
+        return len(pairs) == len({seed for seed, _ in pairs}) == len({y for _, y in pairs})
+
+    def chance(self, told: Iterable[Iterable[_Told]]) -> float:
+        """Return the probability that noise with ``n`` values is explained in this way.
+
+        Each value of such noise has a probability, which is the same at all settings. Settings with
+        one seed do not count: coarse noise may give the same value there again and again.
+        """
+        used = [[seed for seed, _ in self.of(values)] for values in told]
+        several = [seeds for seeds in used if len(set(seeds)) > 1]
+        often = np.bincount(list(chain.from_iterable(several)) or [0], minlength=self.n)
+        ways = sum(math.log(math.perm(self.n, len(set(seeds)))) for seeds in several)
+        return math.exp(ways + float(np.sum(xlogy(often, often / often.sum()))))
 
 
-def _explain(seeds: Iterable[Sequence[int]], repeated: Iterable[Sequence[_Told]]) -> bool:
-    """Return whether values at a setting are equal where their seeds are, and nowhere else."""
-    for own, values in zip(seeds, repeated, strict=True):
-        pairs = {(seed, one.value) for seed, one in zip(own, values, strict=True)}
-        if not len(pairs) == len(set(own)) == _distinct(values):
-            return False
-    return True
-
-
-def _chance(n: int, seeds: Iterable[Sequence[int]]) -> float:
-    """Return the probability that noise with ``n`` values is explained by the seeds.
-
-    Each value of such noise has a probability, which is the same at all settings. Settings with one
-    seed do not count: coarse noise may give the same value there again and again.
-    """
-    several = [own for own in seeds if len(set(own)) > 1]
-    count = np.bincount(np.concatenate([[], *several]).astype(int), minlength=n)
-    ways = math.prod(math.perm(n, len(set(own))) for own in several)
-    return float(ways * np.prod((count / max(count.sum(), 1)) ** count))
+SEEDS = [_Seeds(n, by_call) for n in range(2, MOST_SEEDS + 1) for by_call in (True, False)]
