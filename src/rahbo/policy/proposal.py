@@ -59,6 +59,7 @@ class PolicySettings:
         seed: Seeds every random choice.
         blocks: The given set of blocks; empty if there is none.
         repetition: What shows that repeats are not noise; None if nothing does.
+        in_doubt: Whether a few more repeats will show it.
     """
 
     space: Space
@@ -70,20 +71,22 @@ class PolicySettings:
     seed: int
     blocks: tuple[str, ...] = ()
     repetition: Repetition | None = None
+    in_doubt: bool = False
 
     def given(self, repetition: Repetition | None) -> PolicySettings:
-        """Return the same settings where repeats are not noise, if that is so.
+        """Return the same settings, knowing whether repeats are noise.
 
         The number of repeats changes only if the user left it open.
         """
         if repetition is None or self.repetition is not None:
             return self
-        known, repeats, n = replace(self, repetition=repetition), self.repeats, repetition.n_values
-        if not known.is_spared or not isinstance(repeats, Adaptive):
-            return known
-        return replace(
-            known, repeats=replace(repeats, min=min(repeats.min, n), max=min(repeats.max, n))
-        )
+        repeats, n = self.repeats, repetition.n_values
+        if not isinstance(repeats, Adaptive) or self.blocks:
+            return self if repetition.lacking else replace(self, repetition=repetition)
+        if repetition.lacking:
+            return replace(self, in_doubt=True)
+        fewer = replace(repeats, min=min(repeats.min, n), max=min(repeats.max, n))
+        return replace(self, repeats=fewer, repetition=repetition)
 
     def at(self, space: Space) -> PolicySettings:
         """Return the same settings for the space at given conditions."""
@@ -351,6 +354,8 @@ def proposed_at(
     bound = settings.strategy.report_bound(told, settings.risk)
     own_bound = told.units.to_outcome(float(bound.value(x[None])[0]))
     wanted = settings.repeats.wanted(asking, x)
+    if settings.in_doubt:
+        wanted = max(wanted, min(2, settings.repeats.most))
     if not settings.revisit:
         given = sum(t.provided for t in trials if t.is_at(x))
         wanted = min(wanted, settings.most - given)

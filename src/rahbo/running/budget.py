@@ -109,8 +109,9 @@ class Budget:
             return most
         # Leave out trials that are only partly told: a run killed there must continue the same.
         told = [trial for trial in optimizer.trials if trial.values and not trial.n_missing]
-        quiet = bool(told) and is_quiet(observations_of(told, optimizer.settings.sign))
-        return 0 if quiet or repetition_of(told) else most
+        settings = optimizer.settings
+        quiet = bool(told) and is_quiet(observations_of(told, settings.sign))
+        return most if settings.policy.given(repetition_of(told)).confirmed and not quiet else 0
 
     def _most_kept(self, optimizer: Optimizer) -> int:
         """Return how many evaluations are reserved unless the noise is negligible."""

@@ -28,17 +28,19 @@ from rahbo.trials.blocks import block_of
 from rahbo.trials.observations import rounding_step
 from rahbo.trials.trial import Trial
 
-# Identical repeats at settings of so many values are not noise; of one value less if there are so
-# many repeats.
-SETTINGS, REPEATS = 4, 8
+# So many identical repeats, at settings of at least so many values, are not noise. Noise of two
+# values, such as a gain or a loss on top of a mean, would agree as often in 1 of 256 cases. No more
+# than so many count at each setting: one where nothing varies says little about the others.
+REPEATS, SETTINGS, EACH = 8, 3, 3
 # The lowest, the highest and the commonest value say nothing if more than this share of settings
 # have them.
 COMMON = 0.1
 # Values are coarse if they have at most so many digits, or steps above this share of their range.
 DIGITS, FINE = 3, 1e-3
 # Coarse values must be more than so many different ones, and noise that has a standard deviation of
-# a third of a rounding step must agree in all repeats with a probability below LEAST.
-LEVELS, NOISE_PER_STEP, LEAST = 4, 1 / 3, 0.01
+# a third of a rounding step must agree in all repeats with a probability below LEAST. TOLD values
+# are the most that count at a setting.
+LEVELS, NOISE_PER_STEP, LEAST, TOLD = 4, 1 / 3, 0.01, 10
 # The most seeds that are looked for, and how many values must recur. Noise that has a few values
 # would do so in the order of seeds with a probability below UNLIKELY.
 MOST_SEEDS, RECURRING, UNLIKELY = 5, 2, 1e-3
@@ -48,19 +50,21 @@ REMEDY = "Give each call a fresh seed"
 
 @dataclass(frozen=True)
 class Repetition:
-    """Repeats that are not noise. As a text it is one sentence with the remedy, or two.
+    """Repeats that are not noise, or seem so. As a text it says what to do.
 
     Attributes:
         n_values: How many different values a setting has: 1 if repeats are identical, or else the
             number of seeds that recur.
+        lacking: How many more identical repeats it takes until this is said; 0 if it is sure.
         is_known: Whether the user said so.
     """
 
     n_values: int
+    lacking: int = 0
     is_known: bool = False
 
     def __str__(self) -> str:
-        if self.is_known:
+        if self.lacking or self.is_known:
             return ""
         if self.n_values == 1:
             return (
@@ -103,7 +107,8 @@ def repetition_of(trials: Iterable[Trial]) -> Repetition | None:
             if not (agree or seeds):
                 return None
     if agree:
-        return Repetition(1) if _is_identical(first, told) else None
+        lacking = _lacking(first, told)
+        return None if lacking is None else Repetition(1, lacking)
     if sum(len(values) - _distinct(values) for values in told) < RECURRING:
         return None
     return next((Repetition(each.n) for each in seeds if each.chance(told) < UNLIKELY), None)
@@ -148,8 +153,10 @@ def _distinct(values: Iterable[_Told]) -> int:
 # -- identical repeats -------------------------------------------------------------------------
 
 
-def _is_identical(first: Sequence[float], repeated: Iterable[Sequence[_Told]]) -> bool:
-    """Return whether repeats that are all identical are too many for chance.
+def _lacking(first: Sequence[float], repeated: Iterable[Sequence[_Told]]) -> int | None:
+    """Return how many more identical repeats would be too many for chance; 0 if these are.
+
+    None if they may well be due to chance.
 
     Args:
         first: The first value of each setting.
@@ -157,13 +164,16 @@ def _is_identical(first: Sequence[float], repeated: Iterable[Sequence[_Told]]) -
     """
     settings = Counter(first)
     counts = [(values[0].value, len(values)) for values in repeated]
-    if _is_coarse(np.array(list(settings))):
+    coarse = _is_coarse(np.array(list(settings)))
+    if coarse:
         ends = {min(settings), max(settings), settings.most_common(1)[0][0]}
         common = {value for value in ends if settings[value] > max(2, COMMON * len(first))}
-        own = [n for value, n in counts if value not in common]
-        return len(settings) > LEVELS and math.prod(map(_agreement, own)) < LEAST
-    levels, n_repeats = {value for value, _ in counts}, sum(n - 1 for _, n in counts)
-    return len(levels) >= SETTINGS or (len(levels) == SETTINGS - 1 and n_repeats >= REPEATS)
+        counts = [(value, n) for value, n in counts if value not in common]
+    if len(settings) <= LEVELS * coarse or len({value for value, _ in counts}) < SETTINGS:
+        return None
+    if coarse:
+        return 0 if math.prod(_agreement(min(n, TOLD)) for _, n in counts) < LEAST else None
+    return max(0, REPEATS - sum(min(n - 1, EACH) for _, n in counts))
 
 
 def _is_coarse(levels: Array) -> bool:
