@@ -66,6 +66,7 @@ INNER_ORDER = {
         "given",
         "outcomes",
         "blocks",
+        "repetition",
         "rows",
         "ledger",
     ),

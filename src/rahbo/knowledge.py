@@ -32,7 +32,7 @@ from rahbo.analysis import (
 from rahbo.errors import DataError, NotReadyError, at
 from rahbo.model import Beliefs, MeanNoiseModel, Models, OutcomeBeliefs
 from rahbo.numerics import one_blas_thread, shared_by_threads
-from rahbo.policy import Limits
+from rahbo.policy import Limits, PolicySettings
 from rahbo.risk import RiskMeasure
 from rahbo.settings import Settings
 from rahbo.space import Space, is_frame, is_frame_row
@@ -107,6 +107,11 @@ class Knowledge:
         """How many trials and evaluations there are, by where their points came from."""
         return self.ledger.counts
 
+    @property
+    def policy(self) -> PolicySettings:
+        """The settings that decide where to evaluate next, and whether repeats are noise."""
+        return self.settings.policy.given(self.ledger.repetition)
+
     # -- believing ---------------------------------------------------------------------------
 
     @property
@@ -132,7 +137,7 @@ class Knowledge:
 
     def snapshot(self, *, risk: RiskMeasure | None = None) -> Snapshot:
         """Return what is known now, for reports and plots, under this risk or the run's own."""
-        return Snapshot.of(self.settings.policy, self.trials, self.model, risk, self.limits)
+        return Snapshot.of(self.policy, self.trials, self.model, risk, self.limits)
 
     def snapshots_after(
         self, ends: Iterable[int], *, risk: RiskMeasure | None = None

@@ -206,7 +206,7 @@ class Optimizer(Knowledge):
 
     def _propose(self, n: int, at: Space) -> Iterator[Trial]:
         """Open ``n`` trials, at points of the initial design first, then those of the strategy."""
-        settings, trials = self.settings.policy.at(at), self.ledger.trials.values()
+        settings, trials = self.policy.at(at), self.ledger.trials.values()
         first = self._first(at)
         for left in range(n, 0, -1):
             asked = sum(t.source != "user" for t in trials)
@@ -241,7 +241,7 @@ class Optimizer(Knowledge):
         self, domain: Domain, at: Space, asked: int, rng: np.random.Generator
     ) -> Proposal:
         """Return the next point of a run that evaluates only what surely keeps its constraints."""
-        trials, settings = self.ledger.trials.values(), self.settings.policy.at(at)
+        trials, settings = self.ledger.trials.values(), self.policy.at(at)
         if not valued(trials):
             raise NotReadyError(UNSAFE)
         draws = generator(settings.seed, Stream.PENDING, asked)
@@ -270,10 +270,11 @@ class Optimizer(Knowledge):
     def unconfirmed(self) -> int:
         """How many measurements the recommended point is short of five.
 
-        0 where points may not be measured again, and where conditions are given.
+        0 where points may not be measured again or repeats are not noise, and where conditions are
+        given.
         """
         space = self.settings.space
-        if not self.settings.policy.confirmed or space.conditions:
+        if not self.policy.confirmed or space.conditions:
             return 0
         return self._contest(space)[1].unconfirmed
 
@@ -285,7 +286,7 @@ class Optimizer(Knowledge):
 
     def excluded(self) -> Set[bytes]:
         """Return the points that may not be proposed, as bytes. A subclass may exclude more."""
-        return self.settings.policy.excluded(self.ledger.trials.values())
+        return self.policy.excluded(self.ledger.trials.values())
 
     def _open(self, found: Proposal, at: Space) -> Trial:
         x, n, named = found.x, found.repeats, self.settings.blocks

@@ -25,6 +25,7 @@ from rahbo.model import (
     DirectNoise,
     Fitting,
     Kernel,
+    KnownNoise,
     Limited,
     LogNoise,
     Matern52,
@@ -50,7 +51,7 @@ from rahbo.policy import (
 )
 from rahbo.risk import DEFAULT_RISK, MeanVariance, RiskMeasure
 from rahbo.space import Space, is_frame, rows_in
-from rahbo.trials import block_name, checked_name
+from rahbo.trials import Repetition, block_name, checked_name
 
 Direction = Literal["maximize", "minimize"]
 # The most blocks of a given set.
@@ -222,10 +223,12 @@ class Settings:
     @cached_property
     def policy(self) -> PolicySettings:
         """The settings that decide where to evaluate next."""
-        return PolicySettings(
+        found = PolicySettings(
             self.space, self.risk, self.strategy, self.repeats, self.n_initial, self.sign,
             self.seed, self.blocks or (),
         )  # fmt: skip
+        noiseless = isinstance(self.noise, KnownNoise) and self.noise.noise_var == 0.0
+        return found.given(Repetition(1, is_known=True)) if noiseless else found
 
 
 def setting_parameters() -> list[inspect.Parameter]:

@@ -198,7 +198,7 @@ def encoded(space, **settings):
 
 
 def test_settings_are_the_keywords_of_an_optimizer():
-    data = encoded({"type": (0.0, 1.0), "code": [1, 2]}, **rahbo.paper_preset())
+    data = encoded({"type": (0.0, 1.0), "code": [1, 2, 3]}, **rahbo.paper_preset())
     again = rahbo.Optimizer(**decode_settings(data))
     assert through_json(encode_settings(again.settings)) == data
     assert differences(data, data) == []

@@ -180,5 +180,5 @@ def test_confirm_is_less_than_all_evaluations():
 
 def test_what_may_not_be_measured_again_cannot_be_confirmed():
     Budget(evaluations=50, confirm=0).check(told(0, repeats=rahbo.Folds(3)))
-    with pytest.raises(SettingsError, match="revisit=False and Folds forbid"):
+    with pytest.raises(SettingsError, match="revisit=False, Folds and "):
         Budget(evaluations=50, confirm=5).check(told(0, repeats=rahbo.Folds(3)))

@@ -364,6 +364,7 @@ def _recommend_for_all(average: Average, level: float) -> Recommendation:
         confirm=to_confirm(placed, int(told.count[i]), noise_std) if known.settings.revisit else 0,
         constraints=checks(known.limits, average.tightest(told.X[[i]]), level)[0],
         blocks=BlockEffects.of(known.model, level),
+        not_noise=known.not_noise,
     )
 
 

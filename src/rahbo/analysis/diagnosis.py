@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -151,6 +151,7 @@ class Diagnosis:
         decision: Does risk change the decision?
         repeats: How many repeats are worth their cost?
         calibration: Is the model calibrated?
+        not_noise: What to know if repeats are not noise; empty otherwise.
     """
 
     unevenness: Unevenness
@@ -158,6 +159,7 @@ class Diagnosis:
     decision: RiskDecision
     repeats: RepeatsThatPay
     calibration: Calibration
+    not_noise: str = field(default="", metadata={"if_used": True})
 
     @property
     def inputs_verdict(self) -> str:
@@ -180,11 +182,12 @@ class Diagnosis:
     @property
     def answers(self) -> tuple[tuple[str, str], ...]:
         """The five questions, each with its answer in words."""
+        enough = "Measure each setting once: these repeats teach nothing." if self.not_noise else ""
         return (
-            ("Is the noise uneven?", self.unevenness.verdict),
+            ("Is the noise uneven?", self.not_noise or self.unevenness.verdict),
             ("Over which inputs?", self.inputs_verdict),
             ("Does risk change the decision?", self.decision.verdict),
-            ("How many repeats are worth their cost?", self.repeats.verdict),
+            ("How many repeats are worth their cost?", enough or self.repeats.verdict),
             ("Is the model calibrated?", self.calibration.verdict),
         )
 
@@ -216,12 +219,16 @@ def diagnose(known: Snapshot) -> Diagnosis:
     effects = sensitivity_of(model, space)
     uneven, tested = unevenness(observations, model, list(columns_of(space).values()))
     shares = effects.noise_total.tolist()
+    if known.not_noise:
+        uneven = replace(uneven, answer="cannot tell", p_value=None, source="nothing", n_points=0)
+        tested = (None,) * len(shares)
     return Diagnosis(
         uneven,
         tuple(InputNoise(*row) for row in zip(effects.names, shares, tested, strict=True)),
         _decision(known, differ),
         _repeats(known, differ),
         calibration_of(model, differ),
+        known.not_noise,
     )
 
 

@@ -187,6 +187,7 @@ class Recommendation(Prediction):
         blocks: How much blocks differ; None if no value belongs to one.
         n_elsewhere: How many of the values were told under conditions other than the context.
         scope: What to know about which settings were compared; empty if nothing.
+        not_noise: What to know if repeats are not noise; empty otherwise.
     """
 
     rule: Rule
@@ -201,6 +202,7 @@ class Recommendation(Prediction):
     blocks: BlockEffects | None = field(default=None, metadata={"if_used": True})
     n_elsewhere: int = field(default=0, metadata={"if_used": True})
     scope: str = field(default="", metadata={"if_used": True})
+    not_noise: str = field(default="", metadata={"if_used": True})
 
     def negated(self) -> Self:
         """Return the record of the negated objective."""
@@ -255,7 +257,7 @@ class Recommendation(Prediction):
         if self.p_best is not None and self.feasible:
             lines.append(f"P(best)    {self.p_best:>12.2g}   among the listed settings")
         gain = str(self.gain) if self.feasible else ""
-        lines += filter(None, [gain, self.scope, self.advice, self.warning])
+        lines += filter(None, [gain, self.scope, self.advice, self.warning, self.not_noise])
         pairs = zip(self.runner_ups, self._all_shown[1:], strict=True)
         others = (other.line(self.risk_digits, shown) for other, shown in pairs)
         return "\n".join([*lines, *(f"runner-up  {other}" for other in others)])
@@ -271,7 +273,7 @@ class Recommendation(Prediction):
         if self.p_best is not None and self.feasible:
             said.append(f"It is the best of the list with probability {self.p_best:.2g}.")
         gain = str(self.gain) if self.feasible else ""
-        said += [gain, self.scope, self.advice, self.warning]
+        said += [gain, self.scope, self.advice, self.warning, self.not_noise]
         found = super()._repr_html_() + paragraph(" ".join(filter(None, said)))
         if not self.runner_ups:
             return found
@@ -350,6 +352,7 @@ def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL)
         blocks=BlockEffects.of(known.model, level),
         n_elsewhere=n - n_here,
         scope=space.scope,
+        not_noise=known.not_noise,
     )
 
 

@@ -85,6 +85,11 @@ class Snapshot:
         """The risk measure, in user units."""
         return self.settings.risk
 
+    @property
+    def not_noise(self) -> str:
+        """What to know if repeats are not noise; empty otherwise."""
+        return str(self.settings.repetition or "")
+
     @cached_property
     def space(self) -> Space:
         """The space. A point that was told decodes to the parameters it was told with."""

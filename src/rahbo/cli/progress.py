@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -45,7 +46,8 @@ def watch(
         out.print(f"{made}{of}  {done!s}", soft_wrap=True)
 
     if not out.is_terminal:
-        yield Watch(harmless(line), lambda optimizer: None)
+        noticed = harmless(partial(out.print, soft_wrap=True))
+        yield Watch(harmless(line), noticed=noticed)
         return
     columns = (
         TextColumn(f"{{task.completed:.0f}}{of}"), BarColumn(), TimeElapsedColumn(),
@@ -72,4 +74,5 @@ def watch(
                     live.update(task, state=f"{stage} {best}{kept}")
                 looked = time.monotonic()
 
-        yield Watch(harmless(bar), harmless(state))
+        noticed = harmless(partial(live.console.print, soft_wrap=True))
+        yield Watch(harmless(bar), harmless(state), noticed)

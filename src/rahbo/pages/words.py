@@ -138,7 +138,8 @@ def certainty(found: Recommendation) -> str:
     said = [str(found.gain) if found.feasible else found.warning]
     if found.p_best is not None and found.feasible:
         said.append(f"The probability that it is the best of the list is {found.p_best:.2g}.")
-    return " ".join([*said, *filter(None, [found.scope, found.advice])])
+    notes = (found.scope, found.advice, found.not_noise)
+    return " ".join([*said, *filter(None, notes)])
 
 
 def _ends(interval: Interval, digits: Justified) -> str:

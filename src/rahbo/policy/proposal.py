@@ -19,13 +19,14 @@ from rahbo.policy.design import next_design_point
 from rahbo.policy.domain import Domain, is_listed, random_point
 from rahbo.policy.doubt import Doubts
 from rahbo.policy.feasibility import Success
-from rahbo.policy.repeats import CONFIRMED, Repeats
+from rahbo.policy.repeats import CONFIRMED, Adaptive, Repeats
 from rahbo.policy.screening import values
 from rahbo.policy.search import Pool
 from rahbo.policy.strategies import Situation, Strategy
 from rahbo.risk import RiskMeasure
 from rahbo.space import Space
 from rahbo.trials import (
+    Repetition,
     Source,
     Trial,
     attempts_at,
@@ -57,6 +58,8 @@ class PolicySettings:
         sign: Multiplies user values so that larger is better.
         seed: Seeds every random choice.
         blocks: The given set of blocks; empty if there is none.
+        repetition: What shows that repeats are not noise; None if nothing does.
+        in_doubt: Whether a few more repeats will show it.
     """
 
     space: Space
@@ -67,15 +70,39 @@ class PolicySettings:
     sign: float
     seed: int
     blocks: tuple[str, ...] = ()
+    repetition: Repetition | None = None
+    in_doubt: bool = False
+
+    def given(self, repetition: Repetition | None) -> PolicySettings:
+        """Return the same settings, knowing whether repeats are noise.
+
+        The number of repeats changes only if the user left it open.
+        """
+        if repetition is None or self.repetition is not None:
+            return self
+        repeats, n = self.repeats, repetition.n_values
+        if not isinstance(repeats, Adaptive) or self.blocks:
+            return self if repetition.lacking else replace(self, repetition=repetition)
+        if repetition.lacking:
+            return replace(self, in_doubt=True)
+        fewer = replace(repeats, min=min(repeats.min, n), max=min(repeats.max, n))
+        return replace(self, repeats=fewer, repetition=repetition)
 
     def at(self, space: Space) -> PolicySettings:
         """Return the same settings for the space at given conditions."""
         return self if space is self.space else replace(self, space=space)
 
     @property
+    def is_spared(self) -> bool:
+        """Whether points are not measured again because repeats would teach nothing."""
+        chosen = isinstance(self.repeats, Adaptive) and not self.blocks
+        return chosen and self.repetition is not None
+
+    @property
     def revisit(self) -> bool:
         """Whether a point that has all its repeats may be proposed again."""
-        return self.space.revisit and self.repeats.population is None and not self.blocks
+        may = self.space.revisit and self.repeats.population is None and not self.blocks
+        return may and not self.is_spared
 
     @property
     def most(self) -> int:
@@ -90,16 +117,27 @@ class PolicySettings:
         """
         if self.blocks:
             return min(len(self.blocks), MOST_CONFIRMED)
-        return CONFIRMED if self.revisit else 0
+        return CONFIRMED if self.revisit and self.repetition is None else 0
 
     def excluded(self, trials: Iterable[Trial]) -> Set[bytes]:
         """Return the points that may not be proposed, as bytes.
 
-        Without revisits these are the points that have, or will get, all their repeats.
+        Without revisits these are the points that have, or will get, all their repeats. If only
+        repeats are left, and all that speaks against them is that they teach nothing, none is
+        excluded, so that a list is exhausted only where the user said so.
         """
         if self.blocks:
             return complete_points(list(trials), len(self.blocks))
-        return set() if self.revisit else provided_points(trials, self.most)
+        if self.revisit or self.has_all(trials := list(trials)):
+            return set()
+        return provided_points(trials, self.most)
+
+    def has_all(self, trials: Iterable[Trial]) -> bool:
+        """Return whether only repeats are left, which would teach nothing."""
+        if not (self.is_spared and self.space.revisit and is_listed(self.space)):
+            return False
+        given = provided_points(trials, self.most)
+        return all(x.tobytes() in given for x in self.space.enumerate())
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +260,7 @@ def propose_several(
     trials, pool, optimism = list(trials), None, None
     doubts = Doubts(by.observations, by, settings.risk, assumed is not None)
     domain = _informed(settings, domain, trials, told)
+    others = domain.excluded - settings.excluded(trials)
     if n > 1:
         if not is_listed(settings.space):
             # Predictions at the pool are kept with the model, for as long as this one is used.
@@ -237,7 +276,7 @@ def propose_several(
         trials.append(Trial(len(trials), params, found.x, found.repeats, found.source))
         draws = generator(settings.seed, Stream.PENDING, i + 1)
         asking = with_pending(asking, trials[-1:], draws)
-        domain = replace(domain, excluded=domain.excluded | settings.excluded(trials))
+        domain = replace(domain, excluded=others | settings.excluded(trials))
 
 
 def _informed(
@@ -315,6 +354,8 @@ def proposed_at(
     bound = settings.strategy.report_bound(told, settings.risk)
     own_bound = told.units.to_outcome(float(bound.value(x[None])[0]))
     wanted = settings.repeats.wanted(asking, x)
+    if settings.in_doubt:
+        wanted = max(wanted, min(2, settings.repeats.most))
     if not settings.revisit:
         given = sum(t.provided for t in trials if t.is_at(x))
         wanted = min(wanted, settings.most - given)
@@ -339,8 +380,8 @@ def contest_between(
     """Return the points ``(n, d)`` that may be recommended, and the contest between them."""
     if not settings.confirmed:
         raise SettingsError(
-            "Points can be confirmed only if they may be measured again, which revisit=False and "
-            "Folds forbid."
+            "Points can be confirmed only if they may be measured again, which revisit=False, "
+            "Folds and KnownNoise(0) forbid."
         )
     bound = settings.strategy.report_bound(model, settings.risk)
     X = as_told(model.observations).X

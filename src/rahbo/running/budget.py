@@ -16,7 +16,7 @@ from rahbo.errors import SettingsError
 from rahbo.numerics import is_whole
 from rahbo.optimizer import Optimizer
 from rahbo.policy import Adaptive, is_quiet, share_of
-from rahbo.trials import Counts, Trial, attempts_at, observations_of
+from rahbo.trials import Counts, Trial, attempts_at, observations_of, repetition_of
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Budget:
         confirm: Evaluations at the end that measure the leading points again. They are the last
             part of ``evaluations``, but come on top of ``rounds``. None means about a tenth, see
             `confirmation.share_of`, or 0 if repeats are not adaptive, points may not be measured
-            again, conditions are given, or the noise is negligible.
+            again, conditions are given, the noise is negligible, or repeats are not noise.
         seconds: The time that the run may take, or None. See `Clock` for what is left of it.
     """
 
@@ -50,8 +50,8 @@ class Budget:
             )
         if n and not optimizer.settings.policy.confirmed:
             raise SettingsError(
-                f"confirm={n!r} measures points again, which revisit=False and Folds forbid. "
-                "Leave it out."
+                f"confirm={n!r} measures points again, which revisit=False, Folds and "
+                "KnownNoise(0) forbid. Leave it out."
             )
 
     def left(self, counts: Counts) -> float:
@@ -109,8 +109,9 @@ class Budget:
             return most
         # Leave out trials that are only partly told: a run killed there must continue the same.
         told = [trial for trial in optimizer.trials if trial.values and not trial.n_missing]
-        quiet = bool(told) and is_quiet(observations_of(told, optimizer.settings.sign))
-        return 0 if quiet else most
+        settings = optimizer.settings
+        quiet = bool(told) and is_quiet(observations_of(told, settings.sign))
+        return most if settings.policy.given(repetition_of(told)).confirmed and not quiet else 0
 
     def _most_kept(self, optimizer: Optimizer) -> int:
         """Return how many evaluations are reserved unless the noise is negligible."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
 from time import monotonic
@@ -54,8 +54,8 @@ def display(
     """Show the progress of a run on stderr.
 
     Args:
-        verbose: False shows nothing. None shows a line that moves if stderr is a terminal, and the
-            first failure anywhere. True also writes a line for each evaluation, anywhere.
+        verbose: False shows nothing. None shows a line that moves if stderr is a terminal, and
+            anywhere the first failure and what the values show to be wrong. True also writes a line for each evaluation, anywhere.
         course: Follows the run through its budget.
         optimizer: The run.
         alone: Whether the objective runs in this process, one call at a time, so that what it
@@ -69,7 +69,7 @@ def display(
             with suppress(Exception):
                 live = _live(out, alone)
         if live is None and not verbose:
-            yield Watch() if verbose is False else Watch(harmless(_first_failure(out)))
+            yield Watch() if verbose is False else _quiet(out)
         else:
             yield _watch(out, live, bool(verbose), course, optimizer)
         if live is not None:
@@ -110,27 +110,30 @@ def _watch(
         nonlocal text
         text = leader.now(optimizer)
 
-    return (
-        Watch(harmless(evaluated)) if live is None else Watch(harmless(evaluated), harmless(told))
-    )
+    if live is None:
+        return Watch(harmless(evaluated), noticed=harmless(say))
+    return Watch(harmless(evaluated), harmless(told), harmless(say))
 
 
-def _first_failure(out: TextIO | None) -> Callable[[Done], None]:
-    """Return a function that writes the first failure, in one line, and nothing else."""
+def _quiet(out: TextIO | None) -> Watch:
+    """Return what writes the first failure and what the values show to be wrong, nothing else."""
     was_said = False
+
+    def say(line: str) -> None:
+        if out is not None:
+            out.write(f"rahbo: {line}\n")
+            out.flush()
 
     def evaluated(done: Done) -> None:
         nonlocal was_said
-        if done.value is None and not was_said and out is not None:
+        if done.value is None and not was_said:
             was_said = True
-            where = printable(one_line(done.params))
-            out.write(
-                f"rahbo: the evaluation at {where} failed: {done.why}. The run goes on; "
-                "verbose=True shows every evaluation.\n"
+            say(
+                f"the evaluation at {printable(one_line(done.params))} failed: {done.why}. The run "
+                "goes on; verbose=True shows every evaluation."
             )
-            out.flush()
 
-    return evaluated
+    return Watch(harmless(evaluated), noticed=harmless(say))
 
 
 def _is_terminal(out: TextIO | None) -> bool:

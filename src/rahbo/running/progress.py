@@ -69,10 +69,12 @@ class Watch:
     Attributes:
         evaluated: Called with each evaluation, after it was recorded.
         told: Called with the optimizer after each suggestion.
+        noticed: Called once with a text, if the values show that something is wrong.
     """
 
     evaluated: Callable[[Done], None] = lambda done: None
     told: Callable[[Optimizer], None] = lambda optimizer: None
+    noticed: Callable[[str], None] = lambda text: None
 
 
 def harmless(show: Callable[[T], None]) -> Callable[[T], None]:
@@ -231,6 +233,12 @@ def log_failure(done: Done, suggestion: int, repeat: int) -> None:
     # Without any handler, Python would print warnings to stderr, and a run is quiet by default.
     if LOG.hasHandlers():
         LOG.warning("Suggestion %d, repeat %d: %s", suggestion, repeat, done)
+
+
+def log_notice(text: str) -> None:
+    """Log that the values show that something is wrong."""
+    if LOG.hasHandlers():
+        LOG.warning("%s", text)
 
 
 def log_trial(trial: Trial, made: int) -> None:

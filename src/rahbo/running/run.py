@@ -20,7 +20,7 @@ from rahbo.running.calls import CallResult, Objective, wanted_keywords, with_out
 from rahbo.running.clock import Clock
 from rahbo.running.mistakes import MISTAKES, Mistakes
 from rahbo.running.present import Present, context_of
-from rahbo.running.progress import Done, Watch, log_failure, log_trial
+from rahbo.running.progress import Done, Watch, log_failure, log_notice, log_trial
 from rahbo.running.result import End
 from rahbo.running.stopping import Stop
 from rahbo.trials import Suggestion, Trial
@@ -96,6 +96,8 @@ class Run:
         self._mistakes = Mistakes(self.mistakes, optimizer.settings.space.size)
         # Repeats of the latest suggestion.
         self._each = 1
+        # Whether it was said that repeats are not noise.
+        self._is_noticed = False
 
     # -- how long ----------------------------------------------------------------------------
 
@@ -181,6 +183,8 @@ class Run:
                 return []
         self.confirming = self._criterion_met or room <= 0
         earlier = open_trials(optimizer, asked)
+        if not (self.confirming or earlier) and optimizer.policy.has_all(optimizer.trials):
+            raise ExhaustedError(f"Every point has its value. {optimizer.policy.repetition}")
         if not self.confirming:
             return self._paid(self._search(1 if earlier else n, room, self._given()), room)
         unpaid = [trial for trial in earlier if not self._is_paid(trial)]
@@ -374,8 +378,17 @@ class Run:
         if not complete:
             self.optimizer.cancel(suggestion)
         log_trial(self.optimizer.ledger.trials[suggestion.id], self.optimizer.n_evaluations)
+        self._notice()
         self._watch.told(self.optimizer)
         if self._callback is not None:
             answer = self._callback(self.optimizer)
             # Only True ends the run. A callback may return anything else by accident.
             self.is_called_off |= isinstance(answer, bool | np.bool_) and bool(answer)
+
+    def _notice(self) -> None:
+        """Say once that repeats are not noise, as soon as that shows."""
+        said = str(self.optimizer.policy.repetition or "")
+        if said and not self._is_noticed:
+            self._is_noticed = True
+            log_notice(said)
+            self._watch.noticed(said)

@@ -16,6 +16,7 @@ from rahbo.trials.given import checked_trials, is_same_point, listed_trials
 from rahbo.trials.ledger import Counts, Ledger
 from rahbo.trials.observations import Observations, Removed, point_statistics
 from rahbo.trials.outcomes import record_of, split_record
+from rahbo.trials.repetition import Repetition, repetition_of
 from rahbo.trials.rows import as_frame, header, rows_of, trials_in, write_csv
 from rahbo.trials.times import is_time
 from rahbo.trials.trial import (
@@ -50,6 +51,7 @@ __all__ = [
     "Ledger",
     "Observations",
     "Removed",
+    "Repetition",
     "Source",
     "Suggestion",
     "Trial",
@@ -76,6 +78,7 @@ __all__ = [
     "point_statistics",
     "provided_points",
     "record_of",
+    "repetition_of",
     "rows_of",
     "shortened",
     "split_record",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rahbo.numerics import Array, SharedLock
+from rahbo.trials.repetition import Repetition, repetition_of
 from rahbo.trials.times import now
 from rahbo.trials.trial import Source, Suggestion, Trial, params_by_point
 
@@ -72,6 +73,8 @@ class Ledger:
         self._handed_out: set[int] = set()
         self._counts: Counts | None = None
         self._params: dict[bytes, dict[str, Any]] | None = None
+        # What was found, in a tuple of one; None before it is looked for.
+        self._repetition: tuple[Repetition | None] | None = None
 
     def copied(self) -> Ledger:
         """Return a ledger of the same trials, which are no longer written anywhere."""
@@ -83,7 +86,7 @@ class Ledger:
         """Keep a new trial, or a new state of one, and return it. What is new gets its time."""
         counts, params, old = self._counts, self._params, self.trials.get(trial.id)
         trial = trial.with_times(old, now())
-        self._counts = self._params = None
+        self._counts = self._params = self._repetition = None
         self._unsettled.add(trial.id)
         self.trials[trial.id] = trial
         if not trial.n_missing:
@@ -114,6 +117,13 @@ class Ledger:
         if self._counts is None:
             self._counts = Counts.of(self.trials.values())
         return self._counts
+
+    @property
+    def repetition(self) -> Repetition | None:
+        """What shows that repeats are not noise; None if nothing does."""
+        if self._repetition is None:
+            self._repetition = (repetition_of(self.trials.values()),)
+        return self._repetition[0]
 
     def params(self) -> dict[bytes, dict[str, Any]]:
         """Return the parameters of the first trial at each point, by the bytes of the point."""

@@ -34,6 +34,27 @@ def point_statistics(values: Array, point: Index, n: int) -> tuple[Index, Array,
     return count, mean, np.where(count > 1, squares / np.maximum(count - 1, 1), np.nan)
 
 
+def rounding_step(values: Array, finest: float = FINEST) -> float:
+    """Return the step to multiples of which values ``(N,)`` are rounded, 0 if they are not.
+
+    A step below the share ``finest`` of their range does not count. It is found with Euclid's
+    algorithm: differences of values without a common step leave smaller and smaller remainders.
+    """
+    spread, largest = float(np.ptp(values)), float(np.max(np.abs(values)))
+    nothing = 1e-9 * spread + 1e-14 * largest
+    step = 0.0
+    for other in np.unique(np.diff(np.unique(values))):
+        a, b = float(other), step
+        while b > nothing:
+            # Rounding may turn a remainder just above zero into one just below the divisor.
+            rest = math.fmod(a, b)
+            a, b = b, min(rest, b - rest)
+        step = a if a > nothing else step
+        if step < finest * spread:
+            return 0.0
+    return step
+
+
 @dataclass(frozen=True, eq=False)
 class Removed:
     """The effects of blocks, as they were subtracted from values.
@@ -142,25 +163,8 @@ class Observations:
 
     @property
     def resolution(self) -> float:
-        """The rounding step of the values, 0 if they are not rounded.
-
-        It is found with Euclid's algorithm: differences of values without a common step leave
-        smaller and smaller remainders.
-        """
-        values = self.told_values
-        spread, largest = float(np.ptp(values)), float(np.max(np.abs(values)))
-        nothing = 1e-9 * spread + 1e-14 * largest
-        step = 0.0
-        for other in np.unique(np.diff(np.unique(values))):
-            a, b = float(other), step
-            while b > nothing:
-                # Rounding may turn a remainder just above zero into one just below the divisor.
-                rest = math.fmod(a, b)
-                a, b = b, min(rest, b - rest)
-            step = a if a > nothing else step
-            if step < FINEST * spread:
-                return 0.0
-        return step
+        """The rounding step of the values, 0 if they are not rounded."""
+        return rounding_step(self.told_values)
 
     @property
     def told_values(self) -> Array:
