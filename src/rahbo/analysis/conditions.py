@@ -20,17 +20,14 @@ from typing import Any
 
 import numpy as np
 
+from rahbo.analysis.aversion import aversion_of
 from rahbo.analysis.blocks import BlockEffects
 from rahbo.analysis.compliance import checks
 from rahbo.analysis.gain import HOPE, Gain
+from rahbo.analysis.luck import luckiest_of
 from rahbo.analysis.posterior import Interval, central_interval, centre, joint_draws
-from rahbo.analysis.recommendation import (
-    RUNNER_UPS,
-    Recommendation,
-    RunnerUp,
-    recommend,
-    to_confirm,
-)
+from rahbo.analysis.recommendation import Recommendation, recommend, to_confirm
+from rahbo.analysis.rivals import RunnerUp, set_apart
 from rahbo.analysis.rules import Rule
 from rahbo.analysis.snapshot import Snapshot
 from rahbo.errors import NotReadyError, SettingsError, SpaceError
@@ -123,13 +120,17 @@ class Placed(Snapshot):
             told.setdefault(at.snap(trial.x[None])[0].tobytes(), trial.params)
         return at.with_told(told)
 
+    def _placed(self, trials: Sequence[Trial]) -> Sequence[Array]:
+        """Return the choice of each trial under the given conditions, each ``(d,)``."""
+        return list(self.settings.space.snap(np.array([t.x for t in trials])))
+
     @cached_property
     def observations(self) -> Observations:
         """The values that were told at each choice, under whatever conditions."""
         told = sorted(valued(self.trials), key=lambda trial: trial.id)
-        X = self.settings.space.snap(np.array([t.x for t in told]))
+        X = self._placed(told)
         values = [[t.values[i] for i in sorted(t.values)] for t in told]
-        return Observations.from_rounds(list(X), values, self.settings.sign)
+        return Observations.from_rounds(X, values, self.settings.sign)
 
     @cached_property
     def count_here(self) -> Index:
@@ -282,8 +283,11 @@ class Average:
         f, v = self._each(X, lambda Z: centre(self.known.model, Z))
         return f @ self.weights, v @ self.weights + (self._between(f) if self.total else 0.0)
 
-    def pessimistic(self, X: Array) -> Array:
-        """Return the value that the strategy reports by, ``(m,)``, in user units."""
+    def worst(self, X: Array) -> tuple[Array, Array, Array]:
+        """Return the mean, noise variance and value that the strategy reports by, each ``(m,)``.
+
+        They are in user units and in the sense of maximisation.
+        """
         bound, model, w = self.known.bound, self.known.model, self.weights
         mu, sigma = self._each(X, model.mean.predict)
         g, s = self._each(X, model.noise.latent)
@@ -292,8 +296,8 @@ class Average:
         average_var = np.maximum(joint, 0.0)
         if self.total:
             v = v + self._between(mu) + np.maximum(sigma**2 @ w - average_var, 0.0)
-        f = mu @ w + bound.z_f * np.sqrt(average_var)
-        return model.units.to_outcome(bound.risk.value(f, v))
+        f, units = mu @ w + bound.z_f * np.sqrt(average_var), model.units
+        return units.to_outcome(f), units.var_to_user(v), units.to_outcome(bound.risk.value(f, v))
 
     def optimistic(self, X: Array) -> Array:
         """Return a value that is hardly exceeded, ``(m,)``, in the model's units; for ranking."""
@@ -334,17 +338,24 @@ def _recommend_for_all(average: Average, level: float) -> Recommendation:
         )
     middle = np.where(legal, known.risk.value(*average.central(told.X)), -np.inf)
     leading = np.argsort(-middle, kind="stable")[: min(LEADING, int(legal.sum()))]
-    score = average.pessimistic(told.X[leading])
-    order = np.argsort(-score, kind="stable")
-    leading, score = leading[order], score[order]
+    worst = average.worst(told.X[leading])
+    order = np.argsort(-worst[2], kind="stable")
+    leading, score = leading[order], worst[2][order]
     i = int(leading[0])
     (f,), (v,) = (part.tolist() for part in average.central(told.X[[i]]))
     F, V = average.drawn(told.X[[i]], Stream.GAIN_DRAWS)
     risk, s2 = known.risk, told.sample_var[i]
     shortfall, runner_ups = _rivals(average, placed, leading, score, level)
     noise_std = math.sqrt(v)
+    trials = placed.trials_at(told.X[i])
+    everywhere = np.full((2, told.n), np.nan)
+    everywhere[:, leading] = worst[0][order], worst[1][order]
+
+    def decode(x: Array) -> dict[str, Any]:
+        return _choice(placed.space, x)
+
     return Recommendation(
-        _choice(placed.space, told.X[i]),
+        decode(told.X[i]),
         mean=f,
         mean_interval=_interval(F, f, level),
         noise_std=noise_std,
@@ -364,6 +375,9 @@ def _recommend_for_all(average: Average, level: float) -> Recommendation:
         confirm=to_confirm(placed, int(told.count[i]), noise_std) if known.settings.revisit else 0,
         constraints=checks(known.limits, average.tightest(told.X[[i]]), level)[0],
         blocks=BlockEffects.of(known.model, level),
+        trials=trials,
+        luckiest=luckiest_of(placed, trials),
+        aversion=aversion_of(placed, i, leading, everywhere, (f, noise_std), decode),
     )
 
 
@@ -384,11 +398,13 @@ def _rivals(
     )
     over = drawn - drawn[:, :1]
     better = [j for j in range(1, len(tried)) if np.mean(over[:, j] > 0.0) > 1.0 - level]
+    better = set_apart(placed, tried, better, 0)
     central = average.known.risk.value(*average.central(tried))
     found = []
-    for j in better[:RUNNER_UPS]:
+    for j in better:
         gain, params = Gain.of(over[:, j], level), _choice(placed.space, tried[j])
-        found.append(RunnerUp(params, float(central[j]), float(score[j]), gain))
+        trials = placed.trials_at(tried[j])
+        found.append(RunnerUp(params, float(central[j]), float(score[j]), gain, trials))
     return np.asarray(over.max(axis=1)), tuple(found)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from rahbo.analysis.calibration import Calibration, calibration_of
 from rahbo.analysis.markup import table
 from rahbo.analysis.posterior import LEVEL, Interval, central_interval, risk_draws
-from rahbo.analysis.recommendation import Prediction, predict
+from rahbo.analysis.prediction import Prediction, predict
 from rahbo.analysis.rules import choose
 from rahbo.analysis.sensitivity import columns_of, sensitivity_of
 from rahbo.analysis.snapshot import Snapshot

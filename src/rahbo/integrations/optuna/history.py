@@ -15,7 +15,7 @@ from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from rahbo.analysis import Recommendation, Rule
+from rahbo.analysis import Numbers, Recommendation, Rule
 from rahbo.errors import NotReadyError, SettingsError, SpaceError
 from rahbo.integrations.optuna.beside import Reading, is_broken_for_sure, outcome_names
 from rahbo.integrations.optuna.distributions import Kinds, merged, shared, space_of
@@ -83,8 +83,7 @@ def recommend(
     """
     history = _history(study, settings, Reading(probability, block_attr))
     found = history.optimizer.recommend(rule=rule, level=level)
-    runner_ups = tuple(replace(r, params=history.stored(r.params)) for r in found.runner_ups)
-    return replace(found, params=history.stored(found.params), runner_ups=runner_ups)
+    return found.told_as(params=history.stored)
 
 
 @shows_settings
@@ -328,7 +327,10 @@ class StudyHistory:
         settings = {"seed": seed_of(study), **settings, "direction": direction}
         if names:
             settings["constraints"] = reading.limits(names.values())
-        return cls(kinds, there, Optimizer(space, trials=trials, **settings))
+        optimizer = Optimizer(space, trials=trials, **settings)
+        numbers = {i: (record.trial.number,) for i, record in enumerate(there)}
+        optimizer.numbers = Numbers("trial", numbers)
+        return cls(kinds, there, optimizer)
 
     def at(self, params: Mapping[str, Any]) -> list[StudyTrial]:
         """Return the trials at a point."""
