@@ -224,10 +224,8 @@ def risk_decides_where_noise_is_not_uneven(case):
 @rule
 def less_noise_that_is_more(case):
     decision = case.told.decision
-    if (
-        decision.answer == "yes"
-        and decision.risk_averse.noise_std >= decision.risk_neutral.noise_std
-    ):
+    quiet = getattr(decision, "rival", None) or decision.risk_averse
+    if decision.answer == "yes" and quiet.noise_std >= decision.risk_neutral.noise_std:
         yield decision.verdict
     said = re.search(f"noise std of ({NUMBER}) instead of ({NUMBER})", decision.verdict)
     if said:
@@ -240,17 +238,16 @@ def less_noise_that_is_more(case):
 @rule
 def a_worse_mean_that_is_better(case):
     decision = case.told.decision
-    better = case.sign * (decision.risk_averse.mean - decision.risk_neutral.mean) >= 0.0
-    if "has a worse mean" in decision.verdict and better:
+    rival = getattr(decision, "rival", None)
+    if rival is not None and case.sign * (rival.mean - decision.risk_averse.mean) >= 0.0:
         yield decision.verdict
 
 
 @rule
 def the_decision_is_about_another_setting(case):
     decision = case.told.decision
-    ours = decision.risk_averse if getattr(decision, "reported", True) else decision.risk_neutral
-    if case.plain and ours.params != case.found.params:
-        yield f"{ours.params} against {case.found.params}"
+    if case.plain and decision.risk_averse.params != case.found.params:
+        yield f"{decision.risk_averse.params} against {case.found.params}"
 
 
 @rule
@@ -258,7 +255,7 @@ def the_decision_and_other_aversions(case):
     aversion, decision = getattr(case.found, "aversion", None), case.told.decision
     if aversion is None or not case.plain or aversion.penalty is None or not case.found.feasible:
         return
-    if decision.answer == "yes" and decision.reported and aversion.less is None:
+    if decision.answer == "yes" and decision.rival is None and aversion.less is None:
         yield f"{decision.verdict} {case.found.sentences}"
     if decision.answer == "no" and aversion.less is not None:
         yield f"{decision.verdict} {case.found.sentences}"
@@ -323,7 +320,7 @@ def luck_that_is_not_the_best_value(case):
         size = max(abs(luck.expected), abs(case.found.mean), 1e-300)
         if abs(luck.expected - case.found.mean) > 1e-6 * size + 1e-6 * luck.spread:
             yield f"expect {luck.expected} but the mean is {case.found.mean}"
-        if luck.spread < case.found.noise_std * (1 - 1e-6):
+        if luck.spread < 0.9 * case.found.noise_std:
             yield f"a new value varies by {luck.spread}, less than its noise"
     said = re.search(rf"promised ({NUMBER}); expect ({NUMBER})", case.text)
     if said and case.sign * (float(said[1]) - float(said[2])) <= 0.0:

@@ -113,6 +113,7 @@ INNER_ORDER = {
         "posterior",
         "blocks",
         "snapshot",
+        "placed",
         "gain",
         "rules",
         "compliance",

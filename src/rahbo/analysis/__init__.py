@@ -8,7 +8,6 @@ from rahbo.analysis.conditions import (
     Conditions,
     is_current,
     newest_times,
-    placed_under,
     recommend_under,
     space_for,
 )
@@ -23,6 +22,7 @@ from rahbo.analysis.frontier import Choice, Frontier, frontier_of
 from rahbo.analysis.gain import Gain, among, prospects
 from rahbo.analysis.luck import Luckiest, fresh_value
 from rahbo.analysis.markup import paragraph, shown, table, visible
+from rahbo.analysis.placed import placed_under
 from rahbo.analysis.posterior import LEVEL, Interval, centre, check_level
 from rahbo.analysis.prediction import Estimate, Prediction, predict
 from rahbo.analysis.recommendation import Numbers, Recommendation, recommend

@@ -22,7 +22,7 @@ import numpy as np
 from rahbo.analysis.rivals import are_alike
 from rahbo.analysis.snapshot import Snapshot
 from rahbo.analysis.wording import brief_beside
-from rahbo.numerics import Array, Index, Justified, brief
+from rahbo.numerics import Array, Index, Justified
 from rahbo.policy import RiskBound
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
 
@@ -83,9 +83,8 @@ class Aversion:
         cost, said = self.certain - self.risk, []
         if cost:
             change = ("takes", "off") if cost > 0.0 else ("adds", "to")
-            said.append(
-                f"The noise {change[0]} {brief(abs(cost))} {change[1]} {digits.text(self.certain)}."
-            )
+            size = digits.of_size(abs(cost))
+            said.append(f"The noise {change[0]} {size} {change[1]} {digits.text(self.certain)}.")
         texts = iter(shown)
         parts = [
             f"{word} {self._weight(one.weight)}{on} it would be {next(texts)}"

@@ -15,7 +15,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from rahbo.analysis.blocks import BlockEffects
 from rahbo.analysis.compliance import checks
 from rahbo.analysis.gain import HOPE, Gain
 from rahbo.analysis.luck import luckiest_of
+from rahbo.analysis.placed import Placed, placed_under
 from rahbo.analysis.posterior import Interval, central_interval, centre, joint_draws
 from rahbo.analysis.recommendation import Recommendation, recommend, to_confirm
 from rahbo.analysis.rivals import RunnerUp, set_apart
@@ -35,7 +35,7 @@ from rahbo.numerics import Array, Index, Mask, Stream, generator
 from rahbo.policy import in_chunks, scattered
 from rahbo.risk import RiskMeasure
 from rahbo.space import Space, Time
-from rahbo.trials import Observations, Trial, valued
+from rahbo.trials import Trial, valued
 
 # The most distinct conditions that are averaged over, and the most for which the gain is drawn.
 MOST, DRAWN = 64, 16
@@ -43,8 +43,6 @@ MOST, DRAWN = 64, 16
 LEADING, RIVALS = 64, 20
 # Random choices, and choices around the best, that may still be better.
 SAMPLES, AROUND = 128, 32
-# How long ago a value may have been told to be about now, in spans of a time.
-RECENT = 0.1
 # Posterior standard deviations above its centre by which rivals are ranked.
 REACH = 2.0
 
@@ -105,51 +103,6 @@ def newest_times(space: Space, trials: Iterable[Trial]) -> dict[str, float]:
 def told_conditions(space: Space, trials: Iterable[Trial]) -> list[dict[str, Any]]:
     """Return the condition of each trial that gave values."""
     return [{name: trial.params[name] for name in space.conditions} for trial in valued(trials)]
-
-
-@dataclass(frozen=True, eq=False)
-class Placed(Snapshot):
-    """What a run knows, with every choice that was tried placed under given conditions."""
-
-    @cached_property
-    def space(self) -> Space:
-        """The space. A choice that was told decodes to the parameters it was told with."""
-        at = self.settings.space
-        told: dict[bytes, Mapping[str, Any]] = {}
-        for trial in self.trials:
-            told.setdefault(at.snap(trial.x[None])[0].tobytes(), trial.params)
-        return at.with_told(told)
-
-    def _placed(self, trials: Sequence[Trial]) -> Sequence[Array]:
-        """Return the choice of each trial under the given conditions, each ``(d,)``."""
-        return list(self.settings.space.snap(np.array([t.x for t in trials])))
-
-    @cached_property
-    def observations(self) -> Observations:
-        """The values that were told at each choice, under whatever conditions."""
-        told = sorted(valued(self.trials), key=lambda trial: trial.id)
-        X = self._placed(told)
-        values = [[t.values[i] for i in sorted(t.values)] for t in told]
-        return Observations.from_rounds(X, values, self.settings.sign)
-
-    @cached_property
-    def count_here(self) -> Index:
-        """How many values were told at each choice under these conditions, or a little earlier."""
-        at, observations = self.settings.space, self.observations
-        told = sorted(valued(self.trials), key=lambda trial: trial.id)
-        X = np.array([t.x for t in told])
-        # The column of a time counts spans.
-        times = [name for name, part in at.conditions.items() if isinstance(part.declared, Time)]
-        slack = np.where(np.isin(at.columns, times), RECENT, 0.0)
-        here = (abs(X - at.snap(X)) <= slack)[:, at.given].all(axis=1)
-        count = np.zeros(observations.n, dtype=np.intp)
-        np.add.at(count, observations.rounds, np.where(here, [len(t.values) for t in told], 0))
-        return count
-
-
-def placed_under(known: Snapshot, at: Space) -> Placed:
-    """Return what a run knows under the conditions that a space is at."""
-    return Placed(replace(known.settings, space=at), known.trials, known.bound, known.limits)
 
 
 def recommend_under(

@@ -69,19 +69,18 @@ class RiskDecision:
     Points that are alike count as the same one, see `are_alike`.
 
     Attributes:
-        answer: ``"yes"`` if ``risk_averse`` is better by the risk measure with a probability of at
-            least 0.95 and the noise was shown to be uneven; ``"no"`` if both report the same point,
-            and no other point has, with a probability of more than 0.1, a worse mean and a better
-            risk value; else ``"cannot tell"``.
-        risk_averse: The point that the pessimistic risk bound reports. If the pessimistic bound of
-            the mean reports the same, it is the point that most likely has a worse mean and a
-            better risk value.
+        answer: ``"yes"`` if the gain is positive with a probability of at least 0.95 and the noise
+            was shown to be uneven; ``"no"`` if both report the same point, out of several whose
+            values differ, and there is no rival; else ``"cannot tell"``.
+        risk_averse: The point that the pessimistic risk bound reports.
         risk_neutral: The point that the pessimistic bound of the mean reports.
-        gain: Posterior median of how much better the first is by the risk measure.
+        gain: Posterior median of how much better the first is by the risk measure, or the rival if
+            there is one.
         gain_interval: Central 90 % interval of the gain.
         probability: Probability that the gain is positive.
-        reported: Whether ``risk_averse`` is the point that is reported.
         uneven: Whether the noise was shown to be uneven.
+        rival: If both report the same point, a quieter one with a worse mean that may be better by
+            the risk measure, but is not known well enough to be reported.
     """
 
     answer: Answer
@@ -90,8 +89,8 @@ class RiskDecision:
     gain: float
     gain_interval: Interval
     probability: float
-    reported: bool
     uneven: bool
+    rival: Prediction | None = None
 
     @property
     def verdict(self) -> str:
@@ -100,26 +99,27 @@ class RiskDecision:
             return (
                 "No: the evaluated point with the best mean is also the best by the risk measure."
             )
-        if self.risk_averse.params == self.risk_neutral.params:
+        quiet = self.risk_averse if self.rival is None else self.rival
+        if quiet.params == self.risk_neutral.params:
             return "Cannot tell: there is only one point, or all values are equal."
         middle, low, high = self.gain_interval.texts(self.gain)
         gain = f"The gain in risk value is {middle} (90 % interval [{low}, {high}])"
-        averse, neutral = (p.estimates[1].value for p in (self.risk_averse, self.risk_neutral))
+        averse, neutral = (p.estimates[1].value for p in (quiet, self.risk_neutral))
         quieter = float(averse) < float(neutral)
         differs = "the mean alone would pick a different point, " + (
             f"with a noise std of {neutral} instead of {averse}"
             if quieter
             else "about whose noise less is known"
         )
-        if not self.reported:
-            (shown,) = settings_told_apart([self.risk_averse.params])
+        if self.rival is not None:
+            (shown,) = settings_told_apart([self.rival.params])
             less = f"a noise std of {averse} instead of {neutral}" if quieter else "less noise"
             differs = (
                 f"{in_one_line(shown)} has a worse mean than the point that is reported, but {less}"
             )
         found = f"{differs}. {gain}, positive with a probability of {self.probability:.2g}."
         if self.answer == "yes":
-            late = "" if self.reported else " Too little is known about it to report it yet."
+            late = "" if self.rival is None else " Too little is known about it to report it yet."
             return f"Yes: {differs}. {gain}.{late}"
         known = "" if self.uneven else " The noise was not shown to be uneven."
         return f"Cannot tell yet: {found}{known}"
@@ -130,6 +130,7 @@ class RiskDecision:
             self,
             risk_averse=self.risk_averse.negated(),
             risk_neutral=self.risk_neutral.negated(),
+            rival=None if self.rival is None else self.rival.negated(),
         )
 
 
@@ -272,24 +273,23 @@ def _decision(known: Snapshot, differ: bool, uneven: bool) -> RiskDecision:
     by_mean = replace(known, bound=pessimistic(model, MeanVariance(0.0)))
     averse, neutral = choose("pessimistic", known), choose("pessimistic", by_mean)
     decided = differ and bool(np.sum(known.legal) > 1)
-    reported = decided and not are_alike(known, X[[neutral]], X[averse])[0]
-    rival = averse if reported else neutral
-    if not reported:
-        neutral = averse
-        rival = _quieter(known, averse) if decided else averse
-    pair = X[[rival, neutral]]
-    params = [known.space.decode(x) for x in pair]
-    first, second = predict(known.bound, risk, pair, params, LEVEL)
-    if rival == neutral:
-        same: Answer = "no" if decided else "cannot tell"
-        return RiskDecision(same, first, second, 0.0, Interval(0.0, 0.0), 0.0, True, uneven)
-    gain = risk_gain(model, risk, pair)
+    same = not decided or bool(are_alike(known, X[[neutral]], X[averse])[0])
+    neutral = averse if same else neutral
+    quiet = _quieter(known, averse) if same and decided else averse
+    params = [known.space.decode(x) for x in X[[averse, neutral, quiet]]]
+    first, second, third = predict(known.bound, risk, X[[averse, neutral, quiet]], params, LEVEL)
+    if quiet == neutral:
+        unchanged: Answer = "no" if decided else "cannot tell"
+        return RiskDecision(unchanged, first, second, 0.0, Interval(0.0, 0.0), 0.0, uneven)
+    gain = risk_gain(model, risk, X[[quiet, neutral]])
     probability, middle = float(np.mean(gain > 0.0)), float(np.median(gain))
     low, high = central_interval(gain, LEVEL).tolist()
-    sure = uneven and probability >= SURE and first.noise_std < second.noise_std
+    sure = uneven and probability >= SURE and third.noise_std < second.noise_std
     answer: Answer = "yes" if sure else "cannot tell"
-    ends = Interval(low, high)
-    return RiskDecision(answer, first, second, middle, ends, probability, reported, uneven)
+    rival = third if same else None
+    return RiskDecision(
+        answer, first, second, middle, Interval(low, high), probability, uneven, rival
+    )
 
 
 def _quieter(known: Snapshot, i: int) -> int:

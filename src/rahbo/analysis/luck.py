@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from rahbo.analysis.blocks import BlockEffects
+from rahbo.analysis.posterior import LEVEL, central_interval, centre, new_values
 from rahbo.analysis.snapshot import Snapshot
 from rahbo.model import output_scale
 from rahbo.numerics import Array, Justified
 from rahbo.policy import NEGLIGIBLE
 from rahbo.trials import Trial, valued
+
+# The probability of being within one standard deviation of a normal distribution's mean.
+ONE_STD = 0.6827
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,9 @@ class Luckiest:
         params: The setting.
         value: The value.
         expected: The mean that the model predicts there.
-        spread: The standard deviation of one new value: what is unknown about the mean, the noise,
-            and the differences between blocks.
+        spread: One new value is within this of the expectation with a probability of about 68 %. It
+            includes the noise, the differences between blocks, and what is unknown about both and
+            about the mean.
         is_recommended: Whether the setting is the recommended one.
         keeps_limits: Whether the setting is sure to keep the limits of outcomes.
         is_luck: Whether the value promised more than the setting keeps: it is better than the
@@ -85,11 +89,10 @@ def luckiest_of(known: Snapshot, recommended: tuple[int, ...]) -> Luckiest | Non
     # Of equal values, one at the recommended setting, or else the first.
     value, trial = max(best, key=lambda one: (sign * one[0], one[1].id in recommended, -one[1].id))
     repeat = next(i for i in sorted(trial.values) if trial.values[i] == value)
-    x = trial.x[None]
-    expected, spread = fresh_value(known, x)
+    expected, spread = fresh_value(known, trial.x)
     beyond = sign * value - expected
     is_luck = beyond > spread and beyond > NEGLIGIBLE * output_scale(known.observations)
-    kept = known.limits is None or bool(known.limits.kept(x)[0])
+    kept = known.limits is None or bool(known.limits.kept(trial.x[None])[0])
     return Luckiest(
         trial.id, repeat, dict(trial.params), sign * value, expected, spread,
         trial.id in recommended, kept, is_luck,
@@ -103,16 +106,11 @@ def _valid(known: Snapshot, trials: list[Trial]) -> list[bool]:
 
 
 def fresh_value(known: Snapshot, x: Array) -> tuple[float, float]:
-    """Return the expectation and the standard deviation of one new value at ``x (1, d)``.
+    """Return the expectation of one new value at ``x (d,)``, and how far it may be from it.
 
-    It includes what is unknown about the mean and the noise, and the differences between blocks.
+    That is the further end of the interval that contains it with a probability of 68 %.
     """
-    model, units = known.model, known.model.units
-    (mu,), (sigma,) = model.mean.predict(x)
-    v = np.clip(
-        model.noise.expected(*model.noise.latent(x)), model.min_noise_var, model.max_noise_var
-    )
-    blocks = BlockEffects.of(model, 0.9)
-    between = 0.0 if blocks is None else blocks.std
-    var = float(units.var_to_user(sigma**2 + v[0])) + between**2
-    return float(units.to_outcome(mu)), math.sqrt(var)
+    blocks = BlockEffects.of(known.model, LEVEL)
+    drawn = new_values(known.model, x, 0.0 if blocks is None else blocks.std**2)
+    expected = float(centre(known.model, x[None])[0][0])
+    return expected, float(np.max(np.abs(central_interval(drawn, ONE_STD) - expected)))

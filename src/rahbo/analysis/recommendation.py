@@ -152,11 +152,15 @@ class Recommendation(Prediction):
     def measured(self) -> str:
         """How often the setting was measured."""
         n = self.n_evaluations
-        told = "once" if n == 1 else f"{n:,} times"
+        return ("once" if n == 1 else f"{n:,} times") + self.elsewhere
+
+    @property
+    def elsewhere(self) -> str:
+        """What to add to the number of values if some were told under other conditions."""
         if not self.n_elsewhere:
-            return told
-        some = f" {self.n_elsewhere} of them" if self.n_elsewhere < n else ""
-        return f"{told},{some} under other conditions"
+            return ""
+        some = f" {self.n_elsewhere} of them" if self.n_elsewhere < self.n_evaluations else ""
+        return f",{some} under other conditions"
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -218,7 +222,8 @@ class Recommendation(Prediction):
             lines.append(f"score      {score:>12}   {SCORES[self.rule]}, decided the choice")
         elif self.feasible:
             lines[-1] += "   decided the choice"
-        lines.append(f"measured   {self.measured:>12}")
+        times = "time" if self.n_evaluations == 1 else "times"
+        lines.append(f"measured   {self.n_evaluations:>12d}   {times}{self.elsewhere}")
         if self.blocks is not None:
             lines.append(self.blocks.summary)
         pairs = zip(self.runner_ups, self._all_shown[1:], strict=True)

@@ -86,7 +86,10 @@ class Kernel(ABC):
 
     def are_beside(self, X: Array, z: Array, least: float) -> Mask:
         """Return which of ``X (m, d)`` have at least this prior correlation with ``z (d,)``."""
-        own = np.sqrt(self.diagonal(X) * self.diagonal(z[None]))
+        here, there = self.diagonal(X), self.diagonal(z[None])
+        # Relative to the larger one, because the product of variances may overflow.
+        most = np.maximum(np.maximum(here, there), 1e-300)
+        own = most * np.sqrt((here / most) * (there / most))
         return np.asarray(self(X, z[None])[:, 0] >= least * own)
 
     def among(self, X: Array) -> tuple[Array, Array]:
