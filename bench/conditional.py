@@ -2,9 +2,9 @@
 
     python bench/conditional.py --seeds 20
 
-A study chooses between "svm", with C, and "rf", with depth; the means are at best 0.95 and 0.90. Prints,
-for each sampler and noise, how often the recommendation is a whole trial, and the average shortfall
-of the true mean of the recommended trial and of the luckiest one from the best.
+A study chooses between "svm", with C, and "rf", with depth; the means are at best 0.95 and 0.90.
+Prints, for each sampler and noise, how often the recommendation is a whole trial, and the average
+shortfall of the true mean of the recommended trial and of the luckiest one from the best.
 """
 
 from __future__ import annotations

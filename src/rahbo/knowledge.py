@@ -16,6 +16,7 @@ from rahbo.analysis import (
     Conditions,
     Diagnosis,
     Frontier,
+    Numbers,
     Prediction,
     Recommendation,
     Rule,
@@ -69,7 +70,10 @@ class Knowledge:
         ledger: The trials, and who has them.
         beliefs: The models after these trials, kept to save time.
         outcomes: The models of outcomes with limits, kept to save time.
+        numbers: What the trials are called where their values come from; None if that is here.
     """
+
+    numbers: Numbers | None = None
 
     def __init__(self, settings: Settings, trials: MutableMapping[int, Trial]) -> None:
         self.settings = settings
@@ -217,8 +221,10 @@ class Knowledge:
             known = self.snapshot(risk=risk)
             if self.settings.space.conditions or special:
                 asked = context, conditions, bool(risk_over_conditions)
-                return self.in_user_sign(recommend_under(known, *asked, rule, level))
-            return self.in_user_sign(recommend(known, rule, level))
+                found = recommend_under(known, *asked, rule, level)
+            else:
+                found = recommend(known, rule, level)
+            return self.in_user_sign(found).told_as(self.numbers)
 
     def tried_at(self, params: Params) -> dict[str, Any]:
         """Return parameters with the conditions under which these choices were tried last.

@@ -1,5 +1,6 @@
 """What to tell the user: a recommendation, the frontier and a diagnosis, with their certainty."""
 
+from rahbo.analysis.aversion import Alternative, Aversion, envelope, penalty_of
 from rahbo.analysis.blocks import BlockEffects
 from rahbo.analysis.calibration import BAND, COVERAGE_LEVEL, Calibration, LeftOut, left_out_of
 from rahbo.analysis.compliance import ConstraintCheck
@@ -7,7 +8,6 @@ from rahbo.analysis.conditions import (
     Conditions,
     is_current,
     newest_times,
-    placed_under,
     recommend_under,
     space_for,
 )
@@ -18,29 +18,28 @@ from rahbo.analysis.diagnosis import (
     RiskDecision,
     diagnose,
 )
-from rahbo.analysis.frontier import Choice, Frontier, envelope, frontier_of
+from rahbo.analysis.frontier import Choice, Frontier, frontier_of
 from rahbo.analysis.gain import Gain, among, prospects
+from rahbo.analysis.luck import Luckiest, fresh_value
 from rahbo.analysis.markup import paragraph, shown, table, visible
+from rahbo.analysis.placed import placed_under
 from rahbo.analysis.posterior import LEVEL, Interval, centre, check_level
-from rahbo.analysis.recommendation import (
-    Estimate,
-    Prediction,
-    Recommendation,
-    RunnerUp,
-    predict,
-    recommend,
-)
+from rahbo.analysis.prediction import Estimate, Prediction, predict
+from rahbo.analysis.recommendation import Numbers, Recommendation, recommend
+from rahbo.analysis.rivals import RunnerUp, are_alike
 from rahbo.analysis.rules import SCORES, Rule, best_scored, check_rule, choices, choose
 from rahbo.analysis.sensitivity import Sensitivity, sensitivity_of
 from rahbo.analysis.snapshot import Snapshot, snapshots_after
 from rahbo.analysis.unevenness import Unevenness, repeat_scatter, uneven_test
-from rahbo.analysis.wording import short
+from rahbo.analysis.wording import numbered, probability, scores_told_apart, short
 
 __all__ = [
     "BAND",
     "COVERAGE_LEVEL",
     "LEVEL",
     "SCORES",
+    "Alternative",
+    "Aversion",
     "BlockEffects",
     "Calibration",
     "Choice",
@@ -53,6 +52,8 @@ __all__ = [
     "InputNoise",
     "Interval",
     "LeftOut",
+    "Luckiest",
+    "Numbers",
     "Prediction",
     "Recommendation",
     "RepeatsThatPay",
@@ -63,6 +64,7 @@ __all__ = [
     "Snapshot",
     "Unevenness",
     "among",
+    "are_alike",
     "best_scored",
     "centre",
     "check_level",
@@ -71,17 +73,22 @@ __all__ = [
     "choose",
     "diagnose",
     "envelope",
+    "fresh_value",
     "frontier_of",
     "is_current",
     "left_out_of",
     "newest_times",
+    "numbered",
     "paragraph",
+    "penalty_of",
     "placed_under",
     "predict",
+    "probability",
     "prospects",
     "recommend",
     "recommend_under",
     "repeat_scatter",
+    "scores_told_apart",
     "sensitivity_of",
     "short",
     "shown",

@@ -15,22 +15,19 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from rahbo.analysis.aversion import aversion_of
 from rahbo.analysis.blocks import BlockEffects
 from rahbo.analysis.compliance import checks
 from rahbo.analysis.gain import HOPE, Gain
+from rahbo.analysis.luck import luckiest_of
+from rahbo.analysis.placed import Placed, placed_under
 from rahbo.analysis.posterior import Interval, central_interval, centre, joint_draws
-from rahbo.analysis.recommendation import (
-    RUNNER_UPS,
-    Recommendation,
-    RunnerUp,
-    recommend,
-    to_confirm,
-)
+from rahbo.analysis.recommendation import Recommendation, recommend, to_confirm
+from rahbo.analysis.rivals import RunnerUp, set_apart
 from rahbo.analysis.rules import Rule
 from rahbo.analysis.snapshot import Snapshot
 from rahbo.errors import NotReadyError, SettingsError, SpaceError
@@ -38,7 +35,7 @@ from rahbo.numerics import Array, Index, Mask, Stream, generator
 from rahbo.policy import in_chunks, scattered
 from rahbo.risk import RiskMeasure
 from rahbo.space import Space, Time
-from rahbo.trials import Observations, Trial, valued
+from rahbo.trials import Trial, valued
 
 # The most distinct conditions that are averaged over, and the most for which the gain is drawn.
 MOST, DRAWN = 64, 16
@@ -46,8 +43,6 @@ MOST, DRAWN = 64, 16
 LEADING, RIVALS = 64, 20
 # Random choices, and choices around the best, that may still be better.
 SAMPLES, AROUND = 128, 32
-# How long ago a value may have been told to be about now, in spans of a time.
-RECENT = 0.1
 # Posterior standard deviations above its centre by which rivals are ranked.
 REACH = 2.0
 
@@ -108,47 +103,6 @@ def newest_times(space: Space, trials: Iterable[Trial]) -> dict[str, float]:
 def told_conditions(space: Space, trials: Iterable[Trial]) -> list[dict[str, Any]]:
     """Return the condition of each trial that gave values."""
     return [{name: trial.params[name] for name in space.conditions} for trial in valued(trials)]
-
-
-@dataclass(frozen=True, eq=False)
-class Placed(Snapshot):
-    """What a run knows, with every choice that was tried placed under given conditions."""
-
-    @cached_property
-    def space(self) -> Space:
-        """The space. A choice that was told decodes to the parameters it was told with."""
-        at = self.settings.space
-        told: dict[bytes, Mapping[str, Any]] = {}
-        for trial in self.trials:
-            told.setdefault(at.snap(trial.x[None])[0].tobytes(), trial.params)
-        return at.with_told(told)
-
-    @cached_property
-    def observations(self) -> Observations:
-        """The values that were told at each choice, under whatever conditions."""
-        told = sorted(valued(self.trials), key=lambda trial: trial.id)
-        X = self.settings.space.snap(np.array([t.x for t in told]))
-        values = [[t.values[i] for i in sorted(t.values)] for t in told]
-        return Observations.from_rounds(list(X), values, self.settings.sign)
-
-    @cached_property
-    def count_here(self) -> Index:
-        """How many values were told at each choice under these conditions, or a little earlier."""
-        at, observations = self.settings.space, self.observations
-        told = sorted(valued(self.trials), key=lambda trial: trial.id)
-        X = np.array([t.x for t in told])
-        # The column of a time counts spans.
-        times = [name for name, part in at.conditions.items() if isinstance(part.declared, Time)]
-        slack = np.where(np.isin(at.columns, times), RECENT, 0.0)
-        here = (abs(X - at.snap(X)) <= slack)[:, at.given].all(axis=1)
-        count = np.zeros(observations.n, dtype=np.intp)
-        np.add.at(count, observations.rounds, np.where(here, [len(t.values) for t in told], 0))
-        return count
-
-
-def placed_under(known: Snapshot, at: Space) -> Placed:
-    """Return what a run knows under the conditions that a space is at."""
-    return Placed(replace(known.settings, space=at), known.trials, known.bound, known.limits)
 
 
 def recommend_under(
@@ -282,8 +236,11 @@ class Average:
         f, v = self._each(X, lambda Z: centre(self.known.model, Z))
         return f @ self.weights, v @ self.weights + (self._between(f) if self.total else 0.0)
 
-    def pessimistic(self, X: Array) -> Array:
-        """Return the value that the strategy reports by, ``(m,)``, in user units."""
+    def worst(self, X: Array) -> tuple[Array, Array, Array]:
+        """Return the mean, noise variance and value that the strategy reports by, each ``(m,)``.
+
+        They are in user units and in the sense of maximisation.
+        """
         bound, model, w = self.known.bound, self.known.model, self.weights
         mu, sigma = self._each(X, model.mean.predict)
         g, s = self._each(X, model.noise.latent)
@@ -292,8 +249,8 @@ class Average:
         average_var = np.maximum(joint, 0.0)
         if self.total:
             v = v + self._between(mu) + np.maximum(sigma**2 @ w - average_var, 0.0)
-        f = mu @ w + bound.z_f * np.sqrt(average_var)
-        return model.units.to_outcome(bound.risk.value(f, v))
+        f, units = mu @ w + bound.z_f * np.sqrt(average_var), model.units
+        return units.to_outcome(f), units.var_to_user(v), units.to_outcome(bound.risk.value(f, v))
 
     def optimistic(self, X: Array) -> Array:
         """Return a value that is hardly exceeded, ``(m,)``, in the model's units; for ranking."""
@@ -334,17 +291,24 @@ def _recommend_for_all(average: Average, level: float) -> Recommendation:
         )
     middle = np.where(legal, known.risk.value(*average.central(told.X)), -np.inf)
     leading = np.argsort(-middle, kind="stable")[: min(LEADING, int(legal.sum()))]
-    score = average.pessimistic(told.X[leading])
-    order = np.argsort(-score, kind="stable")
-    leading, score = leading[order], score[order]
+    worst = average.worst(told.X[leading])
+    order = np.argsort(-worst[2], kind="stable")
+    leading, score = leading[order], worst[2][order]
     i = int(leading[0])
     (f,), (v,) = (part.tolist() for part in average.central(told.X[[i]]))
     F, V = average.drawn(told.X[[i]], Stream.GAIN_DRAWS)
     risk, s2 = known.risk, told.sample_var[i]
     shortfall, runner_ups = _rivals(average, placed, leading, score, level)
     noise_std = math.sqrt(v)
+    trials = placed.trials_at(told.X[i])
+    everywhere = np.full((2, told.n), np.nan)
+    everywhere[:, leading] = worst[0][order], worst[1][order]
+
+    def decode(x: Array) -> dict[str, Any]:
+        return _choice(placed.space, x)
+
     return Recommendation(
-        _choice(placed.space, told.X[i]),
+        decode(told.X[i]),
         mean=f,
         mean_interval=_interval(F, f, level),
         noise_std=noise_std,
@@ -365,6 +329,9 @@ def _recommend_for_all(average: Average, level: float) -> Recommendation:
         constraints=checks(known.limits, average.tightest(told.X[[i]]), level)[0],
         blocks=BlockEffects.of(known.model, level),
         not_noise=known.not_noise,
+        trials=trials,
+        luckiest=luckiest_of(placed, trials),
+        aversion=aversion_of(placed, i, leading, everywhere, (f, noise_std), decode),
     )
 
 
@@ -385,11 +352,13 @@ def _rivals(
     )
     over = drawn - drawn[:, :1]
     better = [j for j in range(1, len(tried)) if np.mean(over[:, j] > 0.0) > 1.0 - level]
+    better = set_apart(placed, tried, better, 0)
     central = average.known.risk.value(*average.central(tried))
     found = []
-    for j in better[:RUNNER_UPS]:
+    for j in better:
         gain, params = Gain.of(over[:, j], level), _choice(placed.space, tried[j])
-        found.append(RunnerUp(params, float(central[j]), float(score[j]), gain))
+        trials = placed.trials_at(tried[j])
+        found.append(RunnerUp(params, float(central[j]), float(score[j]), gain, trials))
     return np.asarray(over.max(axis=1)), tuple(found)
 
 

@@ -16,12 +16,22 @@ import numpy as np
 
 from rahbo.analysis.calibration import Calibration, calibration_of
 from rahbo.analysis.markup import table
-from rahbo.analysis.posterior import LEVEL, Interval, central_interval, risk_draws
-from rahbo.analysis.recommendation import Prediction, predict
-from rahbo.analysis.rules import choose
+from rahbo.analysis.posterior import (
+    LEVEL,
+    Interval,
+    central_interval,
+    centre,
+    joint_draws,
+    risk_draws,
+)
+from rahbo.analysis.prediction import Prediction, predict
+from rahbo.analysis.recommendation import to_confirm
+from rahbo.analysis.rivals import are_alike
+from rahbo.analysis.rules import best_scored, choose, scores
 from rahbo.analysis.sensitivity import columns_of, sensitivity_of
 from rahbo.analysis.snapshot import Snapshot
 from rahbo.analysis.unevenness import LEVELS, Answer, Unevenness, unevenness
+from rahbo.analysis.wording import advice, in_one_line, settings_told_apart
 from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array, FixedStream, brief, fixed_generator
 from rahbo.policy import at_observations, optimistic, pessimistic, pessimistic_values
@@ -30,7 +40,8 @@ from rahbo.risk import MeanVariance, RiskMeasure
 MAX_REPEATS = 100
 # Inputs that explain a smaller share of the noise are counted, not named, if they are several.
 LEAST_TOLD = 0.005
-SURE = 0.95
+# From this probability on risk changes the decision, and up to this one it does not.
+SURE, UNLIKELY = 0.95, 1.0 - LEVEL
 WIDTH = 88
 
 
@@ -55,14 +66,21 @@ class InputNoise:
 class RiskDecision:
     """Whether the risk measure picks a different point than the mean alone.
 
+    Points that are alike count as the same one, see `are_alike`.
+
     Attributes:
-        answer: ``"yes"`` if the gain is positive with a probability of at least 0.95; ``"no"`` if
-            both report the same point, out of several whose values differ; else ``"cannot tell"``.
+        answer: ``"yes"`` if the gain is positive with a probability of at least 0.95 and the noise
+            was shown to be uneven; ``"no"`` if both report the same point, out of several whose
+            values differ, and there is no rival; else ``"cannot tell"``.
         risk_averse: The point that the pessimistic risk bound reports.
         risk_neutral: The point that the pessimistic bound of the mean reports.
-        gain: Posterior median of how much better the first is by the risk measure.
+        gain: Posterior median of how much better the first is by the risk measure, or the rival if
+            there is one.
         gain_interval: Central 90 % interval of the gain.
         probability: Probability that the gain is positive.
+        uneven: Whether the noise was shown to be uneven.
+        rival: If both report the same point, a quieter one with a worse mean that may be better by
+            the risk measure, but is not known well enough to be reported.
     """
 
     answer: Answer
@@ -71,29 +89,40 @@ class RiskDecision:
     gain: float
     gain_interval: Interval
     probability: float
+    uneven: bool
+    rival: Prediction | None = None
 
     @property
     def verdict(self) -> str:
         """The answer in words."""
-        if self.risk_averse.params == self.risk_neutral.params:
-            if self.answer == "cannot tell":
-                return "Cannot tell: there is only one point, or all values are equal."
+        if self.answer == "no":
             return (
                 "No: the evaluated point with the best mean is also the best by the risk measure."
             )
+        quiet = self.risk_averse if self.rival is None else self.rival
+        if quiet.params == self.risk_neutral.params:
+            return "Cannot tell: there is only one point, or all values are equal."
         middle, low, high = self.gain_interval.texts(self.gain)
-        gain = f"The gain in risk value is {middle} (90 % interval [{low}, {high}])."
-        averse, neutral = (p.estimates[1].value for p in (self.risk_averse, self.risk_neutral))
-        differs = (
-            "the mean alone would pick a different point, with a noise std of "
-            f"{neutral} instead of {averse}"
+        gain = f"The gain in risk value is {middle} (90 % interval [{low}, {high}])"
+        averse, neutral = (p.estimates[1].value for p in (quiet, self.risk_neutral))
+        quieter = float(averse) < float(neutral)
+        differs = "the mean alone would pick a different point, " + (
+            f"with a noise std of {neutral} instead of {averse}"
+            if quieter
+            else "about whose noise less is known"
         )
+        if self.rival is not None:
+            (shown,) = settings_told_apart([self.rival.params])
+            less = f"a noise std of {averse} instead of {neutral}" if quieter else "less noise"
+            differs = (
+                f"{in_one_line(shown)} has a worse mean than the point that is reported, but {less}"
+            )
+        found = f"{differs}. {gain}, positive with a probability of {self.probability:.2g}."
         if self.answer == "yes":
-            return f"Yes: {differs}. {gain}"
-        return (
-            f"Cannot tell yet: {differs}. {gain} It is positive with a probability of only "
-            f"{self.probability:.2f}."
-        )
+            late = "" if self.rival is None else " Too little is known about it to report it yet."
+            return f"Yes: {differs}. {gain}.{late}"
+        known = "" if self.uneven else " The noise was not shown to be uneven."
+        return f"Cannot tell yet: {found}{known}"
 
     def negated(self) -> RiskDecision:
         """Return the record of the negated objective; the gain keeps its sign."""
@@ -101,6 +130,7 @@ class RiskDecision:
             self,
             risk_averse=self.risk_averse.negated(),
             risk_neutral=self.risk_neutral.negated(),
+            rival=None if self.rival is None else self.rival.negated(),
         )
 
 
@@ -118,24 +148,32 @@ class RepeatsThatPay:
         noise_ratio: Median of rho^2 / u over the leading points.
         noise_std: Median noise standard deviation at the leading points.
         n_leading: Number of points whose optimistic risk value reaches the best pessimistic one.
+        confirm: How many more measurements of the recommended point are advised before relying on
+            it, as in the recommendation.
     """
 
     n_repeats: int | None
     noise_ratio: float
     noise_std: float
     n_leading: int
+    confirm: int = 0
 
     @property
     def verdict(self) -> str:
         """The answer in words."""
+        return f"{self._of_new} {advice(self.confirm, 'the recommended point')}".rstrip()
+
+    @property
+    def _of_new(self) -> str:
+        """How many repeats a new point is worth, in words."""
         if self.n_repeats is None:
             return "Cannot tell: there is only one point, or all values are equal."
         more = " or more" if self.noise_ratio >= MAX_REPEATS else ""
         where = f"{self.n_leading} leading points" if self.n_leading > 1 else "leading point"
         ratio = brief(self.noise_ratio) if self.noise_ratio >= 0.01 else "less than 0.01"
         return (
-            f"About {self.n_repeats}{more}. At the {where}, the noise variance of one value is "
-            f"{ratio} times the variance that the mean would have without the "
+            f"About {self.n_repeats}{more} at a new point. At the {where}, the noise variance of "
+            f"one value is {ratio} times the variance that the mean would have without the "
             "values of that point. After that many repeats, one more is worth less than a quarter "
             "of the first."
         )
@@ -174,10 +212,12 @@ class Diagnosis:
         shares = ", ".join(f"{i.name} {100 * i.share:.0f} %" for i in told)
         if told != listed:
             shares += f", each of the other {len(listed) - len(told)} less than 1 %"
-        level = LEVELS.get(self.unevenness.source, 0.0)
+        found = f"Share of the variation of the noise: {shares}."
+        if self.unevenness.p_value is None:
+            return found
+        level = LEVELS[self.unevenness.source]
         sure = [i.name for i in self.inputs if i.p_value is not None and i.p_value <= level]
-        alone = ", ".join(sure) if sure else "none"
-        return f"Share of the variation of the noise: {shares}. Significant on its own: {alone}."
+        return f"{found} Significant on its own: {', '.join(sure) or 'none'}."
 
     @property
     def answers(self) -> tuple[tuple[str, str], ...]:
@@ -211,6 +251,7 @@ def diagnose(known: Snapshot) -> Diagnosis:
     Raises:
         NotReadyError: No point that was told satisfies ``valid``.
     """
+    confirm = _confirm(known)
     # Every strategy is judged by the same bound, whichever bound it reports by.
     known = replace(known, bound=pessimistic(known.model, known.risk))
     model, space = known.model, known.space
@@ -222,32 +263,58 @@ def diagnose(known: Snapshot) -> Diagnosis:
     if known.not_noise:
         uneven = replace(uneven, answer="cannot tell", p_value=None, source="nothing", n_points=0)
         tested = (None,) * len(shares)
+    is_uneven = uneven.answer == "yes"
     return Diagnosis(
         uneven,
         tuple(InputNoise(*row) for row in zip(effects.names, shares, tested, strict=True)),
-        _decision(known, differ),
-        _repeats(known, differ),
+        _decision(known, differ, is_uneven),
+        _repeats(known, differ, confirm),
         calibration_of(model, differ),
         known.not_noise,
     )
 
 
-def _decision(known: Snapshot, differ: bool) -> RiskDecision:
+def _decision(known: Snapshot, differ: bool, uneven: bool) -> RiskDecision:
     """Compare the points that the risk measure and the mean alone would report."""
-    model, risk = known.model, known.risk
+    model, risk, X = known.model, known.risk, known.observations.X
     by_mean = replace(known, bound=pessimistic(model, MeanVariance(0.0)))
     averse, neutral = choose("pessimistic", known), choose("pessimistic", by_mean)
-    X = known.observations.X[[averse, neutral]]
-    params = [known.space.decode(x) for x in X]
-    first, second = predict(known.bound, risk, X, params, LEVEL)
-    if averse == neutral or not differ:
-        same: Answer = "no" if differ and np.sum(known.legal) > 1 else "cannot tell"
-        return RiskDecision(same, first, first, 0.0, Interval(0.0, 0.0), 0.0)
-    gain = risk_gain(model, risk, X)
+    decided = differ and bool(np.sum(known.legal) > 1)
+    same = not decided or bool(are_alike(known, X[[neutral]], X[averse])[0])
+    neutral = averse if same else neutral
+    quiet = _quieter(known, averse) if same and decided else averse
+    params = [known.space.decode(x) for x in X[[averse, neutral, quiet]]]
+    first, second, third = predict(known.bound, risk, X[[averse, neutral, quiet]], params, LEVEL)
+    if quiet == neutral:
+        unchanged: Answer = "no" if decided else "cannot tell"
+        return RiskDecision(unchanged, first, second, 0.0, Interval(0.0, 0.0), 0.0, uneven)
+    gain = risk_gain(model, risk, X[[quiet, neutral]])
     probability, middle = float(np.mean(gain > 0.0)), float(np.median(gain))
     low, high = central_interval(gain, LEVEL).tolist()
-    answer: Answer = "yes" if probability >= SURE else "cannot tell"
-    return RiskDecision(answer, first, second, middle, Interval(low, high), probability)
+    sure = uneven and probability >= SURE and third.noise_std < second.noise_std
+    answer: Answer = "yes" if sure else "cannot tell"
+    rival = third if same else None
+    return RiskDecision(
+        answer, first, second, middle, Interval(low, high), probability, uneven, rival
+    )
+
+
+def _quieter(known: Snapshot, i: int) -> int:
+    """Return the leading point for which risk speaks most against point ``i``, or else ``i``.
+
+    Its mean is worse and its noise less. Its risk value is better, or may be, together with a worse
+    mean, with a probability of more than 0.1.
+    """
+    model, risk, X = known.model, known.risk, known.observations.X
+    rows = best_scored(scores("pessimistic", known))
+    rows = np.append(i, rows[~are_alike(known, X[rows], X[i])])
+    drawn = joint_draws(model, X[rows], fixed_generator(FixedStream.RISK_GAIN))
+    (f, v), (F, V) = centre(model, X[rows]), drawn
+    better = risk.value(F, V) > risk.value(F[:, :1], V[:, :1])
+    chance = np.mean(better & (F[:, :1] > F), axis=0)
+    is_better = risk.value(f, v) > risk.value(f[0], v[0])
+    against = (f < f[0]) & (v < v[0]) & (is_better | (chance > UNLIKELY))
+    return int(rows[np.argmax(np.where(against, 1.0 + chance, 0.0))])
 
 
 def risk_gain(model: MeanNoiseModel, risk: RiskMeasure, X: Array) -> Array:
@@ -259,7 +326,7 @@ def risk_gain(model: MeanNoiseModel, risk: RiskMeasure, X: Array) -> Array:
     return np.asarray(value[:, 0] - value[:, 1])
 
 
-def _repeats(known: Snapshot, differ: bool) -> RepeatsThatPay:
+def _repeats(known: Snapshot, differ: bool, confirm: int) -> RepeatsThatPay:
     """Compare the noise with the variance of f given all other points, at the leading points."""
     model, risk = known.model, known.risk
     X = model.observations.X
@@ -279,4 +346,17 @@ def _repeats(known: Snapshot, differ: bool) -> RepeatsThatPay:
         noise_ratio=ratio,
         noise_std=float(model.units.std_to_user(np.sqrt(np.median(noise_var)))),
         n_leading=int(np.sum(leading)),
+        confirm=confirm,
     )
+
+
+def _confirm(known: Snapshot) -> int:
+    """Return how many more measurements of the recommended point are advised.
+
+    In a space with conditions that depends on those to decide for, so nothing is advised here.
+    """
+    if known.space.conditions or not known.settings.confirmed:
+        return 0
+    i = choose("pessimistic", known)
+    (noise_var,) = centre(known.model, known.observations.X[[i]])[1]
+    return to_confirm(known, int(known.count_here[i]), math.sqrt(noise_var))

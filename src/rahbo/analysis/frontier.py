@@ -4,30 +4,24 @@ Notation: for point i, ``l`` the mean and ``u`` the noise variance that the stra
 each ``(n,)`` in user units and in the sense of maximisation. They are the lower bound of the mean
 and the upper bound of the noise variance, or its centre under RAHBO-US.
 
-The pessimistic mean-variance of a point is a line in alpha,
+The pessimistic mean-variance of a point is a line in alpha, see `aversion.envelope`,
     lcb_MV_i(alpha) = l_i - alpha u_i    (Corollary 1.1)
-so the points reported for some alpha >= 0 are those on the upper envelope of these lines, each on
-an interval of alpha that is known exactly.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 import numpy as np
 
+from rahbo.analysis.aversion import envelope, penalty_of
 from rahbo.analysis.compliance import warning
 from rahbo.analysis.markup import paragraph, table
 from rahbo.analysis.posterior import LEVEL
-from rahbo.analysis.recommendation import Prediction, predict
+from rahbo.analysis.prediction import Prediction, predict
 from rahbo.analysis.snapshot import Snapshot
 from rahbo.analysis.wording import in_one_line, settings_told_apart
 from rahbo.errors import NotReadyError, SettingsError
-from rahbo.numerics import Array
-from rahbo.policy import RiskBound
-from rahbo.risk import MeanVariance, RiskMeasure
 
 
 @dataclass(frozen=True)
@@ -175,7 +169,7 @@ def frontier_of(known: Snapshot, level: float = LEVEL) -> Frontier:
     worst = zip(lower.tolist(), np.sqrt(noise_var).tolist(), strict=True)
     choices = (Choice(start, end, evaluated[rows[i]], int(count[rows[i]]))
                for i, start, end in lines)  # fmt: skip
-    alpha, best = _own_alpha(known.bound, known.risk), np.max(value[rows])
+    alpha, best = _own_alpha(known), np.max(value[rows])
     chosen = next(((start, end) for i, start, end in lines if value[rows[i]] == best), None)
     return Frontier(
         tuple(choices),
@@ -188,39 +182,7 @@ def frontier_of(known: Snapshot, level: float = LEVEL) -> Frontier:
     )
 
 
-def _own_alpha(bound: RiskBound, risk: RiskMeasure) -> float | None:
+def _own_alpha(known: Snapshot) -> float | None:
     """Return the alpha that the run reports by; None if it has none."""
-    if isinstance(bound.risk, MeanVariance) and bound.risk.alpha == 0.0:
-        return 0.0
-    return risk.alpha if isinstance(risk, MeanVariance) else None
-
-
-def envelope(lower: Array, noise_upper: Array) -> list[tuple[int, float, float]]:
-    """Return the lines ``lower - alpha * noise_upper`` that are largest for some alpha >= 0.
-
-    Args:
-        lower: Value of each line at alpha = 0, ``(n,)``.
-        noise_upper: How fast each line falls, ``(n,)``, not negative.
-
-    Returns:
-        The index of each such line and the ends of its interval, in order of alpha.
-    """
-    # At alpha = 0 the largest mean wins, and among equal means the quietest. Then come ever
-    # quieter lines.
-    hull: list[int] = []
-    starts: list[float] = []
-    for i in np.lexsort((noise_upper, -lower)):
-        if hull and noise_upper[i] >= noise_upper[hull[-1]]:
-            continue
-        start = 0.0
-        while hull:
-            j = hull[-1]
-            start = float((lower[j] - lower[i]) / (noise_upper[j] - noise_upper[i]))
-            if start > starts[-1]:
-                break
-            hull.pop()
-            starts.pop()
-        hull.append(int(i))
-        starts.append(start if len(hull) > 1 else 0.0)
-    ends = pairwise([*starts, math.inf])
-    return [(i, start, end) for i, (start, end) in zip(hull, ends, strict=True)]
+    penalty, weight = penalty_of(known.bound, known.risk)
+    return weight if penalty == "noise variance" or weight == 0.0 else None

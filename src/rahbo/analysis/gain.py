@@ -71,8 +71,16 @@ class Gain:
             return "No other setting is expected to be better."
         more = f" by more than {brief(self.bound)}" if self.bound > 0.0 else ""
         return (
-            f"With {100 * self.level:g} % probability no other setting is better{more}. "
-            f"The expected gain from a better setting is {brief(self.expected)}."
+            f"With {100 * self.level:g} % probability no other setting is better{more} "
+            f"(expected gain {brief(self.expected)})."
+        )
+
+    @property
+    def of_one(self) -> str:
+        """The gain from one other setting, in words."""
+        return (
+            f"expected gain {brief(self.expected)}, at most {brief(self.bound)} "
+            f"({100 * self.level:g} %)"
         )
 
 

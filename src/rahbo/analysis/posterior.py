@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
-from scipy.special import gammaincinv, stdtrit
+from scipy.special import gammaincinv, ndtri, stdtrit
 
 from rahbo.errors import SettingsError
 from rahbo.model import GP, MeanNoiseModel, alternatives
@@ -28,6 +28,8 @@ from rahbo.risk import RiskMeasure
 # The default probability of an interval.
 LEVEL = 0.9
 DRAWS = 640
+# New values for each draw of their mean and noise.
+EACH = 9
 # Points handled at once where each is drawn separately, to bound the memory.
 CHUNK = 256
 # Degrees of freedom. The posterior treats all hyperparameters except the noise level as known, and
@@ -110,6 +112,22 @@ def _marginals(model: MeanNoiseModel, risk: RiskMeasure, X: Array, level: float)
         _with_ends(np.sqrt(v), np.sqrt(V), level),
         _with_ends(risk.value(f, v), risk.value(F, V), level),
     ]
+
+
+def new_values(model: MeanNoiseModel, x: Array, more_var: float) -> Array:
+    """Return draws ``(n,)`` of one new value at ``x (d,)``, in user units.
+
+    Each draw of mean and noise stands for a few values that fill its normal distribution evenly.
+
+    Args:
+        model: What is believed.
+        x: The point.
+        more_var: What is added to the noise variance, such as the variance between blocks.
+    """
+    drawn = [_alone(one, x[None], n) for one, n in plausible(model)]
+    F, V = (np.vstack(parts) for parts in zip(*drawn, strict=True))
+    z = ndtri((np.arange(EACH) + 0.5) / EACH)
+    return np.asarray(F + np.sqrt(V + more_var) * z).ravel()
 
 
 def centre(model: MeanNoiseModel, X: Array) -> tuple[Array, Array]:

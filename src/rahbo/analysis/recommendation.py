@@ -1,4 +1,4 @@
-"""What to tell the user: intervals at a setting, the recommended setting, and possible rivals.
+"""What to tell the user: the recommended setting, and everything known about it.
 
 Records here are in the user's units. `negated` turns a record of the maximised quantity into one
 of the minimised quantity.
@@ -7,166 +7,51 @@ of the minimised quantity.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from rahbo.analysis.aversion import Alternative, Aversion, aversion_of
 from rahbo.analysis.blocks import BlockEffects
-from rahbo.analysis.compliance import ConstraintCheck, checks, warning
-from rahbo.analysis.gain import Gain, Prospects, prospects
+from rahbo.analysis.compliance import warning
+from rahbo.analysis.gain import Gain, prospects
+from rahbo.analysis.luck import Luckiest, luckiest_of
 from rahbo.analysis.markup import paragraph, table
-from rahbo.analysis.posterior import LEVEL, Interval, centre, marginals
+from rahbo.analysis.posterior import LEVEL
+from rahbo.analysis.prediction import Prediction, predict
+from rahbo.analysis.rivals import RunnerUp, runner_ups_of
 from rahbo.analysis.rules import SCORES, Rule, best_scored, scores
 from rahbo.analysis.snapshot import Snapshot
-from rahbo.analysis.wording import in_one_line, settings_told_apart
+from rahbo.analysis.wording import (
+    advice,
+    in_one_line,
+    numbered,
+    probability,
+    scores_told_apart,
+    settings_told_apart,
+)
 from rahbo.model import CubeNoise, output_scale
-from rahbo.numerics import Array, Justified, brief
-from rahbo.policy import NEGLIGIBLE, Limits, RiskBound, is_listed, pessimistic_values
-from rahbo.risk import RiskMeasure
+from rahbo.numerics import Justified, brief
+from rahbo.policy import NEGLIGIBLE, is_listed
 
-RUNNER_UPS = 3
-
-
-class Estimate(NamedTuple):
-    """An estimate as texts, in the digits that its interval justifies.
-
-    Attributes:
-        name: What is estimated.
-        value: The estimate.
-        lower: The lower end of its interval.
-        upper: The upper end of its interval.
-    """
-
-    name: str
-    value: str
-    lower: str
-    upper: str
+# A sentence names a setting of at most so many parameters, and the trial of a longer one.
+IN_LINE = 4
+Tried = TypeVar("Tried", "Recommendation", RunnerUp, Alternative)
+Counted = Literal["trial", "row"]
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """The mean, noise and risk predicted at one setting, in user units.
-
-    Each interval is a credible interval: it contains the true value with probability ``level``. The
-    interval at a setting is the same wherever it is shown.
+class Numbers(NamedTuple):
+    """What trials are called where their values come from, such as another program or a table.
 
     Attributes:
-        params: The setting.
-        mean: Posterior mean of the objective.
-        mean_interval: Interval of the mean.
-        noise_std: Standard deviation of a single evaluation.
-        noise_std_interval: Interval of the noise standard deviation.
-        risk: Risk measure of the mean and the central noise estimate.
-        risk_interval: Interval of the risk measure.
-        level: Probability of each interval.
-        pessimistic: The value that the strategy reports by: the risk measure at the pessimistic
-            bounds of mean and noise, or the lower bound of the mean for one that ignores the noise.
-        constraints: What is known of each outcome that has a limit.
+        what: What the numbers count.
+        of: For the id of each trial, the number of each of its values, or one for all of them.
     """
 
-    params: dict[str, Any]
-    mean: float
-    mean_interval: Interval
-    noise_std: float
-    noise_std_interval: Interval
-    risk: float
-    risk_interval: Interval
-    level: float
-    pessimistic: float
-    constraints: tuple[ConstraintCheck, ...] = field(
-        default=(), kw_only=True, metadata={"if_used": True}
-    )
-
-    @property
-    def feasible(self) -> bool:
-        """Whether every limit is kept, even by the pessimistic bound of its outcome."""
-        return all(check.kept for check in self.constraints)
-
-    def negated(self) -> Self:
-        """Return the record of the negated objective."""
-        return replace(
-            self,
-            mean=-self.mean,
-            mean_interval=self.mean_interval.negated(),
-            risk=-self.risk,
-            risk_interval=self.risk_interval.negated(),
-            pessimistic=-self.pessimistic,
-        )
-
-    @property
-    def estimates(self) -> tuple[Estimate, Estimate, Estimate]:
-        """The mean, the noise std and the risk value as texts."""
-        return (
-            Estimate("mean", *self.mean_interval.texts(self.mean)),
-            Estimate("noise std", *self.noise_std_interval.texts(self.noise_std)),
-            Estimate("risk value", *self.risk_interval.texts(self.risk)),
-        )
-
-    @property
-    def _shown(self) -> dict[str, str]:
-        """The setting as texts."""
-        return settings_told_apart([self.params])[0]
-
-    @property
-    def risk_digits(self) -> Justified:
-        """How to write risk values like the one here."""
-        return Justified.by(self.risk, self.risk_interval)
-
-    def __str__(self) -> str:
-        named = f"{100 * self.level:g} % interval"
-        lines = [
-            f"{name:<11}{value:>12}   {named} [{lower}, {upper}]"
-            for name, value, lower, upper in self.estimates
-        ]
-        decided = f"pessimistic{self.risk_digits.text(self.pessimistic):>12}"
-        limits = [str(check) for check in self.constraints]
-        return "\n".join([in_one_line(self._shown), *lines, *limits, decided])
-
-    def _repr_html_(self) -> str:
-        interval = f"{100 * self.level:g} % interval"
-        rows = [
-            *((e.name, e.value, f"{e.lower} to {e.upper}") for e in self.estimates),
-            ("pessimistic", self.risk_digits.text(self.pessimistic), ""),
-        ]
-        return "".join([
-            table(["parameter", "value"], list(self._shown.items())),
-            table(["", "estimate", interval], rows),
-            *(paragraph(str(check)) for check in self.constraints),
-        ])  # fmt: skip
-
-
-@dataclass(frozen=True)
-class RunnerUp:
-    """Another evaluated setting that could still be better.
-
-    Attributes:
-        params: The setting.
-        risk: Risk measure of the mean and the central noise estimate.
-        score: The value that the rule compares; never better than the recommended setting's.
-        gain: By how much the setting may be better.
-    """
-
-    params: dict[str, Any]
-    risk: float
-    score: float
-    gain: Gain
-
-    def negated(self) -> RunnerUp:
-        """Return the record of the negated objective."""
-        return replace(self, risk=-self.risk, score=-self.score)
-
-    def __str__(self) -> str:
-        return self.line(Justified(None), settings_told_apart([self.params])[0])
-
-    def line(self, digits: Justified, shown: Mapping[str, str]) -> str:
-        """Return the setting, given as texts, in one line with its risk value in these digits."""
-        gain, level = self.gain, f"{100 * self.gain.level:g} %"
-        return (
-            f"{in_one_line(shown)}: risk value {digits.text(self.risk)}, expected gain "
-            f"{brief(gain.expected)}, with {level} probability at most {brief(gain.bound)}"
-        )
+    what: Counted
+    of: Mapping[int, Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -181,11 +66,16 @@ class Recommendation(Prediction):
         sample_std: Standard deviation of these values; None for a single value.
         gain: What another setting of the whole space might still gain.
         runner_ups: Evaluated settings that could still be better, best score first, at most three.
+            They are in other regions or categories than the recommended one and each other.
         p_best: Probability that no other setting of the list is better; None unless the space is a
             list, or finite and small.
         confirm: How many more measurements of the setting are advised before relying on it.
         blocks: How much blocks differ; None if no value belongs to one.
         n_elsewhere: How many of the values were told under conditions other than the context.
+        trials: The trials that gave the values at this setting.
+        numbered: What ``trials`` are numbers of: trials, or rows of a table.
+        luckiest: The best single value, and what to expect instead.
+        aversion: What the noise costs, and what another aversion to it would choose.
         scope: What to know about which settings were compared; empty if nothing.
         not_noise: What to know if repeats are not noise; empty otherwise.
     """
@@ -201,6 +91,10 @@ class Recommendation(Prediction):
     confirm: int
     blocks: BlockEffects | None = field(default=None, metadata={"if_used": True})
     n_elsewhere: int = field(default=0, metadata={"if_used": True})
+    trials: tuple[int, ...] = ()
+    numbered: Counted = "trial"
+    luckiest: Luckiest | None = None
+    aversion: Aversion | None = None
     scope: str = field(default="", metadata={"if_used": True})
     not_noise: str = field(default="", metadata={"if_used": True})
 
@@ -212,7 +106,57 @@ class Recommendation(Prediction):
             sample_mean=-self.sample_mean,
             runner_ups=tuple(other.negated() for other in self.runner_ups),
             blocks=None if self.blocks is None else self.blocks.negated(),
+            luckiest=None if self.luckiest is None else self.luckiest.negated(),
+            aversion=None if self.aversion is None else self.aversion.negated(),
         )
+
+    def told_as(
+        self,
+        numbers: Numbers | None = None,
+        params: Callable[[Mapping[str, Any]], dict[str, Any]] = dict,
+    ) -> Recommendation:
+        """Return the record with the numbers and parameters of where the values come from.
+
+        Args:
+            numbers: What the trials are called there; None to keep their ids.
+            params: Returns the parameters of a tried setting as they are called there.
+        """
+
+        def of(trial: int) -> Sequence[int]:
+            return numbers.of.get(trial, (trial,)) if numbers else (trial,)
+
+        def moved(tried: Tried) -> Tried:
+            trials = tuple(number for trial in tried.trials for number in of(trial))
+            return replace(tried, params=params(tried.params), trials=trials)
+
+        luckiest, aversion = self.luckiest, self.aversion
+        if luckiest is not None:
+            own = of(luckiest.trial)
+            number = own[min(luckiest.repeat, len(own) - 1)]
+            luckiest = replace(luckiest, trial=number, params=params(luckiest.params))
+        if aversion is not None:
+            less, more = (one and moved(one) for one in (aversion.less, aversion.more))
+            aversion = replace(aversion, less=less, more=more)
+        return replace(
+            moved(self),
+            numbered=numbers.what if numbers else self.numbered,
+            luckiest=luckiest,
+            aversion=aversion,
+            runner_ups=tuple(map(moved, self.runner_ups)),
+        )
+
+    # -- in words ----------------------------------------------------------------------------
+
+    @property
+    def tried_in(self) -> str:
+        """The trials or rows that gave the values at this setting; empty if they are not known."""
+        return numbered(self.numbered, self.trials) if self.trials else ""
+
+    @property
+    def measured(self) -> str:
+        """How often the setting was measured."""
+        n = self.n_evaluations
+        return ("once" if n == 1 else f"{n:,} times") + self.elsewhere
 
     @property
     def elsewhere(self) -> str:
@@ -223,6 +167,50 @@ class Recommendation(Prediction):
         return f",{some} under other conditions"
 
     @property
+    def sentences(self) -> tuple[str, ...]:
+        """What there is to say, the most important first.
+
+        Everything that shows a recommendation shows these.
+        """
+        sure = str(self.gain) if self.feasible else ""
+        if self.p_best is not None and self.feasible:
+            sure += f" It is the best of the list with probability {probability(self.p_best)}."
+        luck = "" if self.luckiest is None else self.luckiest.sentence(self.numbered)
+        said = (self.warning, self.not_noise, sure, self.scope, luck, self._aversion, self.advice)
+        return tuple(filter(None, said))
+
+    @property
+    def advice(self) -> str:
+        """Advice on what to do before relying on the setting; empty if there is none."""
+        return advice(self.confirm, "this setting")
+
+    @property
+    def warning(self) -> str:
+        """What to know if no setting is sure to keep every limit; empty otherwise."""
+        return warning(self.constraints)
+
+    @property
+    def winner(self) -> str:
+        """The value of the recommended setting that decided, as a heading for those of others."""
+        return f"{SCORES[self.rule]} (recommended {self.risk_digits.text(self.score)})"
+
+    @property
+    def _aversion(self) -> str:
+        """What the noise costs, and what another aversion would choose."""
+        if self.aversion is None:
+            return ""
+        digits = self.risk_digits
+        if self.aversion.certain == self.mean:
+            digits = Justified.by(self.mean, self.mean_interval)
+        others = self.aversion.alternatives
+        shown = settings_told_apart([self.params, *(other.params for other in others)])
+        texts = [
+            in_one_line(text) if len(text) <= IN_LINE else numbered(self.numbered, other.trials)
+            for text, other in zip(shown[1:], others, strict=True)
+        ]
+        return self.aversion.sentence(digits, texts)
+
+    @property
     def _all_shown(self) -> list[dict[str, str]]:
         """The setting and the runner-ups as texts."""
         return settings_told_apart([self.params, *(other.params for other in self.runner_ups)])
@@ -231,95 +219,41 @@ class Recommendation(Prediction):
     def _shown(self) -> dict[str, str]:
         return self._all_shown[0]
 
-    @property
-    def advice(self) -> str:
-        """Advice on what to do before relying on the setting; empty if there is none."""
-        if self.confirm == 0:
-            return ""
-        times = "once more" if self.confirm == 1 else f"{self.confirm} more times"
-        return f"Measure this setting {times} before you rely on it."
-
-    @property
-    def warning(self) -> str:
-        """What to know if no setting is sure to keep every limit; empty otherwise."""
-        return warning(self.constraints)
-
     def __str__(self) -> str:
-        times = "time" if self.n_evaluations == 1 else "times"
-        lines = [f"{super().__str__()}{'   decided the choice' if self.feasible else ''}"]
+        first, *lines = super().__str__().splitlines()
+        lines.insert(0, f"{first}   ({self.tried_in})" if self.trials else first)
         if self.rule != "pessimistic":
-            named = f"{SCORES[self.rule]}, decided the choice"
             score = self.risk_digits.text(self.score)
-            lines = [super().__str__(), f"score      {score:>12}   {named}"]
+            lines.append(f"score      {score:>12}   {SCORES[self.rule]}, decided the choice")
+        elif self.feasible:
+            lines[-1] += "   decided the choice"
+        times = "time" if self.n_evaluations == 1 else "times"
         lines.append(f"measured   {self.n_evaluations:>12d}   {times}{self.elsewhere}")
         if self.blocks is not None:
             lines.append(self.blocks.summary)
-        if self.p_best is not None and self.feasible:
-            lines.append(f"P(best)    {self.p_best:>12.2g}   among the listed settings")
-        gain = str(self.gain) if self.feasible else ""
-        lines += filter(None, [gain, self.scope, self.advice, self.warning, self.not_noise])
         pairs = zip(self.runner_ups, self._all_shown[1:], strict=True)
-        others = (other.line(self.risk_digits, shown) for other, shown in pairs)
-        return "\n".join([*lines, *(f"runner-up  {other}" for other in others)])
+        digits = self.risk_digits
+        others = (other.line(digits, shown, self.rule, self.score) for other, shown in pairs)
+        return "\n".join([*lines, *self.sentences, *(f"runner-up  {other}" for other in others)])
 
     def _repr_html_(self) -> str:
-        n, show = self.n_evaluations, self.risk_digits
-        said = [f"Measured {n} time{'s' * (n != 1)}{self.elsewhere}."]
+        show = self.risk_digits
+        said = [f"Measured {self.measured}{f' ({self.tried_in})' * bool(self.trials)}."]
         if self.rule != "pessimistic":
             said.append(f"Its {SCORES[self.rule]}, {show.text(self.score)}, decided the choice.")
         if self.blocks is not None:
             std, low, high = self.blocks.std_interval.texts(self.blocks.std)
             said.append(f"Blocks differ with a standard deviation of {std} ({low} to {high}).")
-        if self.p_best is not None and self.feasible:
-            said.append(f"It is the best of the list with probability {self.p_best:.2g}.")
-        gain = str(self.gain) if self.feasible else ""
-        said += [gain, self.scope, self.advice, self.warning, self.not_noise]
-        found = super()._repr_html_() + paragraph(" ".join(filter(None, said)))
+        found = super()._repr_html_() + paragraph(" ".join((*said, *self.sentences)))
         if not self.runner_ups:
             return found
-        head = ["runner-up", "risk value", "expected gain", f"{100 * self.level:g} % bound of gain"]
+        bound = f"{100 * self.level:g} % bound of gain"
+        head = ["runner-up", self.winner, "risk value", "expected gain", bound]
         pairs = zip(self.runner_ups, self._all_shown[1:], strict=True)
-        rows = [(in_one_line(shown), show.text(o.risk), brief(o.gain.expected),
-                 brief(o.gain.bound)) for o, shown in pairs]  # fmt: skip
+        rows = [(in_one_line(shown), scores_told_apart(show, o.score, self.score)[0],
+                 show.text(o.risk), brief(o.gain.expected), brief(o.gain.bound))
+                for o, shown in pairs]  # fmt: skip
         return found + table(head, rows)
-
-
-def predict(
-    bound: RiskBound,
-    risk: RiskMeasure,
-    X: Array,
-    params: list[dict[str, Any]],
-    level: float,
-    limits: Limits | None = None,
-) -> list[Prediction]:
-    """Return the predictions at ``X (m, d)``, in the sense of maximisation.
-
-    Args:
-        bound: The strategy's lower bound, with the model.
-        risk: The risk measure, in user units.
-        X: The settings.
-        params: The same settings in user units.
-        level: Probability of each interval.
-        limits: The limits of outcomes, if there are any.
-    """
-    found = marginals(bound.model, risk, X, level)
-    worst = pessimistic_values(bound, X)[2]
-    kept = checks(limits, X, level)
-    return [
-        Prediction(
-            params[i],
-            mean=float(found.mean[i, 1]),
-            mean_interval=_interval(found.mean[i]),
-            noise_std=float(found.noise_std[i, 1]),
-            noise_std_interval=_interval(found.noise_std[i]),
-            risk=float(found.risk[i, 1]),
-            risk_interval=_interval(found.risk[i]),
-            level=float(level),
-            pessimistic=float(worst[i]),
-            constraints=kept[i],
-        )
-        for i in range(len(X))
-    ]
 
 
 def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL) -> Recommendation:
@@ -337,6 +271,7 @@ def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL)
     found = prospects(known.model, known.risk, known.domain, X[order], known.settings.seed)
     s2, shortfall = observations.sample_var[i], found.shortfall(X[i])
     n, n_here = int(observations.count[i]), int(known.count_here[i])
+    trials, rows = known.trials_at(X[i]), np.flatnonzero(known.legal)
     (here,) = predict(known.bound, known.risk, X[[i]], [space.decode(X[i])], level, known.limits)
     return Recommendation(
         **vars(here),
@@ -346,34 +281,18 @@ def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL)
         sample_mean=float(observations.mean[i]),
         sample_std=None if math.isnan(s2) else float(np.sqrt(s2)),
         gain=Gain.of(shortfall, level),
-        runner_ups=_runner_ups(known, score, i, found, level),
+        runner_ups=runner_ups_of(known, score, i, found, level),
         p_best=float(np.mean(shortfall <= 0.0)) if is_listed(space) else None,
         confirm=to_confirm(known, n_here, here.noise_std) if known.settings.confirmed else 0,
         blocks=BlockEffects.of(known.model, level),
         n_elsewhere=n - n_here,
+        trials=trials,
+        luckiest=luckiest_of(known, trials),
+        aversion=aversion_of(
+            known, i, rows, known.worst, (here.mean, here.noise_std), space.decode
+        ),
         scope=space.scope,
         not_noise=known.not_noise,
-    )
-
-
-def _runner_ups(
-    known: Snapshot, score: Array, i: int, found: Prospects, level: float
-) -> tuple[RunnerUp, ...]:
-    """Return evaluated points that could still be better than point ``i``, best score first."""
-    X = known.observations.X
-    over = found.over(X[i])
-    column = {x.tobytes(): k for k, x in enumerate(found.X)}
-    drawn = {j: over[:, column[x.tobytes()]] for j, x in enumerate(X) if x.tobytes() in column}
-    open_still = [
-        j
-        for j in np.argsort(-score, kind="stable")
-        if j in drawn and not math.isnan(score[j]) and np.mean(drawn[j] > 0.0) > 1.0 - level
-    ]
-    rows = open_still[:RUNNER_UPS]
-    value = known.risk.value(*centre(known.model, X[rows]))
-    return tuple(
-        RunnerUp(known.space.decode(X[j]), float(v), float(score[j]), Gain.of(drawn[j], level))
-        for j, v in zip(rows, value, strict=True)
     )
 
 
@@ -383,8 +302,3 @@ def to_confirm(known: Snapshot, n: int, noise_std: float) -> int:
     if quiet or isinstance(known.model.settings.noise, CubeNoise):
         return 0
     return max(0, known.settings.confirmed - n)
-
-
-def _interval(found: Array) -> Interval:
-    """Return the interval of a lower end, a centre and an upper end, ``(3,)``."""
-    return Interval(float(found[0]), float(found[2]))

@@ -95,6 +95,22 @@ class Snapshot:
         """The space. A point that was told decodes to the parameters it was told with."""
         return self.settings.space.with_told(params_by_point(self.trials))
 
+    def trials_at(self, x: Array) -> tuple[int, ...]:
+        """Return the trials that gave values at an evaluated point ``x (d,)``."""
+        return tuple(self._trials_by_point.get(x.tobytes(), ()))
+
+    @cached_property
+    def _trials_by_point(self) -> dict[bytes, list[int]]:
+        told = sorted(valued(self.trials), key=lambda trial: trial.id)
+        found = dict[bytes, list[int]]()
+        for trial, x in zip(told, self._placed(told), strict=True):
+            found.setdefault(x.tobytes(), []).append(trial.id)
+        return found
+
+    def _placed(self, trials: Sequence[Trial]) -> Sequence[Array]:
+        """Return the evaluated point to which each trial belongs, each ``(d,)``."""
+        return [trial.x for trial in trials]
+
     @cached_property
     def domain(self) -> Domain:
         """Where the best setting may lie."""

@@ -27,9 +27,10 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.special import ndtri
 
-from rahbo.analysis.posterior import Interval
+from rahbo.analysis.posterior import LEVEL, Interval, marginals
 from rahbo.model import GP, MeanNoiseModel
 from rahbo.numerics import Array, FixedStream, Index, brief, fixed_generator
+from rahbo.risk import MeanVariance
 from rahbo.trials import Observations
 
 Answer = Literal["yes", "no", "cannot tell"]
@@ -45,6 +46,10 @@ LARGEST_TOLD_RATIO = 1000.0
 # If a larger variance ratio could be missed, a test that finds nothing says nothing.
 LARGEST_UNSEEN_RATIO = 16.0
 PERMUTATIONS = 999
+# Noise variances that differ by less are called the same.
+SAME_RATIO = 1.2
+# What to do if it cannot be told.
+MORE = "Measure more points several times."
 # Fewer points would have too few permutations.
 MIN_POINTS = 6
 # The factor of z^2, and the weight of a square beside a linear term.
@@ -61,8 +66,10 @@ class Unevenness:
     """Whether the noise depends on the inputs.
 
     Attributes:
-        answer: ``"yes"`` if the p-value is at most 0.05, or 0.01 from residuals; ``"no"`` if a
-            ratio of 16 would usually have been found; else ``"cannot tell"``.
+        answer: ``"yes"`` if the p-value is at most 0.05, or 0.01 from residuals that hold enough
+            noise, or if there are too few points for a test and `apart` shows it; ``"no"`` if a
+            ratio of 16 would usually have been found and nothing is `apart`; else
+            ``"cannot tell"``.
         p_value: p-value of the hypothesis that the noise is even; None without a test.
         variance_ratio: Effect size according to the noise model: the 90th percentile of the noise
             variance at the evaluated points, divided by the 10th.
@@ -71,6 +78,8 @@ class Unevenness:
             about 8 of 10 cases.
         source: What the test uses: repeats, residuals or nothing.
         n_points: Number of points in the test.
+        apart: The model's intervals of the noise std at a quiet and at a loud point, if they do not
+            overlap; None if all intervals overlap.
     """
 
     answer: Answer
@@ -80,37 +89,69 @@ class Unevenness:
     detectable_ratio: float
     source: Source
     n_points: int
+    apart: tuple[Interval, Interval] | None = None
 
     @property
     def verdict(self) -> str:
         """The answer in words."""
+        if self.p_value is None and self.apart is not None:
+            shown = f"{self._disjoint} There are too few points to test the inputs"
+            if self.answer == "yes":
+                return f"Yes: {shown}."
+            return f"Cannot tell yet: {shown}. {MORE}"
         if self.p_value is None:
             return "Cannot tell: there are too few points, or there is no noise at all."
         tested = f"p = {self.p_value:.3f} from the {self.source} of {self.n_points:,} points"
-        low, high = self.noise_std_range
         if self.answer == "yes":
-            mean = (
-                " Without repeats, a mean that varies faster in places looks like uneven noise."
-                if self.source == "residuals"
-                else ""
-            )
-            return (
-                f"Yes ({tested}). According to the model, the noise std ranges from "
-                f"{brief(low, 3)} to {brief(high, 3)} over the points (10th to 90th percentile), a "
-                f"variance ratio of {brief(self.variance_ratio, 3)}.{mean}"
-            )
-        seen = (
-            "With these data, the test usually finds noise variances that differ by a factor of "
-            f"{brief(self.detectable_ratio)} or more."
+            return f"Yes ({tested}). {self._modelled}{self._caveat}"
+        if self.answer == "no":
+            return f"No sign of it ({tested}). {self._seen} {self._modelled}"
+        level = LEVELS[self.source]
+        if self.p_value <= level:
+            return f"Cannot tell yet ({tested}). {self._modelled}{self._caveat} {MORE}"
+        if self.p_value <= LEVELS["repeats"]:
+            tested += f", where {level:g} would show it"
+        said = self._seen if self.apart is None else f"But {self._disjoint}"
+        return f"Cannot tell yet ({tested}). {said} {MORE}"
+
+    @property
+    def _modelled(self) -> str:
+        """How the noise varies according to the model."""
+        low, high = (brief(std, 3) for std in self.noise_std_range)
+        if self.variance_ratio < SAME_RATIO:
+            return f"According to the model, the noise std is about {high} at all points."
+        return (
+            f"According to the model, the noise std ranges from {low} to {high} over the points "
+            f"(10th to 90th percentile), a variance ratio of {brief(self.variance_ratio, 3)}."
         )
+
+    @property
+    def _caveat(self) -> str:
+        """What else residuals may show."""
+        if self.source != "residuals":
+            return ""
+        return " Without repeats, a mean that varies faster in places looks like uneven noise."
+
+    @property
+    def _seen(self) -> str:
+        """What the test would have found."""
         if self.detectable_ratio > LARGEST_TOLD_RATIO:
-            seen = (
+            return (
                 "With these data, the test usually misses noise variances that differ by a factor "
                 f"below {LARGEST_TOLD_RATIO:g}."
             )
-        if self.answer == "no":
-            return f"No sign of it ({tested}). {seen} The noise std is about {brief(high, 3)}."
-        return f"Cannot tell yet ({tested}). {seen} Measure more points several times."
+        return (
+            "With these data, the test usually finds noise variances that differ by a factor of "
+            f"{brief(self.detectable_ratio)} or more."
+        )
+
+    @property
+    def _disjoint(self) -> str:
+        """Which intervals of the model do not overlap."""
+        if self.apart is None:
+            return ""
+        ends = " and ".join(f"[{brief(a, 3)}, {brief(b, 3)}]" for a, b in self.apart)
+        return f"the model's intervals of the noise std at two points, {ends}, do not overlap."
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +198,38 @@ def unevenness(
     low, high = np.quantile(v, [0.1, 0.9])
     stds = Interval(*model.units.std_to_user(np.sqrt([low, high])).tolist())
     record = Unevenness("cannot tell", None, float(high / low), stds, math.inf, "nothing", 0)
+    found, by_input = _by_test(record, observations, model, inputs)
+    apart, measured = intervals_apart(observations, model)
+    answer = found.answer
+    if apart is not None and found.p_value is None and measured:
+        answer = "yes"
+    elif apart is not None and answer == "no":
+        answer = "cannot tell"
+    return replace(found, answer=answer, apart=apart), by_input
+
+
+def intervals_apart(
+    observations: Observations, model: MeanNoiseModel
+) -> tuple[tuple[Interval, Interval] | None, bool]:
+    """Return the intervals of the noise std at two points that are furthest from overlapping.
+
+    None if all intervals overlap. It also returns whether both points were measured repeatedly.
+    """
+    ends = marginals(model, MeanVariance(0.0), observations.X, LEVEL).noise_std
+    quiet, loud = int(np.argmin(ends[:, 2])), int(np.argmax(ends[:, 0]))
+    if ends[quiet, 2] >= ends[loud, 0]:
+        return None, False
+    both = (Interval(*ends[i, [0, 2]].tolist()) for i in (quiet, loud))
+    return (next(both), next(both)), bool(observations.count[[quiet, loud]].min() > 1)
+
+
+def _by_test(
+    record: Unevenness,
+    observations: Observations,
+    model: MeanNoiseModel,
+    inputs: Sequence[Index],
+) -> tuple[Unevenness, tuple[float | None, ...]]:
+    """Return the record with the result of the test that tells most, if any is possible."""
     by_input: tuple[float | None, ...] = (None,) * len(inputs)
     scatter = repeat_scatter(observations)
     if scatter is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from rahbo.analysis import Interval
 from rahbo.optimizer import Optimizer
 
-VERDICTS = ("verdict", "inputs_verdict", "described")
+VERDICTS = ("verdict", "inputs_verdict", "described", "sentences")
 # What is said only if there is something to say.
 WARNINGS = ("warning",)
 
@@ -51,7 +51,7 @@ def json_value(record: object) -> Any:
             for field, value in known.items()
             if value or "if_used" not in field.metadata
         }
-        said = {name: getattr(record, name) for name in VERDICTS if hasattr(record, name)}
+        said = {n: json_value(getattr(record, n)) for n in VERDICTS if hasattr(record, n)}
         warned = {name: text for name in WARNINGS if (text := getattr(record, name, ""))}
         return {**found, **said, **warned}
     return repr(record)

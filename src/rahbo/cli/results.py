@@ -30,12 +30,14 @@ class Results:
     Attributes:
         space: The parameters; each range spans the values that were tried.
         values: All measured values of each distinct point, a tuple in the order of ``space``.
+        rows: The row of the file in which each of these values stands.
         failures: The point of each row without a value.
         said: What each column was taken for, in one line.
     """
 
     space: dict[str, Parameter]
     values: dict[tuple[Cell, ...], list[float]]
+    rows: dict[tuple[Cell, ...], list[int]]
     failures: list[tuple[Cell, ...]]
     said: str
 
@@ -60,18 +62,20 @@ def results_in(sheet: Sheet, given: Mapping[str, Parameter | None] | None = None
     space = {column.name: given.get(column.name) or column.parameter() for column in taken}
     cells = [_cells(column, given.get(column.name), sheet) for column in taken]
     values: dict[tuple[Cell, ...], list[float]] = {}
+    rows: dict[tuple[Cell, ...], list[int]] = {}
     failures = []
-    for point, found in zip(zip(*cells, strict=True), measured, strict=True):
+    for *point, found, row in zip(*cells, measured, sheet.rows, strict=True):
         if found is None:
-            failures.append(point)
+            failures.append(tuple(point))
         else:
-            values.setdefault(point, []).append(found)
+            values.setdefault(tuple(point), []).append(found)
+            rows.setdefault(tuple(point), []).append(row)
     if len({*values, *failures}) > MAX_POINTS:
         raise DataError(
             f"{sheet.path} has more than {MAX_POINTS} different points, too many for the model. "
             "Keep only some of them, or use --ignore for columns that are not parameters."
         )
-    return Results(space, values, failures, _said(sheet, columns, space, given, verdicts))
+    return Results(space, values, rows, failures, _said(sheet, columns, space, given, verdicts))
 
 
 def _measured(sheet: Sheet) -> list[float | None]:

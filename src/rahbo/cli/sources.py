@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rahbo.analysis import Recommendation
+from rahbo.analysis import Numbers, Recommendation
 from rahbo.cli.conditions import read_context, with_conditions, written_context
 from rahbo.cli.options import chosen_direction, chosen_risk, typed
 from rahbo.cli.parameters import of_column
@@ -210,6 +210,7 @@ def _of_table(path: Path, asked: Asked) -> Optimizer:
         seed=0,
         data=[(points[point], values) for point, values in found.values.items()],
     )
+    optimizer.numbers = Numbers("row", dict(enumerate(found.rows.values())))
     for point in found.failures:
         optimizer.tell_failure(dict(zip(found.space, point, strict=True)), "no value")
     click.echo(visible(found.said), err=True)

@@ -10,7 +10,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from rahbo.analysis import SCORES, Diagnosis, Frontier, Recommendation, short
+from rahbo.analysis import SCORES, Diagnosis, Frontier, Recommendation, scores_told_apart, short
 from rahbo.numerics import brief
 from rahbo.optimizer import Optimizer
 from rahbo.pages import visible as visible
@@ -71,7 +71,7 @@ LEFT = ("parameter", "params", "outcome", "limit", "")
 
 
 def _recommendation(report: Recommendation) -> list[Table | Text]:
-    point = _grid("Recommended", "parameter", "value")
+    point = _grid(f"Recommended ({report.tried_in})", "parameter", "value")
     for name, value in report.params.items():
         point.add_row(visible(name), visible(short(value)))
     level = f"{100 * report.level:g} %"
@@ -82,22 +82,18 @@ def _recommendation(report: Recommendation) -> list[Table | Text]:
     known.add_row("pessimistic value", show.text(report.pessimistic), "", "")
     if report.rule != "pessimistic":
         known.add_row(SCORES[report.rule], show.text(report.score), "", "")
-    if report.p_best is not None:
-        known.add_row("P(best)", f"{report.p_best:.2g}", "", "")
-    times = f"{report.n_evaluations} time{'s' * (report.n_evaluations > 1)}"
-    known.add_row("measured", f"{times}{report.elsewhere}", "", "")
+    known.add_row("measured", report.measured, "", "")
     if report.blocks is not None:
         known.add_row("std between blocks", *report.blocks.std_interval.texts(report.blocks.std))
-    said: list[Table | Text] = [point, known, *_limits(report), Text(str(report.gain))]
-    notes = (report.scope, report.advice, report.warning, report.not_noise)
-    said += [Text(visible(text)) for text in notes if text]
+    said: list[Table | Text] = [point, known, *_limits(report)]
+    said += [Text(visible(text)) for text in report.sentences]
     if report.runner_ups:
-        heads = ("risk value", SCORES[report.rule], "expected gain", f"{level} bound of gain")
+        heads = (report.winner, "risk value", "expected gain", f"{level} bound of gain")
         others = _grid("Runners-up", "params", *heads)
         for other in report.runner_ups:
             gains = (brief(gain) for gain in (other.gain.expected, other.gain.bound))
-            risk, score = show.text(other.risk), show.text(other.score)
-            others.add_row(one_line(other.params), risk, score, *gains)
+            score, _ = scores_told_apart(show, other.score, report.score)
+            others.add_row(one_line(other.params), score, show.text(other.risk), *gains)
         said.append(others)
     return said
 

@@ -20,7 +20,7 @@ from typing import Self
 import numpy as np
 
 from rahbo.errors import SettingsError
-from rahbo.numerics import Array, is_finite
+from rahbo.numerics import Array, Mask, is_finite
 
 BLOCK = 64
 # Below this lengthscale a product of matrices loses the small distances to rounding.
@@ -83,6 +83,14 @@ class Kernel(ABC):
     def __call__(self, X: Array, Z: Array) -> Array:
         """Return the covariances ``(m, n)``."""
         return self.evaluate(X, Z)[0]
+
+    def are_beside(self, X: Array, z: Array, least: float) -> Mask:
+        """Return which of ``X (m, d)`` have at least this prior correlation with ``z (d,)``."""
+        here, there = self.diagonal(X), self.diagonal(z[None])
+        # Relative to the larger one, because the product of variances may overflow.
+        most = np.maximum(np.maximum(here, there), 1e-300)
+        own = most * np.sqrt((here / most) * (there / most))
+        return np.asarray(self(X, z[None])[:, 0] >= least * own)
 
     def among(self, X: Array) -> tuple[Array, Array]:
         """Return the covariances and slopes of points with each other, each ``(n, n)``.

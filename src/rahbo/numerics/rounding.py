@@ -106,6 +106,16 @@ class Justified:
         place = max(place, math.floor(math.log10(size)) - (ALL_DIGITS - 3))
         return cls(place, SMALLEST_PLAIN <= size < LARGEST_PLAIN)
 
+    def of_size(self, number: float) -> str:
+        """Return a positive number in the digits that are justified, but never as zero.
+
+        >>> Justified(-2).of_size(0.051), Justified(-2).of_size(0.0051)
+        ('0.05', 'less than 0.01')
+        """
+        if self.place is not None and number < 10.0**self.place:
+            return f"less than {self.text(10.0**self.place)}"
+        return self.text(number)
+
     def text(self, number: float) -> str:
         """Return a number in the digits that are justified.
 

@@ -6,7 +6,7 @@ from rahbo.pages.lab import PORT as LAB_PORT
 from rahbo.pages.lab import LabServer, Spec, Studies, Study
 from rahbo.pages.report import record_of, report_page
 from rahbo.pages.watch import LOOPBACK, Live, Server
-from rahbo.pages.words import basis, certainty, listed
+from rahbo.pages.words import basis, listed
 
 __all__ = [
     "LAB_PORT",
@@ -18,7 +18,6 @@ __all__ = [
     "Studies",
     "Study",
     "basis",
-    "certainty",
     "history_of",
     "listed",
     "record_of",

@@ -93,7 +93,7 @@ def recommendation(found: Recommendation) -> list[str]:
         f"Its risk value is {risks.text(found.risk)} "
         f"({level} {_ends(found.risk_interval, risks)}).",
         decided,
-        f"It was measured {_often(found.n_evaluations)}{found.elsewhere}. {told}.",
+        f"It was measured {found.measured}. {told}.",
     ]
 
 
@@ -130,24 +130,8 @@ def blocks(found: BlockEffects) -> str:
     )
 
 
-def certainty(found: Recommendation) -> str:
-    """Return what another setting might still gain, and what to do before relying on this one.
-
-    A warning comes first if no setting is sure to keep its limits.
-    """
-    said = [str(found.gain) if found.feasible else found.warning]
-    if found.p_best is not None and found.feasible:
-        said.append(f"The probability that it is the best of the list is {found.p_best:.2g}.")
-    notes = (found.scope, found.advice, found.not_noise)
-    return " ".join([*said, *filter(None, notes)])
-
-
 def _ends(interval: Interval, digits: Justified) -> str:
     return f"{digits.text(interval.lower)} to {digits.text(interval.upper)}"
-
-
-def _often(n: int) -> str:
-    return "once" if n == 1 else f"{n:,} times"
 
 
 def _times(n: int, what: str) -> str:

@@ -205,9 +205,7 @@ class TopTwo(Rahbo):
         return np.asarray(X[int(np.argmax(F))]) if legal.any() else None
 
     def _is_beside(self, x: Array, leader: Array, model: MeanNoiseModel) -> bool:
-        pair = np.vstack([x, leader])
-        own = np.sqrt(np.prod(model.mean.kernel.diagonal(pair)))
-        return bool(model.mean.kernel(pair[:1], pair[1:])[0, 0] >= self.beside * own)
+        return bool(model.mean.kernel.are_beside(x[None], leader, self.beside)[0])
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,8 @@ def display(
 
     Args:
         verbose: False shows nothing. None shows a line that moves if stderr is a terminal, and
-            anywhere the first failure and what the values show to be wrong. True also writes a line for each evaluation, anywhere.
+            anywhere the first failure and what the values show to be wrong. True also writes a
+            line for each evaluation, anywhere.
         course: Follows the run through its budget.
         optimizer: The run.
         alone: Whether the objective runs in this process, one call at a time, so that what it

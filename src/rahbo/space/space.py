@@ -22,7 +22,16 @@ from rahbo.numerics import Array, Mask
 from rahbo.space.candidates import Candidates
 from rahbo.space.context import Condition, Context, Given, given_at
 from rahbo.space.frames import columns_in, rows_in, whole_if_equal
-from rahbo.space.parameters import Categorical, Float, Int, Parameter, check_name, key, shorthand
+from rahbo.space.parameters import (
+    Categorical,
+    Float,
+    Int,
+    Listed,
+    Parameter,
+    check_name,
+    key,
+    shorthand,
+)
 
 __all__ = ["Candidates", "Categorical", "Context", "Float", "Int", "Space"]
 
@@ -197,6 +206,11 @@ class Space:
     def continuous(self) -> Mask:
         """Which unit columns ``(d,)`` are real numbers that can be chosen."""
         return np.hstack([[isinstance(p, Float)] * (s.stop - s.start) for _, p, s in self._parts])
+
+    @cached_property
+    def listed(self) -> Mask:
+        """Which unit columns ``(d,)`` stand for a row of a list: a category or a candidate."""
+        return np.hstack([[isinstance(p, Listed)] * (s.stop - s.start) for _, p, s in self._parts])
 
     @property
     def size(self) -> float:

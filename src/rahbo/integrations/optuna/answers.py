@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Unpack
 
 from optuna.study import Study
@@ -64,8 +63,7 @@ def recommend(
     """
     history = _history(study, settings, Reading(probability, block_attr))
     found = history.optimizer.recommend(rule=rule, level=level)
-    runner_ups = tuple(replace(r, params=history.stored(r.params)) for r in found.runner_ups)
-    return replace(found, params=history.stored(found.params), runner_ups=runner_ups)
+    return found.told_as(params=history.stored)
 
 
 @shows_settings

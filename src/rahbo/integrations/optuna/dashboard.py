@@ -14,7 +14,7 @@ from optuna_dashboard import get_note, save_note, save_plotly_graph_object
 from rahbo.analysis import Interval, Prediction, Recommendation
 from rahbo.integrations.optuna.answers import optimizer_of
 from rahbo.optimizer import Optimizer
-from rahbo.pages import basis, certainty, history_of, listed, shown, visible
+from rahbo.pages import basis, history_of, listed, shown, visible
 from rahbo.settings import Keywords
 
 # The first and last line of our part of the note. Text before and after it is the user's.
@@ -122,7 +122,7 @@ def _described(optimizer: Optimizer, found: Recommendation) -> str:
     fence = "```"
     while fence in text:
         fence += "`"
-    parts = (BEGIN, certainty(found), f"{fence}\n{text}\n{fence}", shown(basis(optimizer)), END)
+    parts = (BEGIN, f"{fence}\n{text}\n{fence}", shown(basis(optimizer)), END)
     return "\n\n".join(parts)
 
 

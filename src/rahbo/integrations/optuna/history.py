@@ -15,6 +15,7 @@ from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from rahbo.analysis import Numbers
 from rahbo.errors import SettingsError
 from rahbo.integrations.optuna.beside import Reading, is_broken_for_sure, outcome_names
 from rahbo.integrations.optuna.distributions import Internal, Kinds, external, numbers, space_of
@@ -289,7 +290,10 @@ class StudyHistory:
         settings = {"seed": seed_of(study), **settings, "direction": direction}
         if names:
             settings["constraints"] = reading.limits(names.values())
-        return cls(kinds, there, Optimizer(space, trials=trials, **settings))
+        optimizer = Optimizer(space, trials=trials, **settings)
+        numbers = {i: (record.trial.number,) for i, record in enumerate(there)}
+        optimizer.numbers = Numbers("trial", numbers)
+        return cls(kinds, there, optimizer)
 
     def at(self, params: Mapping[str, Any]) -> list[StudyTrial]:
         """Return the trials at a point."""

@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from rahbo.analysis import SCORES, Interval, Recommendation, short
+from rahbo.analysis import Interval, Recommendation, scores_told_apart, short
 from rahbo.numerics import Justified, brief, percent
 from rahbo.pages.escape import embedded, shown
 from rahbo.pages.report.inputs import cut
@@ -97,14 +97,15 @@ def _hash(text: str) -> str:
 
 def _use(found: Recommendation) -> str:
     """Return the recommended setting: a line, or columns if it would be a long one."""
+    tried = f" ({shown(found.tried_in)})" if found.trials else ""
     if len(found.params) <= MOST_IN_LINE:
         use = f'<strong><bdi id="use">{shown(listed(found.params))}</bdi></strong>'
-        return f'<p class="large">Use {use}</p>'
+        return f'<p class="large">Use {use}{tried}</p>'
     pairs = "".join(
         f"<div><dt>{shown(name)}</dt><dd>{shown(short(value))}</dd></div>"
         for name, value in found.params.items()
     )
-    return f'<p class="large">Use</p>\n<dl id="use" class="setting">{pairs}</dl>'
+    return f'<p class="large">Use{tried}</p>\n<dl id="use" class="setting">{pairs}</dl>'
 
 
 def _certainty(record: ReportRecord) -> str:
@@ -146,18 +147,20 @@ def _runner_ups(found: Recommendation, n_points: int) -> str:
     if not found.feasible:
         return "<p>Every other evaluated setting violates its limits more.</p>"
     if not found.runner_ups and found.constraints:
-        which = "Every other evaluated setting that is sure to keep its limits"
+        which = "Every clearly different setting that was evaluated and is sure to keep its limits"
         return f"<p>{which} is worse with at least {level} probability.</p>"
     if not found.runner_ups:
-        return f"<p>Every other evaluated setting is worse with at least {level} probability.</p>"
+        which = "Every clearly different setting that was evaluated"
+        return f"<p>{which} is worse with at least {level} probability.</p>"
     digits = Justified.by(found.risk, found.risk_interval)
     body = "".join(
-        f"<tr>{_cell(digits.text(other.risk))}{_cell(digits.text(other.score))}"
+        f"<tr>{_cell(scores_told_apart(digits, other.score, found.score)[0])}"
+        f"{_cell(digits.text(other.risk))}"
         f"{_number(other.gain.expected, 2)}{_number(other.gain.bound, 2)}"
         f'<td class="point">{_point(other.params)}</td></tr>'
         for other in found.runner_ups
     )
-    heads = _heads("risk value", SCORES[found.rule], "expected gain", f"{level} bound of gain")
+    heads = _heads(found.winner, "risk value", "expected gain", f"{level} bound of gain")
     head = f'<tr>{heads}<th scope="col">runner-up</th></tr>'
     return f'<table class="stacked"><thead>{head}</thead><tbody>{body}</tbody></table>'
 

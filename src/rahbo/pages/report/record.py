@@ -142,7 +142,7 @@ class ReportRecord:
         basis: Sentences on the data and the goal.
         recommendation: The recommended point.
         sentences: Sentences on the estimates at the recommended point.
-        certainty: Sentences on what another setting might still gain.
+        certainty: The sentences of the recommendation.
         frontier: What each alpha would report.
         diagnosis: The diagnosis of the noise.
         failures: The reasons for failures, with the number of times each was given.
@@ -209,7 +209,7 @@ def record_of(
     shown = _settings(settings)
     return ReportRecord(
         cut(source), made, digest, words.basis(optimizer), found, words.recommendation(found),
-        words.certainty(found), frontier, diagnosis,
+        " ".join(found.sentences), frontier, diagnosis,
         failures=_failures(optimizer), settings=shown, versions=versions(), pictures=pictures,
     )  # fmt: skip
 

@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from rahbo.analysis import BlockEffects, Prediction, Recommendation, short
+from rahbo.analysis import (
+    BlockEffects,
+    Prediction,
+    Recommendation,
+    scores_told_apart,
+    short,
+)
 from rahbo.errors import NotReadyError, RahboError, SettingsError
 from rahbo.journal import Code, FileName
 from rahbo.optimizer import Optimizer
@@ -22,7 +28,7 @@ from rahbo.pages.history import history_of
 from rahbo.pages.rounding import digits_of, rounded
 from rahbo.pages.watch.follow import Arrival, Follower
 from rahbo.pages.watch.rate import Seen, noted, rate_of, time_left
-from rahbo.pages.words import blocks, certainty, listed
+from rahbo.pages.words import blocks, listed
 from rahbo.risk import RiskMeasure
 from rahbo.trials import NOTHING, Trial
 
@@ -265,7 +271,9 @@ def _recommended(found: Recommendation) -> Json:
             ("risk value", found.risk, *found.risk_interval),
         ],
         "pessimistic": found.pessimistic,
-        "certainty": certainty(found),
+        "certainty": " ".join(found.sentences),
+        "trials": found.tried_in,
+        "winner": found.winner,
         "n_evaluations": found.n_evaluations,
         "sample_mean": found.sample_mean,
         "sample_std": found.sample_std,
@@ -277,6 +285,7 @@ def _recommended(found: Recommendation) -> Json:
         "blocks": None if found.blocks is None else _blocks(found.blocks),
         "runner_ups": [
             {"params": _params(other.params), "risk": other.risk, "score": other.score,
+             "score_text": scores_told_apart(found.risk_digits, other.score, found.score)[0],
              "expected": other.gain.expected, "bound": other.gain.bound}
             for other in found.runner_ups
         ],

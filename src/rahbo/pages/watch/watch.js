@@ -396,10 +396,11 @@ function showModel(model) {
   const spread = found.sample_std === null ? "" : `, standard deviation ${number(found.sample_std, 2)}`;
   const less = found.blocks ? ", less the effects of their blocks" : "";
   const given = model.conditions.length ? `The recommendation is for the conditions told so far (${model.conditions.join(", ")}). ` : "";
-  say("measured", `${given}Values at this point${less}: ${found.n_evaluations}, mean ${means(found.sample_mean)}${spread}.`);
-  const heads = ["risk value", "pessimistic value", "expected gain", `${level} bound of gain`];
+  const tried = found.trials ? ` (${found.trials})` : "";
+  say("measured", `${given}Values at this point${tried}${less}: ${found.n_evaluations}, mean ${means(found.sample_mean)}${spread}.`);
+  const heads = [found.winner, "risk value", "expected gain", `${level} bound of gain`];
   table("runner-ups", [...heads.map((head) => [head]), "parameters"], found.runner_ups.map(
-    (r) => [[digits(r.risk)], [digits(r.score)], [number(r.expected, 2)], [number(r.bound, 2)], r.params]));
+    (r) => [[r.score_text], [digits(r.risk)], [number(r.expected, 2)], [number(r.bound, 2)], r.params]));
 }
 
 function sayLearned() {

@@ -1,0 +1,117 @@
+"""Other evaluated settings that could still be better, each in a region or category of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rahbo.analysis.gain import Gain, Prospects
+from rahbo.analysis.posterior import centre
+from rahbo.analysis.rules import SCORES, Rule
+from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.wording import in_one_line, scores_told_apart, settings_told_apart
+from rahbo.numerics import Array, Justified, Mask, brief
+
+RUNNER_UPS = 3
+# Settings whose means, and whose noise, have at least this prior correlation lie in one region.
+ALIKE = 0.9
+
+
+def are_alike(known: Snapshot, X: Array, x: Array) -> Mask:
+    """Return which of ``X (m, d)`` are nearly the same setting as ``x (d,)``.
+
+    They are in the same categories, and according to the learned lengthscales hardly anything
+    distinguishes their means or their noise. Different rows of a list are never alike.
+    """
+    listed = known.space.listed
+    alike = np.asarray((X[:, listed] == x[listed]).all(axis=1))
+    for gp in (known.model.mean, known.model.noise.gp):
+        if gp is not None:
+            alike &= gp.kernel.are_beside(X, x, ALIKE)
+    return np.asarray(alike | (x == X).all(axis=1))
+
+
+@dataclass(frozen=True)
+class RunnerUp:
+    """Another evaluated setting that could still be better.
+
+    Attributes:
+        params: The setting.
+        risk: Risk measure of the mean and the central noise estimate.
+        score: The value that the rule compares; never better than the recommended setting's.
+        gain: By how much the setting may be better.
+        trials: The trials that gave its values.
+    """
+
+    params: dict[str, Any]
+    risk: float
+    score: float
+    gain: Gain
+    trials: tuple[int, ...] = ()
+
+    def negated(self) -> RunnerUp:
+        """Return the record of the negated objective."""
+        return replace(self, risk=-self.risk, score=-self.score)
+
+    def __str__(self) -> str:
+        (shown,) = settings_told_apart([self.params])
+        return f"{in_one_line(shown)}: risk value {brief(self.risk, 5)}, {self.gain.of_one}"
+
+    def line(self, digits: Justified, shown: Mapping[str, str], rule: Rule, winner: float) -> str:
+        """Return the setting in one line with what decided against it.
+
+        Args:
+            digits: How risk values are written.
+            shown: The setting as texts.
+            rule: The rule that decided.
+            winner: The score of the recommended setting.
+        """
+        own, best = scores_told_apart(digits, self.score, winner)
+        return (
+            f"{in_one_line(shown)}: {SCORES[rule]} {own} (recommended {best}), "
+            f"risk value {digits.text(self.risk)}, {self.gain.of_one}"
+        )
+
+
+def runner_ups_of(
+    known: Snapshot, score: Array, i: int, found: Prospects, level: float
+) -> tuple[RunnerUp, ...]:
+    """Return evaluated points that could still be better than point ``i``, best score first.
+
+    They are not alike, neither with point ``i`` nor with each other.
+    """
+    X = known.observations.X
+    over = found.over(X[i])
+    column = {x.tobytes(): k for k, x in enumerate(found.X)}
+    drawn = {j: over[:, column[x.tobytes()]] for j, x in enumerate(X) if x.tobytes() in column}
+    open_still = [
+        int(j)
+        for j in np.argsort(-score, kind="stable")
+        if j in drawn and not math.isnan(score[j]) and np.mean(drawn[j] > 0.0) > 1.0 - level
+    ]
+    rows = set_apart(known, X, open_still, i)
+    value = known.risk.value(*centre(known.model, X[rows]))
+    return tuple(
+        RunnerUp(
+            known.space.decode(X[j]), float(v), float(score[j]), Gain.of(drawn[j], level),
+            known.trials_at(X[j]),
+        )
+        for j, v in zip(rows, value, strict=True)
+    )  # fmt: skip
+
+
+def set_apart(known: Snapshot, X: Array, rows: Sequence[int], first: int) -> list[int]:
+    """Return the first few of some rows of ``X (n, d)`` that are not alike.
+
+    They are alike neither with the row ``first`` nor with each other.
+    """
+    left, kept = np.array(rows, dtype=np.intp), list[int]()
+    left = left[~are_alike(known, X[left], X[first])]
+    while len(left) and len(kept) < RUNNER_UPS:
+        kept.append(int(left[0]))
+        left = left[~are_alike(known, X[left], X[left[0]])]
+    return kept
