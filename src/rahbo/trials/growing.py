@@ -29,25 +29,25 @@ class Growing(Mapping[int, T], Generic[T]):
         end: One more than the largest key; 0 if there is none.
     """
 
-    __slots__ = ("_n", "_places", "_rows", "end")
+    __slots__ = ("_n", "_places", "_stored", "end")
 
     def __init__(self, given: Mapping[int, T]) -> None:
-        self._rows: dict[int, tuple[int, T]] = dict(enumerate(given.items()))
+        self._stored: dict[int, tuple[int, T]] = dict(enumerate(given.items()))
         self._places = {key: place for place, key in enumerate(given)}
-        self._n = len(self._rows)
+        self._n = len(self._stored)
         self.end = end_of(given)
 
     def __getitem__(self, key: int) -> T:
         place = self._places[key]
         if place >= self._n:
             raise KeyError(key)
-        return self._rows[place][1]
+        return self._stored[place][1]
 
     def __contains__(self, key: object) -> bool:
         return self._places.get(key, self._n) < self._n  # type: ignore[call-overload, no-any-return]
 
     def __iter__(self) -> Iterator[int]:
-        return (self._rows[place][0] for place in range(self._n))
+        return (self._stored[place][0] for place in range(self._n))
 
     def __len__(self) -> int:
         return self._n
@@ -61,11 +61,11 @@ class Growing(Mapping[int, T], Generic[T]):
     def with_more(self, more: Mapping[int, T]) -> Growing[T]:
         """Return a mapping with new keys; this one stays as it is."""
         longer: Growing[T] = Growing.__new__(Growing)
-        longer._rows, longer._places, n = self._rows, self._places, self._n
+        longer._stored, longer._places, n = self._stored, self._places, self._n
         for key, value in more.items():
             row = (key, value)
             # One step, so that of two threads only one gets the place.
-            if self._rows.setdefault(n, row) is not row:
+            if self._stored.setdefault(n, row) is not row:
                 return Growing({**self, **more})
             self._places[key] = n
             n += 1
@@ -74,9 +74,9 @@ class Growing(Mapping[int, T], Generic[T]):
 
     def keys_since(self, earlier: Growing[T]) -> list[int] | None:
         """Return the keys that an earlier mapping does not have; None if it is not known."""
-        if self._rows is not earlier._rows or self._n < earlier._n:
+        if self._stored is not earlier._stored or self._n < earlier._n:
             return None
-        return [self._rows[place][0] for place in range(earlier._n, self._n)]
+        return [self._stored[place][0] for place in range(earlier._n, self._n)]
 
 
 def grown(known: Mapping[int, T], more: Mapping[int, T]) -> Mapping[int, T]:
