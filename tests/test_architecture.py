@@ -59,6 +59,7 @@ INNER_ORDER = {
     "space": ("parameters", "context", "frames", "candidates", "space"),
     "trials": (
         "files",
+        "growing",
         "observations",
         "beside",
         "times",

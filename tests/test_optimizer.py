@@ -1,11 +1,13 @@
 """Ask, tell and report: bookkeeping, invariances, bad input, degenerate data."""
 
+import copy
 import itertools
 import json
 import os
 import pickle
 import tempfile
 import threading
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -32,6 +34,7 @@ from rahbo.model import DirectNoise, KnownNoise, Linear, LogNoise, Matern52, Raw
 from rahbo.numerics import one_blas_thread
 from rahbo.policy import GPUCB, ByWorth, Rahbo, RahboUS, RandomSearch, TopTwo, optimistic
 from rahbo.trials import Suggestion
+from work import lines_run
 
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
@@ -1412,3 +1415,107 @@ def test_a_journal_holds_the_settings_to_try_first(tmp_path):
     plain = tmp_path / "plain.jsonl"
     rahbo.Optimizer(space, journal=plain, seed=0).close()
     assert "try_first" not in plain.read_text()
+
+
+def _by_index(opt, suggestion, n):
+    for i in range(n):
+        opt.tell(suggestion, float(i % 7), repeat=i)
+
+
+def _backwards_and_beyond(opt, suggestion, n):
+    # The last one was not asked for, and the first one is missing for long.
+    for i in (*range(n // 2, 0, -1), 0, *range(n // 2 + 1, n)):
+        opt.tell(suggestion, float(i % 7), repeat=i)
+
+
+def _next_free(opt, suggestion, n):
+    for i in range(n):
+        opt.tell(suggestion.id, float(i % 7))
+
+
+def _failures_in_between(opt, suggestion, n):
+    for i in range(n):
+        if i % 5 == 4:
+            opt.tell_failure(suggestion, "trip", repeat=i)
+        else:
+            opt.tell(suggestion, float(i % 7), repeat=i)
+
+
+def _outcomes_and_blocks(opt, suggestion, n):
+    for i in range(n):
+        opt.tell(suggestion, 1.0, repeat=i, outcomes={"loss": 0.5}, block=f"day {i % 9}")
+
+
+def _unasked(opt, suggestion, n):
+    for i in range(n):
+        opt.tell({"x": 0.25}, float(i % 7), repeat=i)
+
+
+TOLD = [_by_index, _backwards_and_beyond, _next_free, _failures_in_between, _outcomes_and_blocks,
+        _unasked]  # fmt: skip
+
+
+def _work_of_repeats(tell, n, journal=None):
+    """The lines run to tell so many repeats of a suggestion, and to look what is open."""
+    limits = {"constraints": {"loss": rahbo.AtMost(1.0)}} if tell is _outcomes_and_blocks else {}
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, repeats=n, seed=0, journal=journal, **limits)
+    suggestion = opt.ask()
+    work = lines_run(lambda: tell(opt, suggestion, n))
+    opt.close()
+    told = opt.trials[-1]
+    assert told.n_made == n
+    assert len(told.times) == n
+    return work
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("on_disk", [False, True])
+@pytest.mark.parametrize("tell", TOLD)
+def test_the_work_of_repeats_told_one_by_one_is_linear(tell, on_disk, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda fd: None)
+    few, many = (
+        _work_of_repeats(tell, n, tmp_path / f"{n}.jsonl" if on_disk else None) for n in (200, 800)
+    )
+    assert many < 5 * few
+
+
+def test_the_states_of_a_trial_share_what_was_told():
+    """A copy for each state would take memory that is quadratic in the repeats."""
+
+    def taken(n):
+        opt = rahbo.Optimizer({"x": (0.0, 1.0)}, repeats=n, seed=0)
+        suggestion, states = opt.ask(), []
+        tracemalloc.start()
+        try:
+            for i in range(n):
+                opt.tell(suggestion, float(i), repeat=i)
+                states.append(opt.ledger.trials[0])
+            return tracemalloc.get_traced_memory()[0], states
+        finally:
+            tracemalloc.stop()
+
+    few, _ = taken(300)
+    many, states = taken(1200)
+    assert many < 6 * few
+    # To the outside, each state is still what it was.
+    for i in (0, 1, 500, 1199):
+        assert states[i].values == {k: float(k) for k in range(i + 1)}
+        assert states[i].missing == tuple(range(i + 1, 1200))
+        assert states[i].n_missing == 1199 - i
+        assert states[i].times.keys() == states[i].values.keys()
+
+
+def test_two_copies_of_a_run_may_both_go_on_from_a_long_trial():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, repeats=200, seed=0)
+    suggestion = opt.ask()
+    opt.tell(suggestion, [float(i) for i in range(100)])
+    opt.tell(suggestion, 100.0)
+    other = copy.copy(opt)
+    opt.tell(suggestion, 1.0, repeat=150)
+    other.tell(suggestion, 2.0, repeat=150)
+    other.tell(suggestion, 3.0)
+    assert opt.trials[0].values[150] == 1.0
+    assert 101 not in opt.trials[0].values
+    assert other.trials[0].values[150] == 2.0
+    assert other.trials[0].values[101] == 3.0
+    assert pickle.loads(pickle.dumps(other)).trials[0].values == other.trials[0].values

@@ -28,6 +28,7 @@ from rahbo.errors import JournalError, SettingsError, SpaceError
 from rahbo.journal import events, is_journal, read
 from rahbo.model import KnownNoise
 from rahbo.policy import RandomSearch, initial_design
+from work import lines_run
 
 SPACE = {"x": (0.0, 2.0), "kind": ["a", "b"]}
 SMALL = {"repeats": 2, "seed": 3, "n_initial": 8}
@@ -1024,3 +1025,22 @@ def test_reading_a_journal_copies_no_values(path, monkeypatch):
     (trial,) = read(path)[1]
     assert isinstance(trial.values, Values)
     assert (Values.walks, len(trial.values)) == (0, 20)
+
+
+def test_the_work_to_read_repeats_that_were_told_one_by_one_is_linear(tmp_path, unflushed):
+    def work(n):
+        path = tmp_path / f"{n}.jsonl"
+        opt = rahbo.Optimizer(LINE, repeats=n, seed=0, journal=path)
+        suggestion = opt.ask()
+        for i in range(n):
+            opt.tell(suggestion, float(i), repeat=i)
+        opt.close()
+        both = (
+            lines_run(lambda: read(path)),
+            lines_run(lambda: rahbo.Optimizer.resume(path).close()),
+        )
+        assert read(path)[1][0].values == {i: float(i) for i in range(n)}
+        return sum(both)
+
+    few, many = work(150), work(600)
+    assert many < 5 * few

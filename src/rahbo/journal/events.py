@@ -20,6 +20,7 @@ from rahbo.trials import (
     Beside,
     Source,
     Trial,
+    added,
     checked_name,
     checked_values,
     is_same_point,
@@ -31,17 +32,15 @@ def change_of(before: Trial | None, after: Trial) -> dict[str, Any] | None:
     """Return what changed in a trial, as an event; None if nothing did."""
     if before is None:
         return {"event": "point" if after.source == "user" else "ask", **trial_record(after)}
-    # A value that was told never changes, so only new ones and what was added beside are looked at.
-    new = after.values.keys() - before.values.keys()
-    if after.beside != before.beside:
-        new |= {i for i, told in after.beside.items() if before.beside.get(i) != told}
+    new = {*added(after.values, before.values), *added(after.beside, before.beside)}
     if new:
         values = {i: after.values[i] for i in sorted(new)}
         told = {"event": "tell", "id": after.id, "values": _values(values)}
-        told |= _beside({i: b for i, b in after.beside.items() if i in new})
+        told |= _beside({i: after.beside[i] for i in values if i in after.beside})
         return {**told, **_times(after, before, new)}
-    if after.failures != before.failures:
-        failures = {i: why for i, why in after.failures.items() if before.failures.get(i) != why}
+    lost = added(after.failures, before.failures)
+    if lost:
+        failures = {i: after.failures[i] for i in lost}
         told = {"event": "failure", "id": after.id, "failures": _failures(failures)}
         return {**told, **_times(after, before, failures)}
     if after.cancelled and not before.cancelled:
@@ -102,8 +101,9 @@ def _failures(failures: Mapping[int, str]) -> dict[int, str]:
 def _times(trial: Trial, before: Trial | None, repeats: Collection[int]) -> dict[str, Any]:
     """Return the new times of some repeats as a part of an event, empty if there are none."""
     known = {} if before is None else before.times
-    new = {i: s for i, s in trial.times.items() if i in repeats and known.get(i) != s}
-    return {"times": {int(i): float(new[i]) for i in sorted(new)}} if new else {}
+    told = [i for i in sorted(repeats) if i in trial.times]
+    new = {int(i): float(trial.times[i]) for i in told if known.get(i) != trial.times[i]}
+    return {"times": new} if new else {}
 
 
 def trials_of(events: list[Any], space: Space, name: str) -> list[Trial]:

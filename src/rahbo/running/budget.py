@@ -129,9 +129,8 @@ class Budget:
 
 def open_trials(optimizer: Optimizer, asked: Container[int] = ()) -> list[Trial]:
     """Return the trials with missing repeats, except those in ``asked``."""
-    numbers = [suggestion.id for suggestion in optimizer.open if suggestion.id not in asked]
-    trials = optimizer.trials
-    return [trials[i] for i in numbers]
+    with optimizer.ledger.lock.here():
+        return [trial for trial in optimizer.ledger.missing() if trial.id not in asked]
 
 
 def all_complete(optimizer: Optimizer) -> bool:

@@ -13,6 +13,7 @@ from rahbo.trials.blocks import (
 )
 from rahbo.trials.files import write_whole
 from rahbo.trials.given import checked_trials, is_same_point, listed_trials
+from rahbo.trials.growing import added
 from rahbo.trials.ledger import Counts, Ledger
 from rahbo.trials.observations import Observations, Removed, point_statistics
 from rahbo.trials.outcomes import record_of, split_record
@@ -55,6 +56,7 @@ __all__ = [
     "Source",
     "Suggestion",
     "Trial",
+    "added",
     "as_frame",
     "attempts_at",
     "block_name",

@@ -7,8 +7,9 @@ arrival does not change the data.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ import numpy as np
 from rahbo.errors import DataError
 from rahbo.numerics import Array, Index, is_real_number, is_whole, unwrapped
 from rahbo.trials.beside import NOTHING, Beside
+from rahbo.trials.growing import SHORT, added, end_of, grown, without
 from rahbo.trials.observations import Observations
 
 # "confirm" marks a point that is measured again before it is used, see `policy.confirmation`.
@@ -102,8 +104,15 @@ class Trial:
         """The number of missing repeats, counted without listing them."""
         if self.cancelled:
             return 0
-        settled = self.values.keys() | self.failures.keys()
-        return self.n_requested - sum(i < self.n_requested for i in settled)
+        if len(self.values) < SHORT and len(self.failures) < SHORT:
+            settled = self.values.keys() | self.failures.keys()
+            return self.n_requested - sum(i < self.n_requested for i in settled)
+        end = max(end_of(self.values), end_of(self.failures))
+        if end in (self.n_made, min(end, self.n_requested)):
+            # All from 0 on are settled, or none was told beyond what was asked for.
+            return max(0, self.n_requested - self.n_made)
+        asked = range(self.n_requested)
+        return sum(i not in self.values and i not in self.failures for i in asked)
 
     @property
     def n_made(self) -> int:
@@ -131,16 +140,22 @@ class Trial:
 
         What was told ``beside`` them is given for each value, or for none.
         """
-        taken = self.values.keys() | self.failures.keys()
-        free = [i for i in range(len(taken) + len(values)) if i not in taken]
+        free = list(itertools.islice(self._free(), len(values)))
         if self.blocks:
             beside = list(beside) or [NOTHING] * len(values)
             beside = [self._in_block(i, b) for i, b in zip(free, beside, strict=False)]
         return replace(
             self,
-            values={**self.values, **dict(zip(free, values, strict=False))},
-            beside={**self.beside, **{i: b for i, b in zip(free, beside, strict=False) if b}},
+            values=grown(self.values, dict(zip(free, values, strict=True))),
+            beside=grown(self.beside, {i: b for i, b in zip(free, beside, strict=False) if b}),
         )
+
+    def _free(self) -> Iterator[int]:
+        """Yield the repeat indices that are neither told nor failed, from the lowest on."""
+        end = max(end_of(self.values), end_of(self.failures))
+        if end != self.n_made:
+            yield from (i for i in range(end) if i not in self.values and i not in self.failures)
+        yield from itertools.count(end)
 
     def with_value(self, repeat: int, value: float, beside: Beside = NOTHING) -> Trial:
         """Return this trial with the value of one repeat and what was told beside it.
@@ -151,11 +166,13 @@ class Trial:
         """
         known, beside = self.values.get(repeat), self._in_block(repeat, beside)
         if known is None:
-            failures = {i: why for i, why in self.failures.items() if i != repeat}
-            more = {repeat: beside} if beside else {}
-            values, told = {**self.values, repeat: value}, {**self.beside, **more}
-            times = {i: s for i, s in self.times.items() if i != repeat}
-            return replace(self, values=values, failures=failures, beside=told, times=times)
+            return replace(
+                self,
+                values=grown(self.values, {repeat: value}),
+                failures=without(self.failures, repeat),
+                beside=grown(self.beside, {repeat: beside} if beside else {}),
+                times=without(self.times, repeat),
+            )
         if known != value:
             raise DataError(
                 f"A repeat has one value, but repeat {repeat} of suggestion {self.id} was told as "
@@ -169,7 +186,9 @@ class Trial:
                 f"A repeat is told once, but of repeat {repeat} of suggestion {self.id} {error}. "
                 "Use another repeat index for a new value."
             ) from None
-        return self if joined == before else replace(self, beside={**self.beside, repeat: joined})
+        if joined == before:
+            return self
+        return replace(self, beside=grown(self.beside, {repeat: joined}))
 
     def _in_block(self, repeat: int, beside: Beside) -> Beside:
         """Return what is told beside a repeat, with the block in which it was asked for."""
@@ -190,10 +209,9 @@ class Trial:
             before: The trial before; None if it is new.
             seconds: The present time.
         """
-        values, failures = ({}, {}) if before is None else (before.values, before.failures)
-        new = [i for i in self.values if i not in values]
-        new += [i for i, why in self.failures.items() if failures.get(i) != why]
-        return replace(self, times={**self.times, **dict.fromkeys(new, seconds)}) if new else self
+        new = added(self.values, {} if before is None else before.values)
+        new += added(self.failures, {} if before is None else before.failures)
+        return replace(self, times=grown(self.times, dict.fromkeys(new, seconds))) if new else self
 
     def with_failures(self, repeats: Iterable[int], reason: str) -> Trial:
         """Return this trial with repeats marked as failed; values already told are kept.
@@ -202,9 +220,9 @@ class Trial:
         """
         why = shortened(reason)
         lost = {i: why for i in repeats if i not in self.values}
-        stale = {i for i in lost if self.failures.get(i) != why}
-        times = {i: s for i, s in self.times.items() if i not in stale}
-        return replace(self, failures={**self.failures, **lost}, times=times)
+        stale = {i for i in lost if i in self.times and self.failures.get(i) != why}
+        times = {i: s for i, s in self.times.items() if i not in stale} if stale else self.times
+        return replace(self, failures=grown(self.failures, lost), times=times)
 
 
 def shortened(text: str) -> str:

@@ -8,6 +8,7 @@ from rahbo.journal import read
 from rahbo.journal.lines import encoded_line
 from rahbo.pages.watch import follow
 from rahbo.pages.watch.follow import Arrival, Follower
+from work import lines_run
 
 SPACE = {"x": (0.0, 1.0), "kind": ["a", "b"]}
 
@@ -303,3 +304,23 @@ def test_a_damaged_file_in_the_place_of_a_good_one(path):
     follower.look()
     assert follower.problem == ""
     assert as_read(follower) == before
+
+
+def test_the_work_to_follow_repeats_that_were_told_one_by_one_is_linear(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda fd: None)
+
+    def work(n):
+        path = tmp_path / f"{n}.jsonl"
+        opt = rahbo.Optimizer({"x": (0.0, 1.0)}, repeats=n + 1, seed=0, journal=path)
+        suggestion = opt.ask()
+        for i in range(n):
+            opt.tell(suggestion, float(i), repeat=i)
+        opt.close()
+        follower = Follower(path)
+        taken = lines_run(follower.look)
+        assert follower.n_values == n
+        assert follower.unsettled == {0}
+        return taken
+
+    few, many = work(150), work(600)
+    assert many < 5 * few

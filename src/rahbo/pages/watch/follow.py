@@ -61,6 +61,7 @@ class Follower:
         self.settings: Settings | None = None
         self.arrivals: list[Arrival] = []
         self.unsettled: set[int] = set()
+        self._changed: set[int] = set()
         self.problem = ""
         # Whether a line was refused. If so, the next look reads the whole file again.
         self._damaged = False
@@ -151,9 +152,12 @@ class Follower:
             )
         self.problem = ""
         events, size = parse(raw, self.name, self._lines)
-        for event in events:
-            self._lines += 1
-            self._take(event)
+        try:
+            for event in events:
+                self._lines += 1
+                self._take(event)
+        finally:
+            self._settle()
         self._offset += size
         self._head = self._head or raw[:MARK][:size]
         self._tail = (self._tail + raw[max(0, size - MARK) : size])[-MARK:]
@@ -202,7 +206,13 @@ class Follower:
             values = failures = {}
         self.arrivals += [Arrival(number, int(i), float(v)) for i, v in values.items()]
         self.arrivals += [Arrival(number, int(i), None) for i in failures]
-        if self.outstanding(number):
-            self.unsettled.add(number)
-        else:
-            self.unsettled.discard(number)
+        self._changed.add(number)
+
+    def _settle(self) -> None:
+        """Note which of the changed trials lack repeats: once a look, as counting takes time."""
+        for number in self._changed:
+            if self.outstanding(number):
+                self.unsettled.add(number)
+            else:
+                self.unsettled.discard(number)
+        self._changed = set()
