@@ -313,8 +313,8 @@ def test_the_printed_page():
     found = Diagnosis(
         Unevenness("yes", 0.001, 16.0, Interval(0.5, 2.0), 4.0, "repeats", 30),
         (InputNoise("lr", 0.2, 0.3), InputNoise("depth", 0.85, 0.001)),
-        RiskDecision("yes", careful, bold, 2.75, Interval(1.5, 4.0), 0.99),
-        RepeatsThatPay(7, 6.6, 1.1, 3),
+        RiskDecision("yes", careful, bold, 2.75, Interval(1.5, 4.0), 0.99, uneven=True),
+        RepeatsThatPay(7, 6.6, 1.1, 3, confirm=4),
         Calibration("too narrow", 0.6, Interval(0.4, 0.77), 1.8, 30),
     )
     text = " ".join(str(found).split())
@@ -325,9 +325,10 @@ def test_the_printed_page():
         "noise std of 2.00 instead of 0.50. The gain in risk value is 2.8 (90 % interval " in text
     )
     assert "interval [1.5, 4.0])." in text
-    assert "About 7. At the 3 leading points," in text
+    assert "About 7 at a new point. At the 3 leading points," in text
+    assert "Measure the recommended point 4 more times before you rely on it." in text
     assert "too narrow: 60 % of 30 points (95 % interval [40 %, 77 %])" in text
-    hard = replace(found.unevenness, answer="cannot tell", detectable_ratio=203.0)
+    hard = replace(found.unevenness, answer="cannot tell", p_value=0.3, detectable_ratio=203.0)
     assert "differ by a factor of 200 or more" in hard.verdict
     assert "one value is less than 0.01 times" in replace(found.repeats, noise_ratio=1e-8).verdict
     even = replace(found, unevenness=replace(found.unevenness, answer="no", p_value=0.4))

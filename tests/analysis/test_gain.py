@@ -54,12 +54,11 @@ def test_one_draw_of_many_does_not_make_the_expectation():
 
 def test_in_words():
     assert str(Gain(0.0042, 0.0213, 0.9)) == (
-        "With 90 % probability no other setting is better by more than 0.021. "
-        "The expected gain from a better setting is 0.0042."
+        "With 90 % probability no other setting is better by more than 0.021 "
+        "(expected gain 0.0042)."
     )
     assert str(Gain(0.0042, 0.0, 0.95)) == (
-        "With 95 % probability no other setting is better. "
-        "The expected gain from a better setting is 0.0042."
+        "With 95 % probability no other setting is better (expected gain 0.0042)."
     )
     assert str(Gain(0.0, 0.0, 0.9)) == "No other setting is expected to be better."
 

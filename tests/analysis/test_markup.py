@@ -65,7 +65,7 @@ def test_tables_say_what_the_text_says(run):
     for estimate in found.estimates:
         assert estimate.value in text
         assert f"{estimate.lower} to {estimate.upper}" in text
-    assert "Measured 2 times." in text
+    assert f"Measured 2 times ({found.tried_in})." in text
     assert "Blocks differ" in text
     assert str(found.gain) in text
     for choice in run.frontier().choices:

@@ -7,8 +7,11 @@ import pytest
 
 import rahbo
 from rahbo.analysis import (
+    Alternative,
+    Aversion,
     Gain,
     Interval,
+    Luckiest,
     Prediction,
     Recommendation,
     RunnerUp,
@@ -62,7 +65,13 @@ RECOMMENDATION = Recommendation(
     ),
     p_best=0.625,
     confirm=2,
-)
+    trials=(7, 12),
+    luckiest=Luckiest(3, 0, {"lr": 0.1, "kind": "a", "n": 3}, 6.5, 1.0, 1.5, False, True, True),
+    aversion=Aversion(
+        2.0, 1.75, "noise std", 1.0, None,
+        Alternative({"lr": 0.02, "kind": "b", "n": 4}, (5,), 3.2), True,
+    ),
+)  # fmt: skip
 
 
 def test_a_runner_up_does_not_look_like_the_recommended_setting():
@@ -94,26 +103,36 @@ def test_the_printed_record():
     assert lines[3].split() == ["risk", "value", "1.8", "95", "%", "interval", "[0.0,", "3.4]"]
     assert lines[4].split() == ["pessimistic", "0.2"]
     printed = str(RECOMMENDATION).splitlines()
-    assert printed[:5] == lines
+    assert printed[0] == f"{lines[0]}   (trials 7 and 12)"
+    assert printed[1:5] == lines[1:]
     assert " ".join(printed[5].split()) == (
         "score 1.5 risk value of its own measurements, decided the choice"
     )
     assert printed[6].split() == ["measured", "3", "times"]
-    assert printed[7].split() == ["P(best)", "0.62", "among", "the", "listed", "settings"]
-    assert printed[8] == (
-        "With 95 % probability no other setting is better by more than 0.021. "
-        "The expected gain from a better setting is 0.0042."
+    assert (
+        printed[7:11]
+        == list(RECOMMENDATION.sentences)
+        == [
+            "With 95 % probability no other setting is better by more than 0.021 (expected gain "
+            "0.0042). It is the best of the list with probability 0.62.",
+            "Trial 3 promised 6.5; expect 1.0 ± 1.5 there.",
+            "The noise takes 0.2 off 2.0. From 3.2 standard deviations on it would be lr=0.02, "
+            "kind=b, n=4.",
+            "Measure this setting 2 more times before you rely on it.",
+        ]
     )
-    assert printed[9] == "Measure this setting 2 more times before you rely on it."
-    assert printed[10] == (
-        "runner-up  lr=0.02, kind=b, n=4: risk value 1.5, expected gain 0.12, "
-        "with 95 % probability at most 0.5"
+    assert printed[11] == (
+        "runner-up  lr=0.02, kind=b, n=4: risk value of its own measurements 1.2 (recommended "
+        "1.5), risk value 1.5, expected gain 0.12, at most 0.5 (95 %)"
     )
-    assert len(printed) == 12
+    assert len(printed) == 13
 
 
 def test_what_does_not_apply_is_not_printed():
-    usual = replace(RECOMMENDATION, rule="pessimistic", p_best=None, confirm=0, runner_ups=())
+    usual = replace(
+        RECOMMENDATION, rule="pessimistic", p_best=None, confirm=0, runner_ups=(), luckiest=None,
+        aversion=None,
+    )  # fmt: skip
     printed = str(usual).splitlines()
     assert printed[4].split() == ["pessimistic", "0.2", "decided", "the", "choice"]
     assert printed[5].split() == ["measured", "3", "times"]

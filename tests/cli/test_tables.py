@@ -40,7 +40,7 @@ def test_reports_are_shown_and_nothing_steers_the_terminal(optimizer, terminal):
             "90 % interval",
             "pessimistic",
             "measured",
-            "The expected gain from a better setting is",
+            "(expected gain ",
             "Measure this setting 3 more times before you rely on it.",
         ),
         "frontier": ("alpha", "noise std", "inf", "This run reports by alpha = 1."),

@@ -26,6 +26,8 @@ from rahbo.numerics import Array, Index, Justified
 from rahbo.policy import RiskBound
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
 
+# An aversion is reasonable up to so many standard deviations.
+STRONGEST = 10.0
 # What the weight of a risk measure multiplies.
 Penalty = Literal["noise variance", "noise std"]
 Decode = Callable[[Array], dict[str, Any]]
@@ -57,7 +59,7 @@ class Aversion:
         weight: The weight of the noise by which the setting was chosen: alpha, or the number of
             standard deviations. It is 0 for a strategy that ignores the noise.
         less: The setting that a smaller weight would choose; None if it is the same or alike.
-        more: The setting that a larger weight would choose.
+        more: The setting that a larger weight would choose, up to ten standard deviations.
         is_choice: Whether there is another setting to choose.
     """
 
@@ -95,7 +97,7 @@ class Aversion:
             both = ", and ".join(parts)
             said.append(f"{both[0].upper()}{both[1:]}.")
         elif self.penalty is not None and self.is_choice:
-            said.append("No other aversion to noise would choose differently.")
+            said.append("Any reasonable aversion to noise leads to this choice.")
         return " ".join(said)
 
     def _weight(self, weight: float) -> str:
@@ -134,6 +136,10 @@ def aversion_of(
         line = envelope(worst[0][rows], p[rows])
         choices = [(int(rows[i]), start, end) for i, start, end in line]
         less, more = _neighbours(known, chosen, choices, weight, decode)
+        # A variance is worth one standard deviation for each standard deviation of the noise.
+        unit = noise_std if penalty == "noise variance" else 1.0
+        if more is not None and more.weight * unit > max(STRONGEST, weight * unit):
+            more = None
     return Aversion(certain, risk, penalty, weight, less, more, len(rows) > 1)
 
 

@@ -54,6 +54,24 @@ class Numbers(NamedTuple):
     of: Mapping[int, Sequence[int]]
 
 
+class Compared(NamedTuple):
+    """A setting as texts, beside others.
+
+    Attributes:
+        setting: The setting.
+        score: The value that decided, in enough digits to differ from that of the best.
+        risk: The risk value.
+        expected: The expected gain; empty for the recommended setting.
+        bound: The bound of the gain; empty for the recommended setting.
+    """
+
+    setting: str
+    score: str
+    risk: str
+    expected: str
+    bound: str
+
+
 @dataclass(frozen=True)
 class Recommendation(Prediction):
     """The recommended setting.
@@ -190,9 +208,17 @@ class Recommendation(Prediction):
         return warning(self.constraints)
 
     @property
-    def winner(self) -> str:
-        """The value of the recommended setting that decided, as a heading for those of others."""
-        return f"{SCORES[self.rule]} (recommended {self.risk_digits.text(self.score)})"
+    def compared(self) -> tuple[Compared, ...]:
+        """The recommended setting and the runner-ups as texts, with the values that decided."""
+        show, ours = self.risk_digits, self._all_shown[0]
+        own = Compared(in_one_line(ours), show.text(self.score), show.text(self.risk), "", "")
+        return own, *(
+            Compared(
+                in_one_line(shown), scores_told_apart(show, other.score, self.score)[0],
+                show.text(other.risk), brief(other.gain.expected), brief(other.gain.bound),
+            )
+            for other, shown in zip(self.runner_ups, self._all_shown[1:], strict=True)
+        )  # fmt: skip
 
     @property
     def _aversion(self) -> str:
@@ -248,11 +274,11 @@ class Recommendation(Prediction):
         if not self.runner_ups:
             return found
         bound = f"{100 * self.level:g} % bound of gain"
-        head = ["runner-up", self.winner, "risk value", "expected gain", bound]
-        pairs = zip(self.runner_ups, self._all_shown[1:], strict=True)
-        rows = [(in_one_line(shown), scores_told_apart(show, o.score, self.score)[0],
-                 show.text(o.risk), brief(o.gain.expected), brief(o.gain.bound))
-                for o, shown in pairs]  # fmt: skip
+        head = ["", SCORES[self.rule], "risk value", "expected gain", bound, "setting"]
+        names = ["recommended", *["runner-up"] * len(self.runner_ups)]
+        rows = [
+            (name, *one[1:], one.setting) for name, one in zip(names, self.compared, strict=True)
+        ]
         return found + table(head, rows)
 
 

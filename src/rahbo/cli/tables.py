@@ -10,8 +10,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from rahbo.analysis import SCORES, Diagnosis, Frontier, Recommendation, scores_told_apart, short
-from rahbo.numerics import brief
+from rahbo.analysis import SCORES, Diagnosis, Frontier, Recommendation, short
 from rahbo.optimizer import Optimizer
 from rahbo.pages import visible as visible
 from rahbo.risk import RiskMeasure
@@ -88,12 +87,11 @@ def _recommendation(report: Recommendation) -> list[Table | Text]:
     said: list[Table | Text] = [point, known, *_limits(report)]
     said += [Text(visible(text)) for text in report.sentences]
     if report.runner_ups:
-        heads = (report.winner, "risk value", "expected gain", f"{level} bound of gain")
+        heads = (SCORES[report.rule], "risk value", "expected gain", f"{level} bound of gain")
         others = _grid("Runners-up", "params", *heads)
-        for other in report.runner_ups:
-            gains = (brief(gain) for gain in (other.gain.expected, other.gain.bound))
-            score, _ = scores_told_apart(show, other.score, report.score)
-            others.add_row(one_line(other.params), score, show.text(other.risk), *gains)
+        names = ["the recommended one", *(one_line(other.params) for other in report.runner_ups)]
+        for name, one in zip(names, report.compared, strict=True):
+            others.add_row(name, *one[1:])
         said.append(others)
     return said
 

@@ -154,7 +154,7 @@ WORDS = """[...document.querySelectorAll('{}')].flatMap((e) => {{
 
 def test_on_a_small_screen_words_and_labels_are_whole(opened):
     space = {"kind": Categorical(["adam", "sgd"]), "x": Float(0.0, 1.0)}
-    page = opened(told({**space, "temperature": Context(15.0, 25.0)}), 390)
+    page = opened(told({**space, "temperature": Context(15.0, 25.0)}, noise_std=0.6), 390)
     heads = page.evaluate(WORDS.format(".stacked th:not(:last-child)"))
     assert ["pessimistic", 1] in heads
     assert all(n == 1 for _, n in heads)

@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from rahbo.analysis import Interval, Recommendation, scores_told_apart, short
+from rahbo.analysis import SCORES, Interval, Recommendation, short
 from rahbo.numerics import Justified, brief, percent
 from rahbo.pages.escape import embedded, shown
 from rahbo.pages.report.inputs import cut
@@ -152,16 +152,13 @@ def _runner_ups(found: Recommendation, n_points: int) -> str:
     if not found.runner_ups:
         which = "Every clearly different setting that was evaluated"
         return f"<p>{which} is worse with at least {level} probability.</p>"
-    digits = Justified.by(found.risk, found.risk_interval)
+    points = ["the recommended setting", *(_point(other.params) for other in found.runner_ups)]
     body = "".join(
-        f"<tr>{_cell(scores_told_apart(digits, other.score, found.score)[0])}"
-        f"{_cell(digits.text(other.risk))}"
-        f"{_number(other.gain.expected, 2)}{_number(other.gain.bound, 2)}"
-        f'<td class="point">{_point(other.params)}</td></tr>'
-        for other in found.runner_ups
+        f'<tr>{"".join(map(_cell, one[1:]))}<td class="point">{point}</td></tr>'
+        for one, point in zip(found.compared, points, strict=True)
     )
-    heads = _heads(found.winner, "risk value", "expected gain", f"{level} bound of gain")
-    head = f'<tr>{heads}<th scope="col">runner-up</th></tr>'
+    heads = _heads(SCORES[found.rule], "risk value", "expected gain", f"{level} bound of gain")
+    head = f'<tr>{heads}<th scope="col">setting</th></tr>'
     return f'<table class="stacked"><thead>{head}</thead><tbody>{body}</tbody></table>'
 
 

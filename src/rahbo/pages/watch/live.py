@@ -15,10 +15,10 @@ from itertools import accumulate
 from typing import Any
 
 from rahbo.analysis import (
+    SCORES,
     BlockEffects,
     Prediction,
     Recommendation,
-    scores_told_apart,
     short,
 )
 from rahbo.errors import NotReadyError, RahboError, SettingsError
@@ -273,7 +273,8 @@ def _recommended(found: Recommendation) -> Json:
         "pessimistic": found.pessimistic,
         "certainty": " ".join(found.sentences),
         "trials": found.tried_in,
-        "winner": found.winner,
+        "decided": SCORES[found.rule],
+        "compared": [row[1:] for row in found.compared],
         "n_evaluations": found.n_evaluations,
         "sample_mean": found.sample_mean,
         "sample_std": found.sample_std,
@@ -285,7 +286,6 @@ def _recommended(found: Recommendation) -> Json:
         "blocks": None if found.blocks is None else _blocks(found.blocks),
         "runner_ups": [
             {"params": _params(other.params), "risk": other.risk, "score": other.score,
-             "score_text": scores_told_apart(found.risk_digits, other.score, found.score)[0],
              "expected": other.gain.expected, "bound": other.gain.bound}
             for other in found.runner_ups
         ],

@@ -398,9 +398,10 @@ function showModel(model) {
   const given = model.conditions.length ? `The recommendation is for the conditions told so far (${model.conditions.join(", ")}). ` : "";
   const tried = found.trials ? ` (${found.trials})` : "";
   say("measured", `${given}Values at this point${tried}${less}: ${found.n_evaluations}, mean ${means(found.sample_mean)}${spread}.`);
-  const heads = [found.winner, "risk value", "expected gain", `${level} bound of gain`];
-  table("runner-ups", [...heads.map((head) => [head]), "parameters"], found.runner_ups.map(
-    (r) => [[r.score_text], [digits(r.risk)], [number(r.expected, 2)], [number(r.bound, 2)], r.params]));
+  const heads = [found.decided, "risk value", "expected gain", `${level} bound of gain`];
+  const settings = ["the recommended setting", ...found.runner_ups.map((r) => r.params)];
+  table("runner-ups", [...heads.map((head) => [head]), "setting"], found.compared.map(
+    (row, i) => [...row.map((text) => [text]), settings[i]]));
 }
 
 function sayLearned() {
