@@ -71,6 +71,7 @@ INNER_ORDER = {
     "model": (
         "kernels",
         "hyperprior",
+        "units",
         "gp",
         "kept",
         "evidence",
@@ -78,7 +79,6 @@ INNER_ORDER = {
         "variance",
         "noise",
         "lognoise",
-        "units",
         "blocks",
         "joint",
         "learning",
