@@ -30,7 +30,7 @@ SPACES = {
 }
 SHAPES = ("honest", "honest", "honest", "noise-free", "coarse", "quiet", "constant")
 RISKS = (rahbo.MeanStd(1.0), rahbo.MeanStd(1.0), rahbo.Quantile(0.1), rahbo.ExpectedShortfall(0.2))
-WEATHER = {"t": 20.0}
+WEATHER, SEASONS = {"t": 20.0}, [{"t": 12.0}, {"t": 18.0}, {"t": 27.0}]
 # The width of a `Gap`, and a difference that does not matter to `PBest`, as shares of the spread.
 WIDTHS = (0.3, 1.0, 3.0)
 
@@ -167,6 +167,9 @@ def differences(found, unit, of_cost=Unit()):
     given = {"context": WEATHER} if found.space == "weather" else {}
     a, b = one.recommend(**given), other.recommend(**given)
     sizes = {"recommended": _apart(one, a.params, b.params, given)}
+    if given:
+        x, y = (opt.recommend(conditions=SEASONS).params for opt in (one, other))
+        sizes["for all seasons"] = _apart(one, x, y, given)
     if found.shape != "constant":
         sizes |= _records_apart(a, b, unit, found.spread)
     if not given:

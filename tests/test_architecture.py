@@ -116,6 +116,7 @@ INNER_ORDER = {
         "gain",
         "rules",
         "compliance",
+        "unit",
         "recommendation",
         "conditions",
         "frontier",

@@ -33,8 +33,9 @@ from rahbo.analysis.recommendation import (
 )
 from rahbo.analysis.rules import Rule
 from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.unit import unsuited
 from rahbo.errors import NotReadyError, SettingsError, SpaceError
-from rahbo.numerics import Array, Index, Mask, Stream, generator
+from rahbo.numerics import Array, Index, Mask, Stream, generator, largest_first
 from rahbo.policy import in_chunks, scattered
 from rahbo.risk import RiskMeasure
 from rahbo.space import Space, Time
@@ -333,9 +334,9 @@ def _recommend_for_all(average: Average, level: float) -> Recommendation:
             "satisfies valid= under each of them."
         )
     middle = np.where(legal, known.risk.value(*average.central(told.X)), -np.inf)
-    leading = np.argsort(-middle, kind="stable")[: min(LEADING, int(legal.sum()))]
+    leading = largest_first(middle)[: min(LEADING, int(legal.sum()))]
     score = average.pessimistic(told.X[leading])
-    order = np.argsort(-score, kind="stable")
+    order = largest_first(score)
     leading, score = leading[order], score[order]
     i = int(leading[0])
     (f,), (v,) = (part.tolist() for part in average.central(told.X[[i]]))
@@ -364,6 +365,7 @@ def _recommend_for_all(average: Average, level: float) -> Recommendation:
         confirm=to_confirm(placed, int(told.count[i]), noise_std) if known.settings.revisit else 0,
         constraints=checks(known.limits, average.tightest(told.X[[i]]), level)[0],
         blocks=BlockEffects.of(known.model, level),
+        unsuited=unsuited(known),
     )
 
 

@@ -20,6 +20,7 @@ from rahbo.analysis.markup import paragraph, table
 from rahbo.analysis.posterior import LEVEL, Interval, centre, marginals
 from rahbo.analysis.rules import SCORES, Rule, best_scored, scores
 from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.unit import unsuited
 from rahbo.analysis.wording import in_one_line, settings_told_apart
 from rahbo.model import CubeNoise, output_scale
 from rahbo.numerics import Array, Justified, brief
@@ -186,6 +187,7 @@ class Recommendation(Prediction):
         confirm: How many more measurements of the setting are advised before relying on it.
         blocks: How much blocks differ; None if no value belongs to one.
         n_elsewhere: How many of the values were told under conditions other than the context.
+        unsuited: What to know if alpha seems to be meant for another unit; empty otherwise.
     """
 
     rule: Rule
@@ -199,6 +201,7 @@ class Recommendation(Prediction):
     confirm: int
     blocks: BlockEffects | None = field(default=None, metadata={"if_used": True})
     n_elsewhere: int = field(default=0, metadata={"if_used": True})
+    unsuited: str = field(default="", metadata={"if_used": True})
 
     def negated(self) -> Self:
         """Return the record of the negated objective."""
@@ -253,7 +256,7 @@ class Recommendation(Prediction):
         if self.p_best is not None and self.feasible:
             lines.append(f"P(best)    {self.p_best:>12.2g}   among the listed settings")
         gain = str(self.gain) if self.feasible else ""
-        lines += filter(None, [gain, self.advice, self.warning])
+        lines += filter(None, [gain, self.advice, self.warning, self.unsuited])
         pairs = zip(self.runner_ups, self._all_shown[1:], strict=True)
         others = (other.line(self.risk_digits, shown) for other, shown in pairs)
         return "\n".join([*lines, *(f"runner-up  {other}" for other in others)])
@@ -268,7 +271,7 @@ class Recommendation(Prediction):
             said.append(f"Blocks differ with a standard deviation of {std} ({low} to {high}).")
         if self.p_best is not None and self.feasible:
             said.append(f"It is the best of the list with probability {self.p_best:.2g}.")
-        said += [str(self.gain) if self.feasible else "", self.advice, self.warning]
+        said += [str(self.gain) if self.feasible else "", self.advice, self.warning, self.unsuited]
         found = super()._repr_html_() + paragraph(" ".join(filter(None, said)))
         if not self.runner_ups:
             return found
@@ -346,6 +349,7 @@ def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL)
         confirm=to_confirm(known, n_here, here.noise_std) if known.settings.confirmed else 0,
         blocks=BlockEffects.of(known.model, level),
         n_elsewhere=n - n_here,
+        unsuited=unsuited(known),
     )
 
 

@@ -89,7 +89,9 @@ def _recommendation(report: Recommendation) -> list[Table | Text]:
     if report.blocks is not None:
         known.add_row("std between blocks", *report.blocks.std_interval.texts(report.blocks.std))
     said: list[Table | Text] = [point, known, *_limits(report), Text(str(report.gain))]
-    said += [Text(visible(text)) for text in (report.advice, report.warning) if text]
+    said += [
+        Text(visible(text)) for text in (report.advice, report.warning, report.unsuited) if text
+    ]
     if report.runner_ups:
         heads = ("risk value", SCORES[report.rule], "expected gain", f"{level} bound of gain")
         others = _grid("Runners-up", "params", *heads)

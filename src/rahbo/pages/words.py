@@ -138,7 +138,7 @@ def certainty(found: Recommendation) -> str:
     said = [str(found.gain) if found.feasible else found.warning]
     if found.p_best is not None and found.feasible:
         said.append(f"The probability that it is the best of the list is {found.p_best:.2g}.")
-    return " ".join([*said, *filter(None, [found.advice])])
+    return " ".join([*said, *filter(None, [found.advice, found.unsuited])])
 
 
 def _ends(interval: Interval, digits: Justified) -> str:
