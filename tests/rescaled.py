@@ -222,3 +222,52 @@ def _apart(opt, params, others, given):
     if given:
         params, others = ({**p, **WEATHER} for p in (params, others))
     return float(np.abs(space.encode(params) - space.encode(others)).max())
+
+
+# -- whole runs ----------------------------------------------------------------------------------
+
+# What a run may have besides two parameters.
+RUNS = ("plain", "minimised", "drift", "folds", "blocks", "safe", "bounds", "failures", "batches")
+
+
+def run_in(unit, kind, seed, asks=15):
+    """Return the points and repeats that a run of this kind asks for, and what it recommends."""
+    space, settings = SQUARE, {}
+    if kind == "minimised":
+        settings = {"direction": "minimize"}
+    elif kind == "drift":
+        space = {**SQUARE, "t": rahbo.Time(50.0)}
+    elif kind == "folds":
+        space, settings = {"n": rahbo.Int(0, 30)}, {"repeats": rahbo.Folds(4)}
+    elif kind == "blocks":
+        settings = {"blocks": 4}
+    elif kind == "safe":
+        limit = rahbo.AtMost(float(unit.of(1.2)))
+        known = [{"x": 0.1, "z": 0.1}]
+        settings = {"constraints": {"cost": limit}, "safe": True, "try_first": known}
+    elif kind == "bounds":
+        low, high = unit.a * np.array([0.05, 1.0])
+        settings = {"min_noise_var": float(low**2), "max_noise_var": float(high**2)}
+    opt = rahbo.Optimizer(space, seed=seed, n_initial=5, **settings)
+    asked = []
+    for _ in range(asks):
+        for suggestion in opt.ask(3) if kind == "batches" else [opt.ask()]:
+            x = opt.settings.space.encode(suggestion.params)
+            asked.append([*x, suggestion.repeats])
+            _answer(opt, suggestion, unit, kind)
+    given = {"conditions": [{"t": float(asks)}]} if kind == "drift" else {}
+    return np.array(asked), opt.recommend(**given)
+
+
+def _answer(opt, suggestion, unit, kind):
+    rng = np.random.default_rng([35, suggestion.id])
+    params, k = suggestion.params, len(suggestion.indices)
+    x, z = params.get("x", params.get("n", 0) / 30), params.get("z", 0.5)
+    values = np.sin(5.0 * x) + z + (0.1 + 0.4 * z) * rng.standard_normal(k)
+    values += np.array([0.3 * int(block) for block in suggestion.blocks or "0" * k])
+    costs = x + z + 0.05 * rng.standard_normal(k)
+    if kind == "failures" and rng.random() < 0.2:
+        opt.tell_failure(suggestion, "lost")
+    else:
+        outcomes = {"cost": unit.of(costs).tolist()} if kind == "safe" else None
+        opt.tell(suggestion, unit.of(values).tolist(), outcomes=outcomes)

@@ -7,7 +7,7 @@ import pytest
 
 import rahbo
 from rahbo.running import Gap, PBest
-from rescaled import Unit, differences, problem, unit_for
+from rescaled import RUNS, Unit, differences, problem, run_in, unit_for
 
 # Of the 200 that `bench/invariance.py` compares: a few of each kind, and those that differed most
 # before numbers were rounded.
@@ -41,6 +41,16 @@ def test_mean_variance_is_the_same_if_its_alpha_is_rescaled_too():
 
 def cube(opt):
     return opt.settings.space.encode(opt.ask().params)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", RUNS)
+def test_whole_runs_go_the_same_way(kind):
+    """Each proposal follows from all before it, so a difference would grow."""
+    (points, a), (others, b) = (run_in(u, kind, 0, 9) for u in (Unit(), Unit(37.0, -1e5)))
+    np.testing.assert_allclose(points, others, rtol=0.0, atol=SAME)
+    assert a.params == b.params
+    assert b.mean == pytest.approx(37.0 * a.mean - 1e5, abs=37.0 * SAME)
 
 
 # -- the default ---------------------------------------------------------------------------------
