@@ -74,6 +74,7 @@ INNER_ORDER = {
     "model": (
         "kernels",
         "hyperprior",
+        "units",
         "gp",
         "kept",
         "evidence",
@@ -81,7 +82,6 @@ INNER_ORDER = {
         "variance",
         "noise",
         "lognoise",
-        "units",
         "blocks",
         "joint",
         "learning",
@@ -120,6 +120,7 @@ INNER_ORDER = {
         "gain",
         "rules",
         "compliance",
+        "unit",
         "rivals",
         "aversion",
         "luck",

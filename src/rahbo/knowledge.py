@@ -246,7 +246,8 @@ class Knowledge:
         """Return mean against noise of the evaluated points, and what each alpha would report.
 
         It needs no new evaluation, so you can choose alpha after looking at it. At the run's own
-        alpha it gives the recommended point. `GPUCB` ignores the noise and so recommends the
+        alpha it gives the recommended point; for a measure without one, `Frontier.alphas` says at
+        which alphas. `GPUCB` ignores the noise and so recommends the
         point of alpha = 0; for other alphas the frontier shows the pessimistic choice.
 
         Args:

@@ -43,7 +43,12 @@ def test_reports_are_shown_and_nothing_steers_the_terminal(optimizer, terminal):
             "(expected gain ",
             "Measure this setting 3 more times before you rely on it.",
         ),
-        "frontier": ("alpha", "noise std", "inf", "This run reports by alpha = 1."),
+        "frontier": (
+            "alpha",
+            "noise std",
+            "inf",
+            "This run reports by MeanStd(kappa=1.0), which has no alpha.",
+        ),
         "diagnose": ("Is the noise uneven?", "How many repeats are worth their cost?"),
     }
     for name, words in wanted.items():
@@ -51,7 +56,7 @@ def test_reports_are_shown_and_nothing_steers_the_terminal(optimizer, terminal):
         for word in words:
             assert word in text
         assert "Based on 11 evaluations (1 failed) at 5 points, maximising" in text
-        assert "MeanVariance(alpha=1.0)" in text
+        assert "MeanStd(kappa=1.0)" in text
         assert "\x1b[2J" not in text
         assert "\r" not in text
         if name != "diagnose":

@@ -29,7 +29,7 @@ def test_few_single_values_are_not_taken_for_a_function_without_noise(seed):
     settings = ModelSettings()
     data = Observations.from_rounds(list(X), y[:, None].tolist())
     model = condition(settings, data, learn(settings, data))
-    noise_std = np.sqrt(model.noise.variance(X) * model.data.unit)
+    noise_std = np.sqrt(model.units.var_to_user(model.noise.variance(X)))
     # With a flat prior of the noise the second of these data sets gives 0.016.
     assert 0.1 < np.median(noise_std) < 1.0
 
@@ -40,4 +40,4 @@ def test_a_function_without_noise_is_still_found_to_be_one():
     settings = ModelSettings()
     data = Observations.from_rounds(list(X), y[:, None].tolist())
     model = condition(settings, data, learn(settings, data))
-    assert np.sqrt(model.noise.variance(X) * model.data.unit).max() < 0.02
+    assert np.sqrt(model.units.var_to_user(model.noise.variance(X))).max() < 0.02

@@ -20,6 +20,7 @@ from rahbo.model import (
     learn,
 )
 from rahbo.model.joint import mean_noise
+from rahbo.model.units import STEP
 from rahbo.trials import Observations
 from tables import NOISES, dense, model_of, observed
 
@@ -61,8 +62,8 @@ def test_noise_of_the_means_is_equation_16(noise, low, high, outputs):
         0.7,
         learned.mean.prior_mean,
     )
-    np.testing.assert_allclose(mu, expected_mu, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(sigma**2, expected_var, rtol=1e-7)
+    np.testing.assert_allclose(mu, expected_mu, rtol=1e-5, atol=4 * STEP)
+    np.testing.assert_allclose(sigma**2, expected_var, rtol=1e-5)
 
 
 def test_noise_of_the_means_by_hand():
@@ -116,14 +117,14 @@ def test_beta_of_lemma_1_follows_both_posteriors():
 def test_min_noise_var_is_in_user_units():
     data = observed(scale=10.0)
     model = model_of(ModelSettings(min_noise_var=3.0), data)
-    assert model.min_noise_var * model.units.scale**2 == pytest.approx(3.0)
+    assert model.min_noise_var * model.units.scale**2 == pytest.approx(3.0, rel=4 * STEP)
     assert model_of(ModelSettings(), data).min_noise_var == pytest.approx(1e-8)
 
 
 def test_max_noise_var_is_in_user_units_and_never_below_the_least():
     data = observed(scale=10.0)
     model = model_of(ModelSettings(max_noise_var=6.0), data)
-    assert model.max_noise_var * model.units.scale**2 == pytest.approx(6.0)
+    assert model.max_noise_var * model.units.scale**2 == pytest.approx(6.0, rel=4 * STEP)
     assert model_of(ModelSettings(), data).max_noise_var == math.inf
     tiny = model_of(ModelSettings(max_noise_var=1e-30), data)
     assert tiny.max_noise_var == tiny.min_noise_var > 0.0
@@ -152,7 +153,7 @@ def test_pending_points_narrow_both_bands_and_keep_both_means(noise):
         np.append(known, noise_var),
         X,
     )
-    np.testing.assert_allclose(after.sigma**2, var, rtol=1e-7)
+    np.testing.assert_allclose(after.sigma**2, var, rtol=STEP)
     if noise != "known":
         assert len(later.noise.gp.X) == data.n + 2
         assert np.all(after.noise_upper < before.noise_upper)
@@ -206,3 +207,16 @@ def test_predictions_at_a_list_follow_the_model(noise):
         expected = (*one.mean.predict(listed), *one.noise.latent(listed))
         for found, value in zip(one.predict_list(listed), expected, strict=True):
             np.testing.assert_allclose(found, value, rtol=1e-8, atol=1e-10)
+
+
+def test_of_equal_values_the_noise_that_is_known_is_the_scale():
+    points = [np.array([0.1]), np.array([0.9])]
+    equal, varied = (Observations.from_rounds(points, [[7.0], [y]]) for y in (7.0, 9.0))
+    known = ModelSettings(noise=CubeNoise(lambda X: 100.0 * X[:, 0]))
+    assert known.scale(equal) == known.units(equal).scale == math.sqrt(90.0)
+    assert known.have_scale(equal)
+    assert ModelSettings(max_noise_var=25.0).scale(equal) == 5.0
+    assert ModelSettings().scale(equal) == 1.0
+    assert not ModelSettings().have_scale(equal)
+    for settings in (known, ModelSettings()):
+        assert settings.scale(varied) == settings.units(varied).scale == 1.0

@@ -26,6 +26,7 @@ from rahbo.model import (
     learning,
 )
 from rahbo.model.learning import contradicted
+from rahbo.model.units import STEP
 from rahbo.trials import Observations, observations_of
 from tables import NOISES, model_of, observed
 
@@ -35,7 +36,7 @@ from tables import NOISES, model_of, observed
 def test_the_mean_gp_is_fitted_under_this_noise():
     data, settings = observed(), ModelSettings()
     learned = learn(settings, data)
-    y = (data.mean - learned.units.shift) / learned.units.scale
+    y = learned.units.to_model(data.mean)
     sigma_hat = condition(settings, data, learned).noise.variance(data.X, 2.0) / data.count
     evidence = Evidence(Matern52, data.X, y, sigma_hat, None, 1.0, Hyperprior.weak(2))
     assert learned.mean.log_posterior == pytest.approx(fit(evidence).log_posterior, rel=1e-9)
@@ -239,8 +240,8 @@ def test_scaling_by_a_power_of_two_changes_no_bit_of_the_standardised_model(powe
 def test_standardised_outputs_have_mean_zero_and_unit_variance():
     data = observed(scale=7.0, shift=100.0)
     y = Standardized().units(data).to_model(data.mean)
-    assert y.mean() == pytest.approx(0.0, abs=1e-12)
-    assert y.std() == pytest.approx(1.0, rel=1e-12)
+    assert y.mean() == pytest.approx(0.0, abs=STEP)
+    assert y.std() == pytest.approx(1.0, rel=STEP)
 
 
 def test_raw_outputs_are_taken_as_they_are():
@@ -266,8 +267,8 @@ def test_standardised_and_raw_agree_under_the_same_kernel():
     b = replace(b, mean=replace(b.mean, prior_mean=-shift / scale))
     X = np.random.default_rng(7).random((6, 2))
     one, two = condition(raw, data, a).belief(X), condition(unit, data, b).belief(X)
-    np.testing.assert_allclose(one.mu, shift + scale * two.mu, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(one.sigma, scale * two.sigma, rtol=1e-9)
+    np.testing.assert_allclose(one.mu, shift + scale * two.mu, rtol=1e-5, atol=scale * STEP)
+    np.testing.assert_allclose(one.sigma, scale * two.sigma, rtol=1e-5)
     np.testing.assert_allclose(one.noise_var, scale**2 * two.noise_var, rtol=1e-9)
 
 

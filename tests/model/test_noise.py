@@ -13,6 +13,7 @@ from rahbo.model import (
     LogNoise,
     Matern52,
     SampleVariances,
+    Units,
     sample_variance_var,
 )
 from sample_variances import given, simulated
@@ -147,8 +148,8 @@ def test_direct_noise_is_symmetric_and_may_go_below_zero(rng):
 def test_direct_noise_works_in_any_unit(rng):
     """Sample variances in units of 4 user units and the same in user units say the same."""
     X, s2, count = rng.random((6, 1)), rng.uniform(1.0, 9.0, 6), np.array([3, 3, 4, 5, 6, 7])
-    user = SampleVariances(X, s2, count - 1.0, 4e-9, unit=1.0)
-    model = SampleVariances(X, s2 / 4.0, count - 1.0, 1e-9, unit=4.0)
+    user = SampleVariances(X, s2, count - 1.0, 4e-9, units=Units(0.0, 1.0))
+    model = SampleVariances(X, s2 / 4.0, count - 1.0, 1e-9, units=Units(0.0, 2.0))
     settings, X_new = DirectNoise(max_noise_var=10.0), rng.random((5, 1))
     in_user = settings.condition(user, given(Matern52([0.3], 16.0))).latent(X_new)
     in_model = settings.condition(model, given(Matern52([0.3], 1.0))).latent(X_new)

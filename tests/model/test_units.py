@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rahbo.model import Limited, Raw, Standardized, Units, output_scale
-from rahbo.model.units import SMALLEST_SCALE
+from rahbo.model.units import SMALLEST_SCALE, STEP
 from rahbo.risk import MeanStd, MeanVariance, Quantile
 from rahbo.trials import Observations
 
@@ -41,7 +41,7 @@ def test_outputs_choose_the_units_and_keep_the_sign():
     told = Observations.from_rounds(X, [[1.0, 3.0], [8.0]], sign=-1.0)
     assert told.values.tolist() == [-1.0, -3.0, -8.0]
     assert Raw().units(told) == Units(0.0, 1.0, -1.0)
-    assert Standardized().units(told) == Units(-5.0, 3.0, -1.0)
+    assert Standardized().units(told) == Units(-5.0, 3.0, -1.0, STEP)
     assert Standardized().units(told).to_model(told.mean).tolist() == [1.0, -1.0]
 
 
@@ -82,3 +82,26 @@ def test_equal_values_are_as_far_apart_as_the_limit_is_away():
     assert Limited(limit=5e-7).units(equal).scale == Standardized().units(equal).scale == 1.0
     varied = Observations.from_rounds(list(X), [[float(x[0])] for x in X])
     assert Limited(limit=9.0).units(varied) == Standardized().units(varied)
+
+
+@pytest.mark.parametrize(("a", "b"), [(1e-6, 0.0), (3.0, 1e6), (1e6, -1e11)])
+def test_the_model_sees_the_same_numbers_in_all_units(rng, a, b):
+    points = list(rng.random((20, 1)))
+    values = rng.standard_normal((20, 2))
+    one, other = (Observations.from_rounds(points, v.tolist()) for v in (values, a * values + b))
+    mine, its = Standardized().units(one), Standardized().units(other)
+    np.testing.assert_array_equal(mine.to_model(one.mean), its.to_model(other.mean))
+    variances = [
+        u.rounded_var(u.var_to_model(told.sample_var)) for u, told in ((mine, one), (its, other))
+    ]
+    np.testing.assert_array_equal(*variances)
+    np.testing.assert_allclose(variances[0], one.sample_var / mine.scale**2, rtol=1e-4, atol=STEP)
+
+
+def test_differences_that_rounding_makes_are_none():
+    points = [np.array([0.1]), np.array([0.9])]
+    equal = Observations.from_rounds(points, [[1e9 + 0.1 + 0.2], [1e9 + 0.3]])
+    assert output_scale(equal) == 1.0
+    assert not Standardized().have_scale(equal)
+    assert Raw().have_scale(equal)
+    assert Standardized().have_scale(Observations.from_rounds(points, [[0.1 + 0.2], [0.31]]))

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from rahbo.errors import DataError, SettingsError
-from rahbo.model import CubeNoise, DirectNoise, KnownNoise, LogNoise, SampleVariances
+from rahbo.model import CubeNoise, DirectNoise, KnownNoise, LogNoise, SampleVariances, Units
 from rahbo.model.variance import LARGEST_VAR
 from rahbo.space import Candidates, Categorical, Float, Int, Space
 
 SPACE = Space.of({"lr": Float(1e-4, 1e-1, log=True), "depth": Int(1, 5), "kind": ["a", "b"]})
 
 
-def empty(d, unit=1.0, floor=1e-10):
-    return SampleVariances(np.empty((0, d)), np.empty(0), np.empty(0), floor, unit)
+def empty(d, scale=1.0, floor=1e-10):
+    return SampleVariances(np.empty((0, d)), np.empty(0), np.empty(0), floor, Units(0.0, scale))
 
 
 def test_known_function_is_asked_in_user_units():
@@ -47,7 +47,7 @@ def test_known_noise_is_certain_and_pending_points_teach_nothing():
 
 
 def test_known_noise_is_converted_to_the_units_of_the_model():
-    posterior = CubeNoise(lambda X: 8.0 * X[:, 0]).condition(empty(1, unit=4.0, floor=1e-3), None)
+    posterior = CubeNoise(lambda X: 8.0 * X[:, 0]).condition(empty(1, scale=2.0, floor=1e-3), None)
     np.testing.assert_allclose(posterior.variance(np.array([[0.5], [0.0]])), [1.0, 1e-3])
 
 
@@ -110,7 +110,7 @@ def test_known_noise_must_be_a_number_a_list_or_a_function(bad):
 
 
 def test_noise_far_above_the_outputs_stays_finite():
-    data = replace(empty(1), unit=1e-180)
+    data = replace(empty(1), units=Units(0.0, 1e-90))
     assert data.to_model(1e-200) == pytest.approx(1e-20)
     assert data.to_model(3.0) == LARGEST_VAR
     with np.errstate(all="raise", under="ignore"):

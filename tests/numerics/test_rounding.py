@@ -1,11 +1,12 @@
 import math
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rahbo.numerics import Justified, brief, percent
+from rahbo.numerics import Justified, brief, largest_first, percent
 
 # An estimate, the ends of its interval, and how the three are written.
 CASES = [
@@ -84,3 +85,11 @@ def test_a_probability_near_0_or_1_is_not_shown_to_many_digits():
     assert [percent(share) for share in shares] == [
         "< 0.1 %", "< 0.1 %", "0.1 %", "50 %", "98.7 %", "99.9 %", "> 99.9 %", "> 99.9 %",
     ]  # fmt: skip
+
+
+def test_a_tie_is_one_in_every_unit_and_keeps_its_order():
+    values = np.array([0.375, 0.1 + 0.2, 0.3, np.nan, -1.0, 0.375])
+    for a, b in ((1.0, 0.0), (1e-6, 3.0), (7.0, 1e6), (1e3, -1e9)):
+        assert largest_first(a * values + b).tolist() == [0, 5, 1, 2, 4, 3]
+    assert largest_first(np.full(2, np.nan)).tolist() == [0, 1]
+    assert largest_first(np.array([-np.inf, 1.0, np.inf])).tolist() == [2, 1, 0]

@@ -44,7 +44,7 @@ def test_the_recommendation_is_said_with_its_intervals():
     assert "Its sample mean, 0.25, decided the choice." in " ".join(words.recommendation(other))
     basis = words.basis(optimizer)
     assert basis.startswith("Based on 37 evaluations (1 failed) at 12 points.")
-    assert "Maximising mean − 1 × noise variance" in basis
+    assert "Maximising mean − 1 × noise standard deviation" in basis
 
 
 @pytest.mark.slow

@@ -231,7 +231,7 @@ def test_folds_end_with_what_a_point_has():
     with pytest.raises(ExhaustedError, match="Folds"):
         opt.ask()
     assert sorted(seen) == list(range(6))
-    best = max(table, key=lambda i: np.mean(table[i]) - np.var(table[i], ddof=1))
+    best = max(table, key=lambda i: np.mean(table[i]) - np.std(table[i], ddof=1))
     reported = opt.recommend()
     assert reported.params["i"] == best
     assert reported.mean == pytest.approx(np.mean(table[best]), abs=1e-3)

@@ -148,7 +148,7 @@ def test_the_whole_space_counts_and_not_the_evaluated_points_alone():
 
 
 def test_the_space_is_searched_only_if_the_evaluated_points_are_close(monkeypatch):
-    opt = lists((0.0, 1.0, 1.1))
+    opt = lists((0.0, 1.0, 1.02))
     searches, search = [], stopping.prospects
     monkeypatch.setattr(stopping, "prospects", lambda *args: searches.append(args) or search(*args))
     assert not Gap(1e-6).is_met(opt)

@@ -129,6 +129,14 @@ def test_the_resolution_is_the_step_of_rounded_values(step, shift):
     assert data.resolution == pytest.approx(step, rel=1e-6)
 
 
+def test_rounding_errors_do_not_hide_the_resolution():
+    values = [np.nextafter(0.75, 1.0), 0.75, 0.25, np.nextafter(0.25, 0.0), 1.0, 2.5]
+    assert 0.0 < np.diff(np.unique(values)).min() < 1e-15
+    X = np.linspace(0.0, 1.0, len(values))[:, None]
+    data = Observations.from_rounds(list(X), [[v] for v in values])
+    assert data.resolution == pytest.approx(0.25)
+
+
 @pytest.mark.parametrize(
     "values", [[1.0], [2.0, 2.0], np.random.default_rng(1).random(50).tolist()]
 )

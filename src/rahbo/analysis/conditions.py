@@ -30,8 +30,9 @@ from rahbo.analysis.recommendation import Recommendation, recommend, to_confirm
 from rahbo.analysis.rivals import RunnerUp, set_apart
 from rahbo.analysis.rules import Rule
 from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.unit import unsuited
 from rahbo.errors import NotReadyError, SettingsError, SpaceError
-from rahbo.numerics import Array, Index, Mask, Stream, generator
+from rahbo.numerics import Array, Index, Mask, Stream, generator, largest_first
 from rahbo.policy import in_chunks, scattered
 from rahbo.risk import RiskMeasure
 from rahbo.space import Space, Time
@@ -290,9 +291,9 @@ def _recommend_for_all(average: Average, level: float) -> Recommendation:
             "satisfies valid= under each of them."
         )
     middle = np.where(legal, known.risk.value(*average.central(told.X)), -np.inf)
-    leading = np.argsort(-middle, kind="stable")[: min(LEADING, int(legal.sum()))]
+    leading = largest_first(middle)[: min(LEADING, int(legal.sum()))]
     worst = average.worst(told.X[leading])
-    order = np.argsort(-worst[2], kind="stable")
+    order = largest_first(worst[2])
     leading, score = leading[order], worst[2][order]
     i = int(leading[0])
     (f,), (v,) = (part.tolist() for part in average.central(told.X[[i]]))
@@ -332,6 +333,7 @@ def _recommend_for_all(average: Average, level: float) -> Recommendation:
         trials=trials,
         luckiest=luckiest_of(placed, trials),
         aversion=aversion_of(placed, i, leading, everywhere, (f, noise_std), decode),
+        unsuited=unsuited(known),
     )
 
 

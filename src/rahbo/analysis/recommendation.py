@@ -24,6 +24,7 @@ from rahbo.analysis.prediction import Prediction, predict
 from rahbo.analysis.rivals import RunnerUp, runner_ups_of
 from rahbo.analysis.rules import SCORES, Rule, best_scored, scores
 from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.unit import unsuited
 from rahbo.analysis.wording import (
     advice,
     in_one_line,
@@ -96,6 +97,7 @@ class Recommendation(Prediction):
         aversion: What the noise costs, and what another aversion to it would choose.
         scope: What to know about which settings were compared; empty if nothing.
         not_noise: What to know if repeats are not noise; empty otherwise.
+        unsuited: What to know if alpha seems to be meant for another unit; empty otherwise.
     """
 
     rule: Rule
@@ -115,6 +117,7 @@ class Recommendation(Prediction):
     aversion: Aversion | None = None
     scope: str = field(default="", metadata={"if_used": True})
     not_noise: str = field(default="", metadata={"if_used": True})
+    unsuited: str = field(default="", metadata={"if_used": True})
 
     def negated(self) -> Self:
         """Return the record of the negated objective."""
@@ -194,8 +197,8 @@ class Recommendation(Prediction):
         if self.p_best is not None and self.feasible:
             sure += f" It is the best of the list with probability {probability(self.p_best)}."
         luck = "" if self.luckiest is None else self.luckiest.sentence(self.numbered)
-        said = (self.warning, self.not_noise, sure, self.scope, luck, self._aversion, self.advice)
-        return tuple(filter(None, said))
+        doubts = (self.warning, self.not_noise, self.unsuited)
+        return tuple(filter(None, (*doubts, sure, self.scope, luck, self._aversion, self.advice)))
 
     @property
     def advice(self) -> str:
@@ -319,6 +322,7 @@ def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL)
         ),
         scope=space.scope,
         not_noise=known.not_noise,
+        unsuited=unsuited(known),
     )
 
 

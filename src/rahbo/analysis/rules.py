@@ -8,7 +8,7 @@ import numpy as np
 
 from rahbo.analysis.snapshot import Snapshot, check_risk
 from rahbo.errors import NotReadyError, SettingsError
-from rahbo.numerics import Array, Index
+from rahbo.numerics import Array, Index, largest_first
 from rahbo.risk import RiskMeasure
 from rahbo.trials import Observations
 
@@ -45,7 +45,7 @@ def choose(rule: Rule, known: Snapshot) -> int:
             sample variance.
         known: What the run knows.
     """
-    return int(np.nanargmax(scores(rule, known)))
+    return int(largest_first(scores(rule, known))[0])
 
 
 def scores(rule: Rule, known: Snapshot) -> Array:
@@ -82,7 +82,7 @@ def choices(known: Snapshot) -> dict[Rule, int]:
 def best_scored(score: Array) -> Index:
     """Return the rows of the best scores, the best first, at most `SCORED` and without NaN."""
     some = min(SCORED, int(np.sum(~np.isnan(score))))
-    return np.argsort(-score, kind="stable")[:some]
+    return largest_first(score)[:some]
 
 
 def _empirical(observations: Observations, risk: RiskMeasure) -> Array:

@@ -45,7 +45,7 @@ def learn_assuming(settings: ModelSettings, observations: Observations) -> Learn
     if isinstance(settings.kernel, Kernel):
         return learn(settings, observations)
     d = observations.X.shape[1]
-    y = settings.outputs.units(observations).to_model(observations.mean)
+    y = settings.units(observations).to_model(observations.mean)
     prior = settings.outputs.hyperprior(d, y)
     theta = np.full(d + 1, prior.log_lengthscale + math.log(ROUGH))
     theta[d] = prior.log_variance

@@ -40,7 +40,7 @@ def extended(model: MeanNoiseModel, later: Observations) -> MeanNoiseModel:
     if isinstance(noise, LogPosterior) and isinstance(model.settings.noise, LogNoise):
         noise, data, noise_var = _noise_after(model, noise, model.settings.noise, later, expected)
     else:
-        noise_var = noise.variance(later.X)
+        noise_var = data.units.rounded_var(noise.variance(later.X))
     of_mean = noise_of_means(model.settings, noise_var, later.count, data)
     mean, observations = expected.told(y, of_mean), model.observations.joined(later)
     return replace(model, mean=mean, noise=noise, data=data, observations=observations)

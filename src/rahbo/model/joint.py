@@ -20,7 +20,7 @@ from rahbo.model.kept import Kept
 from rahbo.model.kernels import Kernel, Matern52
 from rahbo.model.lognoise import LogNoise
 from rahbo.model.units import Outputs, Standardized, Units
-from rahbo.model.variance import NoiseModel, NoisePosterior, SampleVariances
+from rahbo.model.variance import CubeNoise, NoiseModel, NoisePosterior, SampleVariances
 from rahbo.numerics import Array, Index
 from rahbo.trials import Observations
 
@@ -67,6 +67,28 @@ class ModelSettings:
     sigma_width: float | None = None
     population: int | None = None
 
+    def scale(self, observations: Observations) -> float:
+        """Return the size of the differences between outputs, known or assumed."""
+        return self._known_scale(observations) or self.outputs.scale(observations)
+
+    def units(self, observations: Observations) -> Units:
+        """Return the units in which the model sees these observations."""
+        units, known = self.outputs.units(observations), self._known_scale(observations)
+        return replace(units, scale=known) if known else units
+
+    def have_scale(self, observations: Observations) -> bool:
+        """Return whether anything shows how large a difference in the user's units is."""
+        return self.outputs.have_scale(observations) or self._known_scale(observations) > 0.0
+
+    def _known_scale(self, observations: Observations) -> float:
+        """Return the scale that a known noise variance gives to equal outputs, or 0."""
+        if self.outputs.have_scale(observations):
+            return 0.0
+        known = self.max_noise_var or self.min_noise_var or 0.0
+        if isinstance(self.noise, CubeNoise):
+            known = float(np.max(self.noise.function(observations.X)))
+        return math.sqrt(known) if 0.0 < known < math.inf else 0.0
+
 
 def sample_variances(
     settings: ModelSettings, observations: Observations, floor: float, units: Units
@@ -80,14 +102,14 @@ def sample_variances(
     dof = degrees / np.maximum(unseen(settings, count), CERTAIN)
     # With noise of a seventh of a rounding step, five of six pairs are equal. If values come from a
     # finite set, their last digits are not due to rounding.
-    step = 0.0 if settings.population else observations.resolution / units.scale
+    step = 0.0 if settings.population else units.std_to_model(observations.resolution)
     return SampleVariances(
         observations.X if use.all() else observations.X[use],
-        units.var_to_model(observations.sample_var[use]),
+        units.rounded_var(units.var_to_model(observations.sample_var[use])),
         dof,
         floor,
-        unit=units.scale**2,
-        typical=(settings.outputs.scale(observations) / units.scale) ** 2,
+        units=units,
+        typical=units.std_to_model(settings.scale(observations)) ** 2,
         rounding=step**2 / 48.0,
     )
 
@@ -104,7 +126,7 @@ def unseen(settings: ModelSettings, count: Index) -> Array:
 def left_by_blocks(observations: Observations, units: Units) -> Array | float:
     """Return the variance that effects of blocks leave in the sample means, ``(n,)`` or 0."""
     removed = observations.removed
-    return 0.0 if removed is None else units.var_to_model(removed.mean_var)
+    return 0.0 if removed is None else units.rounded_var(units.var_to_model(removed.mean_var))
 
 
 def mean_noise(
@@ -112,11 +134,13 @@ def mean_noise(
 ) -> Array:
     """Return the noise variance of the sample means (eq. 16), in the model's units."""
     z = noise_width(settings, noise)
-    # At its own data, a posterior is known without solving anything.
-    at_data = noise.gp is not None and noise.gp.X is X
-    return noise_of_means(
-        settings, noise.at_data(z) if at_data else noise.variance(X, z), count, data
-    )
+    if noise.gp is None:
+        # A known variance was given in the user's units, and so are its last digits.
+        noise_var = data.units.rounded_var(noise.variance(X))
+    else:
+        # At its own data, a posterior is known without solving anything.
+        noise_var = noise.at_data(z) if noise.gp.X is X else noise.variance(X, z)
+    return noise_of_means(settings, noise_var, count, data)
 
 
 def noise_width(settings: ModelSettings, noise: NoisePosterior) -> float:
@@ -130,8 +154,8 @@ def noise_of_means(
     settings: ModelSettings, noise_var: Array, count: Index, data: SampleVariances
 ) -> Array:
     """Return the variance of the mean of ``count (n,)`` values with this noise variance."""
-    highest = np.inf if settings.max_noise_var is None else data.to_model(settings.max_noise_var)
-    lowest = max(data.floor, data.to_model(settings.min_noise_var or 0.0))
+    highest = np.inf if settings.max_noise_var is None else data.bound(settings.max_noise_var)
+    lowest = max(data.floor, data.bound(settings.min_noise_var or 0.0))
     of_mean = np.clip(noise_var, lowest, max(highest, lowest)) / count
     return np.asarray(np.maximum(of_mean * unseen(settings, count), data.floor))
 
@@ -205,14 +229,14 @@ class MeanNoiseModel:
     @property
     def min_noise_var(self) -> float:
         """The lower bound of the noise variance, in the model's units."""
-        return max(self.learned.floor, self.data.to_model(self.settings.min_noise_var or 0.0))
+        return max(self.learned.floor, self.data.bound(self.settings.min_noise_var or 0.0))
 
     @property
     def max_noise_var(self) -> float:
         """The upper bound of the noise variance, in the model's units, or infinity."""
         if self.settings.max_noise_var is None:
             return math.inf
-        return max(self.data.to_model(self.settings.max_noise_var), self.min_noise_var)
+        return max(self.data.bound(self.settings.max_noise_var), self.min_noise_var)
 
     def belief(self, X: Array) -> Belief:
         """Return confidence intervals at ``X (m, d)``."""

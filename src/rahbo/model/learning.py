@@ -117,12 +117,14 @@ def _separated(settings: ModelSettings, observations: Observations) -> tuple[Obs
 def _less_first(settings: ModelSettings, observations: Observations) -> Observations:
     """Return the data less the effects of blocks, as differences within points show them."""
     observations, alone = _separated(settings, observations)
-    scale = settings.outputs.scale(observations)
+    units = settings.units(observations)
+    scale = units.std_to_model(settings.scale(observations))
+    y = units.to_model(observations.values)
     effects, level = first_effects(
-        observations.blocks, observations, observations.values, NOISE_FLOOR * scale**2, scale
+        observations.blocks, observations, y, NOISE_FLOOR * scale**2, scale
     )
     noise_var = np.full(observations.n, level)
-    return observations.less(removed_by(observations, effects, noise_var, 1.0, alone))
+    return observations.less(removed_by(observations, effects, noise_var, units.scale, alone))
 
 
 def _less(model: MeanNoiseModel, observations: Observations) -> tuple[Observations, Effects]:
@@ -160,8 +162,8 @@ def _learn(
     """
     if previous is None and observations.n > 2 * FEW:
         previous = _scaled(_learn(settings, observations.thinned(FEW)), observations.n)
-    units = settings.outputs.units(observations)
-    floor = NOISE_FLOOR * (settings.outputs.scale(observations) / units.scale) ** 2
+    units = settings.units(observations)
+    floor = NOISE_FLOOR * units.std_to_model(settings.scale(observations)) ** 2
     table = _Table.of(settings, observations.thinned(ENOUGH), units, floor)
     noise, mean = (previous.noise, previous.mean) if previous else (None, None)
     if table.passes == 0:

@@ -108,7 +108,7 @@ class DirectNoise(NoiseModel):
         def eta_var(count: Array | Index) -> Array:
             if self.max_noise_var is None:
                 return np.maximum(scale / (count - 1), data.floor**2)
-            bound = data.to_model(self.max_noise_var)
+            bound = data.bound(self.max_noise_var)
             return np.maximum(sample_variance_var(bound, count, self.kurtosis), data.floor**2)
 
         hyper = needed(hyperparameters)
@@ -126,7 +126,7 @@ class DirectNoise(NoiseModel):
         floor = np.full(len(data.s2), data.floor**2)
         if self.max_noise_var is None:
             return floor, 1.0 / data.dof
-        bound = data.to_model(self.max_noise_var)
+        bound = data.bound(self.max_noise_var)
         return np.maximum(sample_variance_var(bound, data.dof + 1, self.kurtosis), floor), None
 
 

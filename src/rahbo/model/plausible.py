@@ -123,7 +123,7 @@ def _at_level(
     if (
         t > 0.0
         and settings.max_noise_var is not None
-        and v.min() > data.to_model(settings.max_noise_var)
+        and v.min() > data.bound(settings.max_noise_var)
     ):
         return None
     noise_var = noise_of_means(settings, v, told.count, data) + left_by_blocks(told, units)

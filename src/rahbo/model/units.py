@@ -18,6 +18,12 @@ from rahbo.numerics import Array
 from rahbo.risk import RiskMeasure
 from rahbo.trials import Observations
 
+# The model's numbers are multiples of this share of the scale, well below the smallest noise that
+# differs from none. So they are the same in all units of the user: the last digits of an output
+# depend on its unit, most of all under a large offset, and fits and searches would magnify them.
+STEP = 2.0**-20
+# Differences of so small a share of the values are due to rounding.
+ROUNDING = 2.0**-50
 # With a smaller scale, a variance in the model's units could overflow: the largest noise variance
 # that can be set is 1e120, and the square of the scale divides it.
 SMALLEST_SCALE = 1e-90
@@ -35,15 +41,17 @@ class Units:
         shift: Subtracted from outcomes.
         scale: Divides the shifted outcomes.
         sign: 1 if larger outputs are better, -1 if smaller ones are.
+        step: The model's numbers are multiples of it; 0 if they are not rounded.
     """
 
     shift: float
     scale: float
     sign: float = 1.0
+    step: float = 0.0
 
     def to_model(self, outcome: Array) -> Array:
         """Return outcomes in the model's units."""
-        return np.asarray((outcome - self.shift) / self.scale)
+        return np.asarray(self._rounded((outcome - self.shift) / self.scale))
 
     def to_outcome(self, f: Number) -> Number:
         """Return values of the model as outcomes."""
@@ -57,9 +65,26 @@ class Units:
         """Return values of the model in the user's units and sign."""
         return self.signed(self.to_outcome(f))
 
-    def var_to_model(self, var: Array) -> Array:
-        """Return variances of outcomes in the model's units."""
-        return np.asarray(var / self.scale**2)
+    def var_to_model(self, var: Number) -> Number:
+        """Return variances of outcomes in the model's units, not rounded."""
+        return var / self.scale**2
+
+    def rounded_var(self, var: Number) -> Number:
+        """Return variances in the model's units, with their roots rounded."""
+        if not self.step:
+            return var
+        root: Number = self._rounded(np.sqrt(var))
+        return root**2
+
+    def std_to_model(self, std: Number) -> Number:
+        """Return standard deviations of outcomes in the model's units."""
+        return self._rounded(std / self.scale)
+
+    def _rounded(self, number: Number) -> Number:
+        if not self.step:
+            return number
+        found: Number = np.round(number / self.step) * self.step
+        return found
 
     def var_to_user(self, var: Number) -> Number:
         """Return variances of the model in user units; a sign does not change them."""
@@ -72,6 +97,9 @@ class Units:
     def risk_to_model(self, risk: RiskMeasure) -> RiskMeasure:
         """Return the equivalent risk measure for the model's numbers."""
         return risk.standardised(self.shift, self.scale)
+
+
+UNCHANGED = Units(0.0, 1.0)
 
 
 class Outputs(ABC):
@@ -89,6 +117,10 @@ class Outputs(ABC):
         """Return the size of the differences between outputs."""
         return output_scale(observations)
 
+    def have_scale(self, observations: Observations) -> bool:
+        """Return whether outputs show how large a difference in the user's units is."""
+        return output_spread(observations) > 0.0
+
 
 @dataclass(frozen=True)
 class Standardized(Outputs):
@@ -97,7 +129,9 @@ class Standardized(Outputs):
     def units(self, observations: Observations) -> Units:
         """Return units with the mean and standard deviation of the point means."""
         shift = float(np.mean(observations.mean))
-        return Units(shift, self.scale(observations), observations.sign)
+        # A second pass removes the rounding error from the mean of large values.
+        shift += float(np.mean(observations.mean - shift))
+        return Units(shift, self.scale(observations), observations.sign, STEP)
 
     def hyperprior(self, d: int, y: Array) -> Hyperprior:
         """Return a weak prior."""
@@ -127,7 +161,11 @@ class Raw(Outputs):
 
     def units(self, observations: Observations) -> Units:
         """Return units that leave outputs unchanged."""
-        return Units(0.0, 1.0, observations.sign)
+        return replace(UNCHANGED, sign=observations.sign)
+
+    def have_scale(self, observations: Observations) -> bool:
+        """Return True: the kernel and its prior are in the user's units."""
+        return True
 
     def hyperprior(self, d: int, y: Array) -> Hyperprior:
         """Return a flat prior, with no lengthscale beyond the width of the cube.
@@ -146,7 +184,13 @@ def output_scale(observations: Observations) -> float:
 
     It is at least `SMALLEST_SCALE`: finer differences count as nearly none.
     """
-    spread = float(np.std(observations.mean)) if np.ptp(observations.mean) else 0.0
-    if spread == 0.0:
-        spread = float(np.sqrt(np.nanmax(observations.sample_var, initial=0.0)))
+    spread = output_spread(observations)
     return max(spread, SMALLEST_SCALE) if spread else 1.0
+
+
+def output_spread(observations: Observations) -> float:
+    """Return the spread of the point means; if it is zero, that of the repeats, or 0."""
+    mean = observations.mean
+    if np.ptp(mean) > ROUNDING * np.max(np.abs(observations.told_values)):
+        return float(np.std(mean))
+    return float(np.sqrt(np.nanmax(observations.sample_var, initial=0.0)))

@@ -17,6 +17,7 @@ import numpy as np
 from rahbo.errors import DataError, SettingsError
 from rahbo.model.evidence import Hyperparameters
 from rahbo.model.gp import GP
+from rahbo.model.units import UNCHANGED, Units
 from rahbo.numerics import Array, Index, is_number, not_negative
 from rahbo.space import Space
 
@@ -36,7 +37,7 @@ class SampleVariances:
         s2: Estimates, ``(n,)``.
         dof: Degrees of freedom of each estimate, ``(n,)``; repeats - 1 for a sample variance.
         floor: The smallest noise variance that differs from none.
-        unit: User variance per unit of ``s2``, the square of the output scale.
+        units: Converts between the model's numbers and the user's.
         typical: The variance of the outputs, to which a noise level is compared.
         rounding: Repeats that agree show only that the noise variance is not much above this,
             because values are rounded.
@@ -46,15 +47,19 @@ class SampleVariances:
     s2: Array
     dof: Array
     floor: float
-    unit: float = 1.0
+    units: Units = UNCHANGED
     typical: float = 1.0
     rounding: float = 0.0
 
     def to_model(self, noise_var: Number) -> Number:
         """Return noise variances of the user in the model's units, at most `LARGEST_VAR`."""
         with np.errstate(over="ignore"):
-            found: Number = np.minimum(noise_var / self.unit, LARGEST_VAR)
+            found: Number = np.minimum(self.units.var_to_model(noise_var), LARGEST_VAR)
         return found
+
+    def bound(self, noise_var: float) -> float:
+        """Return a bound on the noise variance in the model's units."""
+        return float(self.units.rounded_var(self.to_model(noise_var)))
 
 
 class NoisePosterior(ABC):

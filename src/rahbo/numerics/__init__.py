@@ -17,6 +17,7 @@ from rahbo.numerics.rounding import (
     Justified,
     brief,
     digits_of,
+    largest_first,
     percent,
     rounded,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "is_number",
     "is_real_number",
     "is_whole",
+    "largest_first",
     "not_negative",
     "one_blas_thread",
     "percent",

@@ -6,6 +6,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
+from rahbo.numerics.arrays import Array, Index
+
+# Numbers that differ by so small a share of the largest one may differ by rounding alone.
+ROUNDING = 2.0**-48
 FEW_DIGITS, ALL_DIGITS = 6, 17
 # Significant digits of a number without an interval, and of what is unknown about one with it.
 DEFAULT, UNKNOWN = 5, 2
@@ -46,6 +52,25 @@ def rounded(number: float, digits: int = FEW_DIGITS) -> float:
     (0.33, 7)
     """
     return number if isinstance(number, int) else float(f"{number:.{digits}g}")
+
+
+def largest_first(numbers: Array) -> Index:
+    """Return the order of numbers ``(n,)``, the largest first and NaN last.
+
+    Numbers that may differ by rounding alone keep their order, so that a tie between outputs is
+    one in all units.
+
+    >>> largest_first(np.array([1.0, np.nan, 3.0, 3.0 + 1e-15])).tolist()
+    [2, 3, 0, 1]
+    """
+    order = np.argsort(-numbers, kind="stable")
+    size = np.max(np.abs(numbers[np.isfinite(numbers)]), initial=0.0)
+    with np.errstate(invalid="ignore"):
+        step = -np.diff(numbers[order])
+    # NaN is apart from any number.
+    apart = (step > ROUNDING * size) | np.isnan(numbers[order][1:])
+    rank = np.concatenate([[0], np.cumsum(apart)])[: len(order)]
+    return np.asarray(order[np.lexsort((order, rank))])
 
 
 def brief(number: float, digits: int = 2) -> str:

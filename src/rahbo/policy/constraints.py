@@ -145,7 +145,7 @@ class Limit:
         if not self.wary or self.model is None:
             return False
         told = self.model.observations
-        values = told.mean if told.n > 1 else told.values
+        values = self.model.units.to_model(told.mean if told.n > 1 else told.values)
         return bool(2 * np.unique(values, return_counts=True)[1].max() > len(values))
 
     @property

@@ -72,7 +72,8 @@ class PBest(Stop):
 class Gap(Stop):
     """Stop when, with 90 % probability, no setting is better by more than ``width``.
 
-    That is, when ``Recommendation.gain.bound`` is at most ``width``.
+    That is, when ``Recommendation.gain.bound`` is at most ``width``. As long as all values are
+    equal, nothing shows how much ``width`` is, and the run goes on.
 
     Attributes:
         width: The largest difference in risk value that does not matter, in user units.
@@ -99,9 +100,12 @@ def shortfalls(optimizer: Optimizer) -> Iterator[tuple[Array, float]]:
 
     The first draws compare it with the evaluated settings, the second with the whole space, after
     a search. Each comes with its sampling error. Nothing is yielded before a point that satisfies
-    ``valid`` and surely keeps its limits is told.
+    ``valid`` and surely keeps its limits is told, nor while all values are equal: they do not show
+    how large a difference in the user's units would be.
     """
     known = optimizer.snapshot()
+    if not known.model.settings.have_scale(known.observations):
+        return
     X, seed = known.observations.X, known.settings.seed
     with one_blas_thread():
         score = np.where(known.legal, known.pessimistic, np.nan)

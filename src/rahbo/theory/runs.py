@@ -68,7 +68,7 @@ def run_gains(optimizer: Optimizer, max_noise_var: float) -> RunGains:
         max_noise_var: The largest noise variance of a single evaluation, in user units.
     """
     run = _Run(optimizer)
-    gamma_hat = float(run.mean_terms(max_noise_var / run.model.data.unit).sum())
+    gamma_hat = float(run.mean_terms(run.model.units.var_to_model(max_noise_var)).sum())
     if isinstance(run.model.noise, DirectPosterior):
         return RunGains(None, gamma_hat, float(run.noise_terms(run.model.noise).sum()))
     return RunGains(float(run.mean_terms(run.known_noise_var).sum()), gamma_hat, None)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rahbo.numerics import Array, Index
+from rahbo.numerics import Array, Index, largest_first
 
 # A rounding step below this share of the range of the values is negligible.
 FINEST = 1e-4
@@ -42,8 +42,8 @@ def rounding_step(values: Array, finest: float = FINEST) -> float:
     """
     spread, largest = float(np.ptp(values)), float(np.max(np.abs(values)))
     nothing = 1e-9 * spread + 1e-14 * largest
-    step = 0.0
-    for other in np.unique(np.diff(np.unique(values))):
+    step, apart = 0.0, np.unique(np.diff(np.unique(values)))
+    for other in apart[apart > nothing]:
         a, b = float(other), step
         while b > nothing:
             # Rounding may turn a remainder just above zero into one just below the divisor.
@@ -149,7 +149,7 @@ class Observations:
 
     def best_first(self) -> Array:
         """Return the points ``(n, d)`` in order of their sample means, the largest first."""
-        return np.asarray(self.X[np.argsort(-self.mean, kind="stable")])
+        return np.asarray(self.X[largest_first(self.mean)])
 
     @property
     def n(self) -> int:

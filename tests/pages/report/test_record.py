@@ -52,7 +52,7 @@ def test_the_slider_begins_at_the_recommendation_of_every_strategy(strategy, ris
 
 
 def test_the_slider_reports_as_the_frontier_does():
-    optimizer = run(40, 2)
+    optimizer = run(40, 2, risk=MeanVariance(1.0))
     choices = report(optimizer).pictures.trade.choices
     frontier = optimizer.frontier()
     assert [(c.start, c.end) for c in choices] == [
@@ -115,7 +115,7 @@ def test_of_very_many_points_the_best_and_all_that_may_be_chosen_stay(monkeypatc
 def test_settings_and_versions_are_there():
     found = report(run(), digest="abc")
     assert found.settings["seed"] == "1"
-    assert found.settings["risk"] == "MeanVariance(alpha=1.0)"
+    assert found.settings["risk"] == "MeanStd(kappa=1.0)"
     assert {"rahbo", "Python", "numpy", "scipy"} <= found.versions.keys()
     assert found.digest == "abc"
 

@@ -118,7 +118,7 @@ class NoiseGP(_CoreGP):
         train_X: Tensor,
         input_transform: InputTransform | None,
     ) -> None:
-        posterior, unit = core.noise, core.data.unit
+        posterior, unit = core.noise, core.units.var_to_user(1.0)
         assert isinstance(posterior, DirectPosterior)
         log = isinstance(posterior, LogPosterior)
         shift, scale = (math.log(unit), 1.0) if log else (0.0, unit)
