@@ -197,7 +197,9 @@ class Table:
 def main() -> None:
     """Run one part of the study and print its table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("part", choices=["cached", "drawn", "honest", "tables"])
+    parser.add_argument(
+        "part", nargs="?", default="cached", choices=["cached", "drawn", "honest", "tables"]
+    )
     parser.add_argument("data", nargs="?", type=Path, help="the folder with the tables")
     parser.add_argument("--runs", type=int, help="runs of each; by default 10, 2000, 200 and 20")
     parser.add_argument("--only", default="", help="only kinds or files with this in their name")
