@@ -1,7 +1,8 @@
 """How often repeats that are not noise are noticed, and how often honest noise is taken for that.
 
     python bench/repetition.py cached              ten kinds of cached objectives (two minutes)
-    python bench/repetition.py honest              200 runs of each shape of noise (20 minutes)
+    python bench/repetition.py drawn               2,000 made-up runs of each shape (five minutes)
+    python bench/repetition.py honest              200 real runs of each shape (half an hour)
     python bench/repetition.py tables DATA         tables such as ../shared/data/real (an hour)
 
 Each run has 40 evaluations with the default settings unless its kind says otherwise; the tables get
@@ -25,6 +26,7 @@ from zlib import crc32
 import numpy as np
 
 import rahbo
+from rahbo.trials import Trial, repetition_of
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 ROWS = rahbo.Candidates([{"x": i / 9, "y": j / 9} for i in range(10) for j in range(10)])
@@ -131,6 +133,34 @@ def noticed(objective: Objective, evaluations: int, seed: int, space: Any = None
     return any(said), bool(result.recommendation.not_noise)
 
 
+def drawn(objective: Objective, seed: int, repeats: Any = None, blocks: int = 0) -> bool:
+    """Return whether a made-up run says at any moment that repeats are not noise.
+
+    It has 100 evaluations and no optimiser. It begins with pairs at eight settings. Then new
+    settings and repeats of the four best take turns by chance.
+    """
+    rng, best = np.random.default_rng([seed, 1]), list[tuple[float, int]]()
+    settings, told, made = rng.random((100, 2)), list[Trial](), 0
+    new, each = 0, {None: 2, 1: 1}.get(repeats, 5)
+    while made < 100:
+        again = new >= 8 and each < 5 and rng.random() < 0.4
+        i = sorted(best)[-1 - int(rng.integers(4))][1] if again else new
+        k = each if i == new < 8 or each == 5 else 1
+        new += not again
+        x, y = settings[i].tolist()
+        named = [str(j) for j in range(k)] if blocks else []
+        values = [objective(x, y, block=name) for name in named] or [
+            objective(x, y) for _ in range(k)
+        ]
+        trial = Trial(len(told), {}, settings[i], k, "strategy", blocks=tuple(named))
+        told.append(trial.with_values(values))
+        best.append((values[0], i))
+        made += k
+        if str(repetition_of(told) or ""):
+            return True
+    return False
+
+
 def report(name: str, found: list[tuple[bool, bool]], began: float) -> None:
     """Print one line of the result."""
     ever, at_end = (sum(column) for column in zip(*found, strict=True))
@@ -167,13 +197,15 @@ class Table:
 def main() -> None:
     """Run one part of the study and print its table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("part", choices=["cached", "honest", "tables"])
+    parser.add_argument(
+        "part", nargs="?", default="cached", choices=["cached", "drawn", "honest", "tables"]
+    )
     parser.add_argument("data", nargs="?", type=Path, help="the folder with the tables")
-    parser.add_argument("--runs", type=int, help="runs of each; by default 10, 200 and 20")
+    parser.add_argument("--runs", type=int, help="runs of each; by default 10, 2000, 200 and 20")
     parser.add_argument("--only", default="", help="only kinds or files with this in their name")
     asked = parser.parse_args()
     print(f"{'':42} ever  end")
-    runs = asked.runs or {"cached": 10, "honest": 200, "tables": 20}[asked.part]
+    runs = asked.runs or {"cached": 10, "drawn": 2000, "honest": 200, "tables": 20}[asked.part]
     if asked.part == "tables":
         if asked.data is None:
             parser.error("tables needs the folder with the tables")
@@ -192,6 +224,9 @@ def main() -> None:
             for seed in range(runs):
                 kinds = cached() if asked.part == "cached" else honest(np.random.default_rng(seed))
                 objective, settings = kinds[name]
+                if asked.part == "drawn":
+                    found.append((drawn(objective, seed, **settings), False))
+                    continue
                 found.append(noticed(objective, 40, seed, **settings))
             report(name, found, began)
 

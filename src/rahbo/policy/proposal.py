@@ -358,7 +358,8 @@ def proposed_at(
         wanted = max(wanted, min(2, settings.repeats.most))
     if not settings.revisit:
         given = sum(t.provided for t in trials if t.is_at(x))
-        wanted = min(wanted, settings.most - given)
+        # Where only repeats are left, one is asked for all the same: see `PolicySettings.excluded`.
+        wanted = max(1, min(wanted, settings.most - given))
     return Proposal(x, "strategy", wanted, own_bound)
 
 

@@ -23,7 +23,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, xlogy
 
-from rahbo.numerics import Array
 from rahbo.trials.blocks import block_of
 from rahbo.trials.observations import rounding_step
 from rahbo.trials.trial import Trial
@@ -36,7 +35,7 @@ REPEATS, SETTINGS, EACH = 8, 3, 3
 # have them.
 COMMON = 0.1
 # Values are coarse if they have at most so many digits, or steps above this share of their range.
-DIGITS, FINE = 3, 1e-3
+DIGITS, FINE = 3, 5e-4
 # Coarse values must be more than so many different ones, and noise that has a standard deviation of
 # a third of a rounding step must agree in all repeats with a probability below LEAST. TOLD values
 # are the most that count at a setting.
@@ -109,7 +108,9 @@ def repetition_of(trials: Iterable[Trial]) -> Repetition | None:
     if agree:
         lacking = _lacking(first, told)
         return None if lacking is None else Repetition(1, lacking)
-    if sum(len(values) - _distinct(values) for values in told) < RECURRING:
+    # Values that are rounded recur all the time.
+    few = sum(len(values) - _distinct(values) for values in told) < RECURRING
+    if few or _is_coarse(one.value for values in told for one in values):
         return None
     return next((Repetition(each.n) for each in seeds if each.chance(told) < UNLIKELY), None)
 
@@ -164,7 +165,7 @@ def _lacking(first: Sequence[float], repeated: Iterable[Sequence[_Told]]) -> int
     """
     settings = Counter(first)
     counts = [(values[0].value, len(values)) for values in repeated]
-    coarse = _is_coarse(np.array(list(settings)))
+    coarse = _is_coarse(settings)
     if coarse:
         ends = {min(settings), max(settings), settings.most_common(1)[0][0]}
         common = {value for value in ends if settings[value] > max(2, COMMON * len(first))}
@@ -176,9 +177,9 @@ def _lacking(first: Sequence[float], repeated: Iterable[Sequence[_Told]]) -> int
     return max(0, REPEATS - sum(min(n - 1, EACH) for _, n in counts))
 
 
-def _is_coarse(levels: Array) -> bool:
-    """Return whether values ``(n,)`` are rounded, so that similar ones may be equal by chance."""
-    levels = np.unique(levels)
+def _is_coarse(values: Iterable[float]) -> bool:
+    """Return whether values are rounded, so that similar ones may be equal by chance."""
+    levels = np.unique(list(values))
     if all(float(f"{y:.{DIGITS}g}") == y for y in levels.tolist()):
         return True
     # A few values far from all others, such as penalties, say nothing of how fine the others are.
