@@ -220,3 +220,11 @@ def test_of_equal_values_the_noise_that_is_known_is_the_scale():
     assert not ModelSettings().have_scale(equal)
     for settings in (known, ModelSettings()):
         assert settings.scale(varied) == settings.units(varied).scale == 1.0
+
+
+def test_values_that_became_nearly_equal_still_have_a_size():
+    """As when the effects of blocks, found later, explain nearly all differences."""
+    points = [np.array([0.1]), np.array([0.9])]
+    first, later = (Observations.from_rounds(points, [[0.2], [0.2 + d]]) for d in (3e-3, 9e-15))
+    settings = ModelSettings()
+    assert condition(settings, later, learn(settings, first)).data.typical > 0.0

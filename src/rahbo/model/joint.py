@@ -109,7 +109,7 @@ def sample_variances(
         dof,
         floor,
         units=units,
-        typical=units.std_to_model(settings.scale(observations)) ** 2,
+        typical=max(units.std_to_model(settings.scale(observations)), units.step) ** 2,
         rounding=step**2 / 48.0,
     )
 
@@ -229,14 +229,14 @@ class MeanNoiseModel:
     @property
     def min_noise_var(self) -> float:
         """The lower bound of the noise variance, in the model's units."""
-        return max(self.learned.floor, self.data.bound(self.settings.min_noise_var or 0.0))
+        return max(self.learned.floor, self.data.to_model(self.settings.min_noise_var or 0.0))
 
     @property
     def max_noise_var(self) -> float:
         """The upper bound of the noise variance, in the model's units, or infinity."""
         if self.settings.max_noise_var is None:
             return math.inf
-        return max(self.data.bound(self.settings.max_noise_var), self.min_noise_var)
+        return max(self.data.to_model(self.settings.max_noise_var), self.min_noise_var)
 
     def belief(self, X: Array) -> Belief:
         """Return confidence intervals at ``X (m, d)``."""

@@ -131,8 +131,8 @@ def _less(model: MeanNoiseModel, observations: Observations) -> tuple[Observatio
     """Return the data less the effects of blocks, and these effects, under both GPs."""
     settings, learned, units = model.settings, model.learned, model.units
     observations, alone = _separated(settings, observations)
-    noise_var = np.clip(
-        model.noise.variance(observations.X), model.min_noise_var, model.max_noise_var
+    noise_var = units.rounded_var(
+        np.clip(model.noise.variance(observations.X), model.min_noise_var, model.max_noise_var)
     )
     y = units.to_model(observations.values)
     mean = learned.mean

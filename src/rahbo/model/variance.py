@@ -58,7 +58,7 @@ class SampleVariances:
         return found
 
     def bound(self, noise_var: float) -> float:
-        """Return a bound on the noise variance in the model's units."""
+        """Return a bound on the noise variance as the fits see it, rounded like the data."""
         return float(self.units.rounded_var(self.to_model(noise_var)))
 
 
