@@ -91,6 +91,18 @@ def a_runner_up_gains_more_than_any_setting(case):
 
 
 @rule
+def an_expectation_above_its_bound(case):
+    both = rf"(?:more than|expected gain) ({NUMBER})(?: \(expected gain|, at most) ({NUMBER})"
+    for line in case.text.splitlines():
+        said = re.search(both, line)
+        if said:
+            numbers = float(said[1]), float(said[2])
+            expected, bound = numbers if line.startswith("runner-up") else numbers[::-1]
+            if expected > bound > 0.0:
+                yield line
+
+
+@rule
 def p_best_and_gain(case):
     p, gain, level = case.found.p_best, case.found.gain, case.found.level
     if p is None:

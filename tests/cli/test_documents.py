@@ -35,6 +35,9 @@ def test_every_report_is_strict_json_with_the_names_of_its_fields():
     found = json.loads(text, parse_constant=not_json)
     assert found["recommendation"]["params"]["x"] == opt.recommend().params["x"]
     assert found["recommendation"]["mean_interval"].keys() == {"lower", "upper"}
+    assert found["recommendation"]["trials"] == list(opt.recommend().trials)
+    assert found["recommendation"]["luckiest"]["trial"] == opt.recommend().luckiest.trial
+    assert found["recommendation"]["sentences"] == list(opt.recommend().sentences)
     assert found["frontier"]["choices"][-1]["alpha_to"] is None
     assert len(found["frontier"]["evaluated"]) == 5
     assert found["diagnosis"]["decision"]["verdict"] == opt.diagnose().decision.verdict

@@ -106,6 +106,21 @@ def test_a_recommendation_can_be_joined_with_its_table(tmp_path):
         assert all((p["params"]["x"], p["params"]["lr"]) in table for p in points)
 
 
+def test_the_rows_of_a_table_are_named_as_its_editor_counts_them(tmp_path):
+    table = tmp_path / "t.csv"
+    lines = ["x,value", "0.1,1.0", "0.9,5.0", "0.5,", "0.1,1.2", "0.9,5.4"]
+    table.write_text("\n".join(lines) + "\n", "utf-8")
+    printed = invoke("recommend", str(table), "--maximize").stdout
+    assert printed.splitlines()[0] == "x=0.9   (rows 3 and 6)"
+    told = json.loads(invoke("recommend", str(table), "--maximize", "--json").stdout)
+    found = told["recommendation"]
+    assert (found["trials"], found["numbered"]) == ([3, 6], "row")
+    assert found["luckiest"]["trial"] == 6
+    report = tmp_path / "r.html"
+    invoke("report", str(table), "--maximize", "-o", str(report))
+    assert 'Use <strong><bdi id="use">x = 0.9</bdi></strong> (rows 3 and 6)' in report.read_text()
+
+
 def test_a_journal_is_told_without_its_code_and_stays_as_it_is(journal):
     before = journal.read_bytes()
     optimizer = optimizer_from(str(journal), Asked())

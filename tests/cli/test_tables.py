@@ -55,6 +55,10 @@ def test_reports_are_shown_and_nothing_steers_the_terminal(optimizer, terminal):
         text = shown(getattr(optimizer, name)(), optimizer, terminal)
         for word in words:
             assert word in text
+        if name == "recommend":
+            found = optimizer.recommend()
+            assert f"({found.tried_in})" in text
+            assert all(said in " ".join(text.split()) for said in found.sentences)
         assert "Based on 11 evaluations (1 failed) at 5 points, maximising" in text
         assert "MeanStd(kappa=1.0)" in text
         assert "\x1b[2J" not in text

@@ -25,7 +25,7 @@ from rahbo.analysis.markup import paragraph, shown, table, visible
 from rahbo.analysis.placed import placed_under
 from rahbo.analysis.posterior import LEVEL, Interval, centre, check_level
 from rahbo.analysis.prediction import Estimate, Prediction, predict
-from rahbo.analysis.recommendation import Numbers, Recommendation, recommend
+from rahbo.analysis.recommendation import Compared, Numbers, Recommendation, recommend
 from rahbo.analysis.rivals import RunnerUp, are_alike
 from rahbo.analysis.rules import SCORES, Rule, best_scored, check_rule, choices, choose
 from rahbo.analysis.sensitivity import Sensitivity, sensitivity_of
@@ -43,6 +43,7 @@ __all__ = [
     "BlockEffects",
     "Calibration",
     "Choice",
+    "Compared",
     "Conditions",
     "ConstraintCheck",
     "Diagnosis",

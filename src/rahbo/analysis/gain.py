@@ -69,19 +69,24 @@ class Gain:
     def __str__(self) -> str:
         if self.expected <= 0.0:
             return "No other setting is expected to be better."
-        more = f" by more than {brief(self.bound)}" if self.bound > 0.0 else ""
+        more = f" by more than {self.most}" if self.bound > 0.0 else ""
         return (
             f"With {100 * self.level:g} % probability no other setting is better{more} "
             f"(expected gain {brief(self.expected)})."
         )
 
     @property
+    def most(self) -> str:
+        """The bound as a text, and no less than the expectation, which a long tail can exceed.
+
+        A larger bound holds all the more.
+        """
+        return brief(max(self.bound, self.expected) if self.bound > 0.0 else self.bound)
+
+    @property
     def of_one(self) -> str:
         """The gain from one other setting, in words."""
-        return (
-            f"expected gain {brief(self.expected)}, at most {brief(self.bound)} "
-            f"({100 * self.level:g} %)"
-        )
+        return f"expected gain {brief(self.expected)}, at most {self.most} ({100 * self.level:g} %)"
 
 
 @dataclass(frozen=True, eq=False)

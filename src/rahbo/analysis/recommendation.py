@@ -218,7 +218,7 @@ class Recommendation(Prediction):
         return own, *(
             Compared(
                 in_one_line(shown), scores_told_apart(show, other.score, self.score)[0],
-                show.text(other.risk), brief(other.gain.expected), brief(other.gain.bound),
+                show.text(other.risk), brief(other.gain.expected), other.gain.most,
             )
             for other, shown in zip(self.runner_ups, self._all_shown[1:], strict=True)
         )  # fmt: skip

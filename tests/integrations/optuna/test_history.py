@@ -55,6 +55,19 @@ def test_any_study_has_a_risk_averse_answer(repeats, direction, rng) -> None:
     assert all(up.params in [t.params for t in study.trials] for up in averse.runner_ups)
 
 
+def test_the_trial_to_deploy_has_the_number_that_optuna_gave_it() -> None:
+    # A pruned trial and one that misses a parameter shift the numbers.
+    study = study_of({0.1: [1.0, 1.2], 0.5: [5.0, 5.3]})
+    study.add_trial(create_trial(state=TrialState.RUNNING, params={}, distributions={}))
+    study.add_trial(study.trials[1])
+    found = recommend(study)
+    assert found.trials == (1, 3)
+    assert {study.trials[i].params["x"] for i in found.trials} == {found.params["x"]}
+    assert "(trials 1 and 3)" in str(found).splitlines()[0]
+    assert found.luckiest.trial in (1, 3)
+    assert optimizer_of(study).recommend().trials == (1, 3)
+
+
 def test_values_failures_and_repeats_of_trials_are_told() -> None:
     study = study_of({0.1: [1.0, None, 1.2], 0.5: 2.0, 0.9: float("inf")})
     study.add_trial(study.trials[1])

@@ -65,6 +65,8 @@ def test_what_is_believed_is_what_the_optimizer_reports(path, direction):
     assert [(r["score"], r["bound"]) for r in shown["runner_ups"]] == [
         (r.score, r.gain.bound) for r in found.runner_ups
     ]
+    assert shown["trials"] == found.tried_in
+    assert shown["compared"] == [tuple(one)[1:] for one in found.compared]
     chosen = model["points"][model["chosen"]]
     assert chosen[:3] == pytest.approx([found.mean, *found.mean_interval], rel=1e-5)
     assert chosen[3:6] == pytest.approx([found.noise_std, *found.noise_std_interval], rel=1e-5)

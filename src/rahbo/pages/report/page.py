@@ -109,10 +109,12 @@ def _use(found: Recommendation) -> str:
 
 
 def _certainty(record: ReportRecord) -> str:
-    """Return what another setting might still gain, after a warning in bold if there is one."""
-    warning = record.recommendation.warning
-    bold = f"<strong>{shown(warning)}</strong>" if warning else ""
-    return f"{bold}{shown(record.certainty.removeprefix(warning))}"
+    """Return the sentences of the recommendation, each on its line, a warning in bold."""
+    found = record.recommendation
+    return "<br>\n".join(
+        f"<strong>{shown(said)}</strong>" if said == found.warning else shown(said)
+        for said in found.sentences
+    )
 
 
 def _known(found: Recommendation) -> str:
