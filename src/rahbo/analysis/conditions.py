@@ -330,7 +330,7 @@ def _recommend_for_all(average: Average, level: float) -> Recommendation:
         blocks=BlockEffects.of(known.model, level),
         trials=trials,
         luckiest=luckiest_of(placed, trials),
-        aversion=aversion_of(placed, i, leading, everywhere, (f, noise_std), decode),
+        aversion=aversion_of(placed, i, leading, everywhere, (f, noise_std), decode, settled=True),
     )
 
 
