@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import rahbo
-from rahbo.analysis import SCORES, Diagnosis, Recommendation
+from rahbo.analysis import SCORES, Diagnosis, Recommendation, are_alike
 from rahbo.pages.report.record import ReportRecord, record_of
 from rahbo.policy import GPUCB, RahboUS
 from run_shapes import SHAPES
@@ -228,6 +228,25 @@ def no_change_but_a_quieter_runner_up(case):
 
 
 @rule
+def no_change_but_another_best_mean(case):
+    found = case.found
+    if case.told.decision.answer != "no" or not case.plain:
+        return
+    for p in case.optimizer.frontier().evaluated:
+        x, y = (case.optimizer.settings.space.encode(q) for q in (p.params, found.params))
+        known = case.optimizer.snapshot()
+        better = case.sign * (p.mean - found.mean) > 0.0 and p.feasible
+        if (
+            better
+            and case.sign * (p.risk - found.risk) < 0.0
+            and not are_alike(known, x[None], y)[0]
+        ):
+            best = max(case.optimizer.frontier().evaluated, key=lambda q: case.sign * q.mean)
+            if best == p:
+                yield f"{case.told.decision.verdict} But the best mean is at {p}"
+
+
+@rule
 def risk_decides_where_noise_is_not_uneven(case):
     if case.told.decision.answer == "yes" and case.told.unevenness.answer != "yes":
         yield f"{case.told.unevenness.verdict} {case.told.decision.verdict}"
@@ -267,7 +286,8 @@ def the_decision_and_other_aversions(case):
     aversion, decision = getattr(case.found, "aversion", None), case.told.decision
     if aversion is None or not case.plain or aversion.penalty is None or not case.found.feasible:
         return
-    if decision.answer == "yes" and decision.rival is None and aversion.less is None:
+    changed = decision.rival is None and decision.risk_averse != decision.risk_neutral
+    if changed and "Any reasonable aversion" in case.text:
         yield f"{decision.verdict} {case.found.sentences}"
     if decision.answer == "no" and aversion.less is not None:
         yield f"{decision.verdict} {case.found.sentences}"

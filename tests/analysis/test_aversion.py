@@ -97,6 +97,6 @@ def test_sentences():
     )
     tiny = replace(found, risk=0.9099, more=None)
     assert tiny.sentence(DIGITS, []).startswith("The noise takes less than 0.01 off 0.91.")
-    neutral = replace(found, risk=0.91, more=None, is_choice=False)
+    neutral = replace(found, risk=0.91, more=None, robust=False)
     assert neutral.sentence(DIGITS, []) == ""
     assert math.isclose(found.more.weight, 3.0)

@@ -24,6 +24,7 @@ from rahbo.analysis.diagnosis import risk_gain
 from rahbo.errors import NotReadyError
 from rahbo.model import KnownNoise, LogNoise
 from rahbo.space import Space
+from run_shapes import adam_and_sgd
 
 
 def page(opt):
@@ -132,6 +133,34 @@ def test_risk_that_changes_the_decision():
     ]))  # fmt: skip
     assert found.gain == np.median(gain)
     assert found.verdict.startswith("Yes: the mean alone would pick a different point")
+
+
+def test_a_quieter_optimiser_with_few_trials_is_no_reason_to_say_no():
+    # It may be better by the risk measure, but too little is known of it to recommend it.
+    told = page(adam_and_sgd(np.random.default_rng([8, 7]), 8, gap=0.01)).decision
+    assert told.answer == "cannot tell"
+    assert told.risk_averse.params == told.risk_neutral.params == {"opt": "adam"}
+    assert told.rival.params == {"opt": "sgd"}
+    assert 0.1 < told.probability < 0.95
+    assert told.verdict.startswith("Cannot tell yet: opt=sgd has a worse mean")
+
+
+def test_a_better_mean_that_risk_speaks_against_counts_as_a_change():
+    # Both pessimistic bounds choose the quiet setting, since little is known of the noisy one.
+    rng = np.random.default_rng(0)
+    noise = [(z - z.mean()) / z.std() for z in map(rng.standard_normal, (40, 6, 30))]
+    data = [
+        ({"c": name}, m + s * z)
+        for name, m, s, z in zip("abc", (1.0, 1.4, 0.0), (0.05, 0.8, 0.3), noise, strict=True)
+    ]
+    rows = rahbo.Candidates([{"c": name} for name in "abc"])
+    opt = rahbo.Optimizer(rows, seed=0, data=data, risk=rahbo.MeanStd(1.0))
+    found, told = opt.recommend(), page(opt).decision
+    assert found.params == opt.recommend(risk=rahbo.MeanStd(0.0)).params == {"c": "a"}
+    assert opt.predict({"c": "b"}).mean > found.mean
+    assert told.answer != "no"
+    assert told.risk_neutral.params == {"c": "b"}
+    assert "Any reasonable aversion" not in str(found)
 
 
 def test_without_aversion_the_decision_is_the_same():

@@ -60,7 +60,8 @@ class Aversion:
             standard deviations. It is 0 for a strategy that ignores the noise.
         less: The setting that a smaller weight would choose; None if it is the same or alike.
         more: The setting that a larger weight would choose, up to ten standard deviations.
-        is_choice: Whether there is another setting to choose.
+        robust: Whether there is a choice, and every reasonable weight makes this one. Then no other
+            setting has a better mean and a worse risk value either.
     """
 
     certain: float
@@ -69,7 +70,7 @@ class Aversion:
     weight: float | None
     less: Alternative | None
     more: Alternative | None
-    is_choice: bool
+    robust: bool
 
     def negated(self) -> Aversion:
         """Return the record of the negated objective."""
@@ -96,7 +97,7 @@ class Aversion:
         if parts:
             both = ", and ".join(parts)
             said.append(f"{both[0].upper()}{both[1:]}.")
-        elif self.penalty is not None and self.is_choice:
+        elif self.robust:
             said.append("Any reasonable aversion to noise leads to this choice.")
         return " ".join(said)
 
@@ -115,6 +116,7 @@ def aversion_of(
     worst: Sequence[Array] | Array,
     here: tuple[float, float],
     decode: Decode,
+    settled: bool,
 ) -> Aversion:
     """Return what the noise costs at a point, in the sense of maximisation.
 
@@ -126,6 +128,7 @@ def aversion_of(
             the rows are used.
         here: The mean and noise standard deviation of the point, at the centre of the posterior.
         decode: Returns the parameters of a point.
+        settled: Whether no other point has a better mean and a worse risk value.
     """
     mean, noise_std = here
     certain, risk = known.risk.value([mean, mean], [0.0, noise_std**2]).tolist()
@@ -140,7 +143,9 @@ def aversion_of(
         unit = noise_std if penalty == "noise variance" else 1.0
         if more is not None and more.weight * unit > max(STRONGEST, weight * unit):
             more = None
-    return Aversion(certain, risk, penalty, weight, less, more, len(rows) > 1)
+    same = less is None and more is None and penalty is not None
+    robust = same and settled and len(rows) > 1
+    return Aversion(certain, risk, penalty, weight, less, more, robust)
 
 
 def _neighbours(

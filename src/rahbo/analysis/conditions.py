@@ -332,7 +332,7 @@ def _recommend_for_all(average: Average, level: float) -> Recommendation:
         not_noise=known.not_noise,
         trials=trials,
         luckiest=luckiest_of(placed, trials),
-        aversion=aversion_of(placed, i, leading, everywhere, (f, noise_std), decode),
+        aversion=aversion_of(placed, i, leading, everywhere, (f, noise_std), decode, settled=True),
         unsuited=unsuited(known),
     )
 

@@ -26,7 +26,7 @@ from rahbo.analysis.posterior import (
 )
 from rahbo.analysis.prediction import Prediction, predict
 from rahbo.analysis.recommendation import to_confirm
-from rahbo.analysis.rivals import are_alike
+from rahbo.analysis.rivals import are_alike, bolder
 from rahbo.analysis.rules import best_scored, choose, scores
 from rahbo.analysis.sensitivity import columns_of, sensitivity_of
 from rahbo.analysis.snapshot import Snapshot
@@ -73,7 +73,8 @@ class RiskDecision:
             was shown to be uneven; ``"no"`` if both report the same point, out of several whose
             values differ, and there is no rival; else ``"cannot tell"``.
         risk_averse: The point that the pessimistic risk bound reports.
-        risk_neutral: The point that the pessimistic bound of the mean reports.
+        risk_neutral: The point that the pessimistic bound of the mean reports. If that is the same
+            or alike, it is the point with the best mean, unless its risk value is better too.
         gain: Posterior median of how much better the first is by the risk measure, or the rival if
             there is one.
         gain_interval: Central 90 % interval of the gain.
@@ -281,6 +282,8 @@ def _decision(known: Snapshot, differ: bool, uneven: bool) -> RiskDecision:
     averse, neutral = choose("pessimistic", known), choose("pessimistic", by_mean)
     decided = differ and bool(np.sum(known.legal) > 1)
     same = not decided or bool(are_alike(known, X[[neutral]], X[averse])[0])
+    if same and decided and (best := bolder(known, averse)) is not None:
+        same, neutral = False, best
     neutral = averse if same else neutral
     quiet = _quieter(known, averse) if same and decided else averse
     params = [known.space.decode(x) for x in X[[averse, neutral, quiet]]]

@@ -21,7 +21,7 @@ from rahbo.analysis.luck import Luckiest, luckiest_of
 from rahbo.analysis.markup import paragraph, table
 from rahbo.analysis.posterior import LEVEL
 from rahbo.analysis.prediction import Prediction, predict
-from rahbo.analysis.rivals import RunnerUp, runner_ups_of
+from rahbo.analysis.rivals import RunnerUp, bolder, runner_ups_of
 from rahbo.analysis.rules import SCORES, Rule, best_scored, scores
 from rahbo.analysis.snapshot import Snapshot
 from rahbo.analysis.unit import unsuited
@@ -318,7 +318,13 @@ def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL)
         trials=trials,
         luckiest=luckiest_of(known, trials),
         aversion=aversion_of(
-            known, i, rows, known.worst, (here.mean, here.noise_std), space.decode
+            known,
+            i,
+            rows,
+            known.worst,
+            (here.mean, here.noise_std),
+            space.decode,
+            settled=known.legal[i] and bolder(known, i) is None,
         ),
         scope=space.scope,
         not_noise=known.not_noise,

@@ -35,6 +35,22 @@ def are_alike(known: Snapshot, X: Array, x: Array) -> Mask:
     return np.asarray(alike | (x == X).all(axis=1))
 
 
+def bolder(known: Snapshot, i: int) -> int | None:
+    """Return the point with the best mean, if risk is what speaks for point ``i`` instead.
+
+    It may be reported, is not alike, and has the better mean and the worse risk value, each at the
+    centre of the posterior.
+    """
+    X, rows = known.observations.X, np.flatnonzero(known.legal)
+    f, v = centre(known.model, X[rows])
+    best, here = int(np.argmax(f)), int(np.flatnonzero(rows == i)[0])
+    R = known.risk.value(f, v)
+    decides = f[best] > f[here] and R[best] < R[here]
+    if not decides or are_alike(known, X[rows[[best]]], X[i])[0]:
+        return None
+    return int(rows[best])
+
+
 @dataclass(frozen=True)
 class RunnerUp:
     """Another evaluated setting that could still be better.
