@@ -108,7 +108,7 @@ def test_past_results_are_looked_at_too():
 
 @pytest.mark.slow
 def test_an_objective_without_noise_is_hardly_repeated():
-    result = rahbo.maximize(mean, SPACE, evaluations=30, seed=0)
+    result = rahbo.maximize(lambda x: -((x - 0.3) ** 2), {"x": (0.0, 1.0)}, evaluations=30, seed=0)
     assert counts(result) == {2: 8, 1: 14}
     assert {t.source for t in result.trials} == {"design", "strategy"}
 
