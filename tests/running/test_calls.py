@@ -59,7 +59,7 @@ def test_an_exception_that_cannot_be_printed_is_a_failure():
     outcome = attempt(objective, {"x": 1.0})
     assert outcome.failure == "<UnprintableError, whose repr() raises ValueError>"
     result = rahbo.maximize(
-        lambda x: x if x < 0.8 else objective(x), {"x": (0.0, 1.0)}, evaluations=12, seed=0
+        lambda x: x if x < 0.5 else objective(x), {"x": (0.0, 1.0)}, evaluations=12, seed=0
     )
     assert any(trial.failures for trial in result.trials)
 

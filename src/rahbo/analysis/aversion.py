@@ -131,7 +131,7 @@ def aversion_of(
         settled: Whether no other point has a better mean and a worse risk value.
     """
     mean, noise_std = here
-    certain, risk = known.risk.value([mean, mean], [0.0, noise_std**2]).tolist()
+    certain, risk = known.risk.value(np.full(2, mean), np.array([0.0, noise_std**2])).tolist()
     penalty, weight = penalty_of(known.bound, known.risk)
     less, more = None, None
     if weight is not None:

@@ -74,7 +74,7 @@ def test_different_settings_are_shown_differently():
     kind = rahbo.Categorical(wavelengths)
     assert [setting_text(v, kind) for v in wavelengths] == ["1550.108", "1550.109", "1550.11"]
     rows = [{"wavelength": v, "n": 1.0} for v in wavelengths]
-    for space in (rahbo.Candidates(rows), {"wavelength": kind, "n": [1.0, 2.0]}):
+    for space in (rahbo.Candidates(rows), {"wavelength": kind, "n": rahbo.Categorical([1.0, 2.0])}):
         run = rahbo.Optimizer(space, seed=0)
         run.ask()
         state = state_of(run, Notes(Path("nowhere.jsonl")))
