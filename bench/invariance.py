@@ -1,6 +1,6 @@
 """Whether 200 random problems, and runs of nine kinds, go the same way in all units.
 
-    python bench/invariance.py                 200 problems, about two minutes
+    python bench/invariance.py                 200 problems and the runs, about four minutes
     python bench/invariance.py --first 200     200 others
 
 Each problem is told as y and as a·y + b, with a from 1e-6 to 1e6 and b up to 1e6 standard
