@@ -59,10 +59,15 @@ def fixed_model(x: float, y: float) -> float:
     return float(1.0 - np.var(residual) / np.var(target[test]))
 
 
-def in_turn(n: int) -> Objective:
-    """Noise from a few seeds that the calls use in turn."""
+def in_turn(n: int, of_points: bool = False) -> Objective:
+    """Noise from a few seeds that the calls use in turn, the same for all points or not."""
     calls = count()
-    return lambda x, y: mean(x, y) + 0.3 * Random(next(calls) % n).gauss(0.0, 1.0)
+
+    def value(x: float, y: float) -> float:
+        seed = next(calls) % n
+        return mean(x, y) + 0.3 * Random(repr((x, y, seed)) if of_points else seed).gauss(0.0, 1.0)
+
+    return value
 
 
 def cached() -> dict[str, Kind]:
@@ -79,6 +84,8 @@ def cached() -> dict[str, Kind]:
         "look-up": (lambda x, y: float(LOOKUP[round(19 * x), round(19 * y)]), {}),
         "two seeds in turn": (in_turn(2), {}),
         "three seeds in turn": (in_turn(3), {}),
+        "two seeds for each point": (in_turn(2, of_points=True), {}),
+        "three seeds for each point": (in_turn(3, of_points=True), {}),
         "batches": (of_point, {"batches": True}),
         "list": (of_point, {"space": ROWS}),
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 from rich.console import Console
 
 import rahbo
@@ -101,3 +102,11 @@ def test_the_bar_says_whether_limits_are_kept():
         with watch(printer, 12, 0) as look:
             look.told(optimizer)
         assert said in out.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_what_is_noticed_is_a_line(terminal):
+    printer, out = console(terminal)
+    with watch(printer, 12, 9) as look:
+        look.noticed("Repeats are identical.")
+    assert "Repeats are identical.\n" in out.getvalue()

@@ -103,6 +103,13 @@ def test_counts_and_parameters_follow_every_change():
     assert (counts.made(), counts.made("design", "confirm")) == (6, 2)
 
 
+def test_what_is_not_noise_follows_every_change():
+    ledger = Ledger({i: trial(i, x=i / 9, values={0: 0.1**i, 1: 0.1**i}) for i in range(1, 9)})
+    assert ledger.repetition is not None
+    ledger.record(ledger.trials[3].with_values([5.0]))
+    assert ledger.repetition is None
+
+
 def test_the_first_trial_of_a_point_says_its_parameters():
     ledger = Ledger({0: trial(0)})
     before = ledger.params()

@@ -145,6 +145,20 @@ def test_seeds_that_the_calls_use_in_turn_are_counted(seeds, same):
     assert repetition_of(run_of(value)) == Repetition(seeds)
 
 
+def test_a_table_whose_rows_are_used_again_has_no_seeds_in_turn():
+    """Three values of each setting come again and again, in an order of their own."""
+    rng = np.random.default_rng(0)
+    for row in rng.standard_normal((200, 12, 3)).tolist():
+        told = trials_of(*[values[:2] for values in row], source="design")
+        best = int(rng.integers(12))
+        again = [row[best][i % 3] for i in range(2, 7)]
+        told += [
+            Trial(12 + i, {}, told[best].x, 1, "confirm").with_values([y])
+            for i, y in enumerate(again)
+        ]
+        assert repetition_of(told) is None
+
+
 def test_a_seed_for_each_repeat_of_a_suggestion_is_noticed():
     found = repetition_of(run_of(lambda x, call, repeat: x + Random(repeat).gauss(0, 1)))
     assert found == Repetition(2)

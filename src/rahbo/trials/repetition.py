@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, chain
+from itertools import accumulate, chain, combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +43,10 @@ LEVELS, NOISE_PER_STEP, LEAST, TOLD = 4, 1 / 3, 0.01, 10
 # The most seeds that are looked for, and how many values must recur. Noise that has a few values
 # would do so in the order of seeds with a probability below UNLIKELY.
 MOST_SEEDS, RECURRING, UNLIKELY = 5, 2, 1e-3
+# Three or more values of a single setting may also be all there are, as in a table whose rows are
+# used again. So more than two seeds must show at so many settings, or have so many differences in
+# common, up to this share of the values.
+SHOWN, ALIKE, SAME = 3, 3, 1e-9
 
 REMEDY = "Give each call a fresh seed"
 
@@ -112,7 +116,7 @@ def repetition_of(trials: Iterable[Trial]) -> Repetition | None:
     few = sum(len(values) - _distinct(values) for values in told) < RECURRING
     if few or _is_coarse(one.value for values in told for one in values):
         return None
-    return next((Repetition(each.n) for each in seeds if each.chance(told) < UNLIKELY), None)
+    return next((Repetition(each.n) for each in seeds if each.is_shown_by(told)), None)
 
 
 def _by_point(trials: Iterable[Trial]) -> list[list[tuple[Trial, int | None]]]:
@@ -222,6 +226,27 @@ class _Seeds:
         """Return whether values of a setting are equal where their seeds are, and nowhere else."""
         pairs = set(self.of(values))
         return len(pairs) == len({seed for seed, _ in pairs}) == len({y for _, y in pairs})
+
+    def is_shown_by(self, told: Sequence[Sequence[_Told]]) -> bool:
+        """Return whether values that are explained by these seeds cannot be due to chance."""
+        if self.chance(told) >= UNLIKELY:
+            return False
+        recurring = sum(1 < _distinct(values) < len(values) for values in told)
+        return self.n == 2 or recurring >= SHOWN or self.n_alike(told) >= ALIKE
+
+    def n_alike(self, told: Iterable[Iterable[_Told]]) -> int:
+        """Return how many differences between two seeds are the same as at an earlier setting.
+
+        It is 0 if any is not.
+        """
+        found, n = dict[tuple[int, int], float](), 0
+        for values in told:
+            for (i, y), (j, z) in combinations(sorted(set(self.of(values))), 2):
+                known = found.setdefault((i, j), z - y)
+                if abs(z - y - known) > SAME * max(abs(y), abs(z), abs(known)):
+                    return 0
+                n += 1
+        return n - len(found)
 
     def chance(self, told: Iterable[Iterable[_Told]]) -> float:
         """Return the probability that noise with ``n`` values is explained in this way.
