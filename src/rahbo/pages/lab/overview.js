@@ -58,7 +58,7 @@ const read = (id) => [...at(id).children].map((box) => box.read());
 function form() {
   const fixed = at("repeats").value === "fixed";
   return {
-    name: at("name").value, outcome: at("outcome").value, unit: at("unit").value, direction: at("direction").value,
+    name: at("study-name").value, outcome: at("outcome").value, unit: at("unit").value, direction: at("direction").value,
     risk: { kind: at("risk").value, number: at("risk-number").value },
     repeats: fixed ? at("repeats-number").value : "adaptive", setup: at("setup").value,
     parameters: read("parameters"), limits: read("limits"),
