@@ -106,7 +106,8 @@ class Server(ThreadingTCPServer):
     @property
     def address(self) -> str:
         """The address to open, with the token if it is needed, as another machine would open it."""
-        host = {"0.0.0.0": _own_address(), "::": "::1"}.get(self.host, self.host)
+        host = _own_address() if self.host == "0.0.0.0" else self.host
+        host = "::1" if host == "::" else host
         query = f"?token={self.token}" if self.is_guarded else ""
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/{query}"
 

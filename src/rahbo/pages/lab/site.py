@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from http import HTTPStatus
 from urllib.parse import quote, unquote
@@ -48,7 +49,7 @@ class Lab:
         if studies.only is None:
             self._pages["/"] = page("rahbo lab", ("lab/overview.html",), OF_OVERVIEW)
         else:
-            self._pages["/"] = moved(f"{STUDY}{quote(studies.only.stem)}/")
+            self._pages["/"] = moved(f"{STUDY}{quote(os.fsencode(studies.only.stem))}/")
 
     def read(self, path: str, query: Query) -> Answer | None:
         """Return a page or its data."""
@@ -73,7 +74,7 @@ class Lab:
     def _study_in(self, path: str) -> tuple[str, str]:
         """Return the name of a study in a path, and the rest of the path."""
         written, slash, rest = path.removeprefix(STUDY).partition("/")
-        name = unquote(written)
+        name = unquote(written, errors="surrogateescape")
         if not path.startswith(STUDY) or not slash or name not in self._studies.paths():
             raise RefusedError(HTTPStatus.NOT_FOUND)
         return name, slash + rest
