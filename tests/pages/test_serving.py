@@ -59,6 +59,9 @@ def test_a_page_and_its_head(server):
         200, b"first", "text/html",
     )  # fmt: skip
     assert (head.status, head.body, head.getheader("Content-Length")) == (200, b"", "5")
+    with connected(server) as raw:
+        raw.sendall(b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert all_of(raw).endswith(b"\r\n\r\n")
     query = ask(server, "/query?a=1&a=2&b=")
     assert (query.status, query.body) == (202, b'{"a":["1","2"]}')
 
@@ -349,6 +352,14 @@ def test_a_client_that_does_not_take_its_answer_is_given_up(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_client_that_never_stops_is_cut_off(capsys):
+    with running(Crowded(READ)) as served, connected(served) as raw:
+        raw.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        with pytest.raises(ConnectionError):
+            raw.sendall(LARGE)
+    assert capsys.readouterr().err == ""
+
+
 HOSTILE = [
     (b"GET http://[/run.json HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
     (b"GET http://[::1/run.json HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
@@ -394,6 +405,8 @@ HOSTILE = [
 @pytest.mark.parametrize(("sent", "status"), HOSTILE, ids=lambda value: str(value)[:40])
 def test_what_is_no_request_gets_a_status_or_is_closed(server, sent, status, capsys):
     with connected(server) as raw:
+        # So little is under way that the server must read on for the client to get its answer.
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         raw.sendall(sent)
         if sent in (b"", b"GET / HTTP/1.1"):
             raw.shutdown(socket.SHUT_WR)
