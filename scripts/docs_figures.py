@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import rahbo
-from rahbo.pages import Live, Server
+from rahbo.pages import Live, Server, watch_site
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "docs" / "figures"
@@ -117,13 +117,14 @@ def watch_page() -> Iterator[tuple[str, str]]:
     journal = Path("run.jsonl")
     space = {"temperature": (60.0, 120.0), "speed": (0.0, 1.0)}
     rahbo.maximize(brew, space, evaluations=40, confirm=0, seed=0, journal=journal)
-    with closing(rahbo.Optimizer.resume(journal)) as under_way, Server(Live(journal)) as server:
+    live = Live(journal)
+    with closing(rahbo.Optimizer.resume(journal)) as under_way, Server(watch_site(live)) as server:
         under_way.ask(2)
-        server.live.start()
+        live.start()
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
         try:
-            yield server.url, "document.querySelector('#noise .chosen')"
+            yield server.address, "document.querySelector('#noise .chosen')"
         finally:
             server.shutdown()
             thread.join()

@@ -3,9 +3,10 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 from click.testing import CliRunner
@@ -13,7 +14,7 @@ from click.testing import CliRunner
 import rahbo
 from browser import needs_chromium, open_browser
 from rahbo.cli import main
-from rahbo.pages import LabServer
+from rahbo.pages import LAB_PORT
 
 WIDTHS = (1280, 390)
 STUDY = """
@@ -91,85 +92,85 @@ def test_what_cannot_be_opened_is_said(tmp_path, file, contents, problem):
     assert problem in done.output
 
 
-def interrupted(self):
-    raise KeyboardInterrupt
-
-
-def test_a_file_describes_a_study_that_everything_else_continues(tmp_path, monkeypatch):
-    opened = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    monkeypatch.setattr(LabServer, "serve_forever", interrupted)
-    file = tmp_path / "laser.toml"
-    file.write_text("evaluations = 9\ncommand = ['x']\n" + STUDY)
-    done = CliRunner().invoke(main, ["lab", str(file), "--port", "0"])
+def invoked(*arguments):
+    """What a command prints that ends well."""
+    done = CliRunner().invoke(main, ["lab", *map(str, arguments)])
     assert done.exit_code == 0, done.output
-    assert opened == re.findall(r"http://\S+", done.output)
-    assert "ignores command, evaluations" in done.output
-    run = rahbo.Optimizer.resume(tmp_path / "laser.jsonl")
-    settings = run.settings
-    assert (settings.direction, settings.risk, settings.seed) == ("minimize", rahbo.MeanStd(2.0), 3)
-    assert settings.constraints == {"heat": rahbo.AtMost(5.0, 0.9)}
-    # A second lab is refused while another process, here this one, holds the journal.
-    refused = CliRunner().invoke(main, ["lab", str(file), "--no-browser"])
-    assert refused.exit_code == 2
-    assert "is being written by another process" in refused.output
+    return done.output
+
+
+@contextmanager
+def begun(file, contents):
+    """The run of a study that a file describes, begun by the command and continued in Python."""
+    file.write_text(contents)
+    output = invoked(file, "--port", "0")
+    run = rahbo.Optimizer.resume(file.with_suffix(".jsonl"))
+    yield run, output
     run.close()
-    again = CliRunner().invoke(main, ["lab", str(tmp_path / "laser.jsonl"), "--no-browser"])
-    assert again.exit_code == 0, again.output
 
 
-def test_a_large_seed_keeps_its_digits(tmp_path, monkeypatch):
-    monkeypatch.setattr(LabServer, "serve_forever", interrupted)
+def test_a_file_describes_a_study_that_everything_else_continues(tmp_path, opened):
+    file = tmp_path / "laser.toml"
+    with begun(file, "evaluations = 9\ncommand = ['x']\n" + STUDY) as (run, output):
+        assert opened == re.findall(r"http://\S+", output)
+        assert "ignores command, evaluations" in output
+        settings = run.settings
+        assert (settings.direction, settings.seed) == ("minimize", 3)
+        assert settings.risk == rahbo.MeanStd(2.0)
+        assert settings.constraints == {"heat": rahbo.AtMost(5.0, 0.9)}
+        # A second lab is refused while another process, here this one, holds the journal.
+        refused = CliRunner().invoke(main, ["lab", str(file), "--no-browser"])
+        assert refused.exit_code == 2
+        assert "is being written by another process" in refused.output
+    invoked(tmp_path / "laser.jsonl")
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_large_seed_keeps_its_digits(tmp_path):
     seed = 2**53 + 1
-    (tmp_path / "s.toml").write_text(STUDY.replace("seed = 3", f"seed = {seed}"))
-    done = CliRunner().invoke(
-        main, ["lab", str(tmp_path / "s.toml"), "--port", "0", "--no-browser"]
-    )
-    assert done.exit_code == 0, done.output
-    run = rahbo.Optimizer.resume(tmp_path / "s.jsonl")
-    assert run.settings.seed == seed
-    run.close()
+    with begun(tmp_path / "s.toml", STUDY.replace("seed = 3", f"seed = {seed}")) as (run, _):
+        assert run.settings.seed == seed
 
 
-def test_a_folder_that_does_not_exist_is_made(tmp_path, monkeypatch):
-    monkeypatch.setattr(LabServer, "serve_forever", interrupted)
+@pytest.mark.usefixtures("opened")
+def test_a_folder_that_does_not_exist_is_made(tmp_path):
     new = tmp_path / "my studies"
-    done = CliRunner().invoke(main, ["lab", str(new), "--port", "0", "--no-browser"])
-    assert done.exit_code == 0, done.output
+    assert "my studies is new" in invoked(new, "--port", "0")
     assert new.is_dir()
-    assert "my studies is new" in done.output
 
 
-def test_settings_known_to_be_safe_are_tried_first(tmp_path, monkeypatch):
-    monkeypatch.setattr(LabServer, "serve_forever", interrupted)
-    file = tmp_path / "laser.toml"
-    file.write_text("safe = ['power=2,gas=argon']\n" + STUDY)
-    done = CliRunner().invoke(main, ["lab", str(file), "--port", "0", "--no-browser"])
-    assert done.exit_code == 0, done.output
-    run = rahbo.Optimizer.resume(tmp_path / "laser.jsonl")
-    assert run.settings.safe
-    assert [(t.params, t.n_requested) for t in run.trials] == [({"power": 2.0, "gas": "argon"}, 3)]
-    run.close()
+@pytest.mark.usefixtures("opened")
+def test_settings_known_to_be_safe_are_tried_first(tmp_path):
+    with begun(tmp_path / "s.toml", "safe = ['power=2,gas=argon']\n" + STUDY) as (run, _):
+        assert run.settings.safe
+        (trial,) = run.trials
+        assert (trial.params, trial.n_requested) == ({"power": 2.0, "gas": "argon"}, 3)
 
 
-def test_a_file_for_tune_may_name_settings_to_try_first(tmp_path, monkeypatch):
-    monkeypatch.setattr(LabServer, "serve_forever", interrupted)
-    file = tmp_path / "laser.toml"
-    file.write_text("seconds = 60\ntry-first = 'power=2,gas=argon'\n" + STUDY)
-    done = CliRunner().invoke(main, ["lab", str(file), "--port", "0", "--no-browser"])
-    assert done.exit_code == 0, done.output
-    assert "ignores seconds" in done.output
-    run = rahbo.Optimizer.resume(tmp_path / "laser.jsonl")
-    assert run.ask().params == {"power": 2.0, "gas": "argon"}
-    run.close()
+@pytest.mark.usefixtures("opened")
+def test_a_file_for_tune_may_name_settings_to_try_first(tmp_path):
+    contents = "seconds = 60\ntry-first = 'power=2,gas=argon'\n" + STUDY
+    with begun(tmp_path / "s.toml", contents) as (run, output):
+        assert "ignores seconds" in output
+        assert run.ask().params == {"power": 2.0, "gas": "argon"}
 
 
-def test_beyond_the_loopback_the_address_has_a_token(tmp_path, monkeypatch):
-    monkeypatch.setattr(LabServer, "serve_forever", interrupted)
-    done = CliRunner().invoke(main, ["lab", str(tmp_path), "--no-browser", "--host", "0.0.0.0"])
-    assert done.exit_code == 0
-    assert re.search(r"http://[\d.]+:\d+/\?token=\S{30}", done.output)
-    assert "not encrypted" in done.output
+def test_beyond_the_loopback_the_address_has_a_token(tmp_path, opened):
+    output = invoked(tmp_path, "--host", "0.0.0.0")
+    assert opened == re.findall(r"http://[\d.]+:\d+/\?token=\S{30,}", output)
+    assert "can record values. It is not encrypted." in output
+
+
+def test_the_usual_port_is_taken_only_if_it_is_free(tmp_path, opened):
+    with socket.socket() as taken:
+        # If another program has it, it is taken all the more.
+        with suppress(OSError):
+            taken.bind(("127.0.0.1", LAB_PORT))
+            taken.listen()
+        invoked(tmp_path)
+        assert not opened[0].endswith(f":{LAB_PORT}/")
+        refused = CliRunner().invoke(main, ["lab", str(tmp_path), "--port", str(LAB_PORT)])
+        assert (refused.exit_code, "Choose another port" in refused.output) == (2, True)
 
 
 # -- the page --------------------------------------------------------------------------------
@@ -319,7 +320,7 @@ def test_from_an_empty_folder_to_a_recommendation(browser, tmp_path):
     assert page.evaluate(f"{VALUE}.value") == "13.25"
     page.errors.clear()
     with lab(tmp_path, "--port", port):
-        page.wait_until("document.getElementById('lab-gone').hidden")
+        page.wait_until("document.getElementById('gone').hidden")
         press(page, "Record")
         says(page, "Recorded 13.25 as value 1 of suggestion 1.")
         says(other, "The 77 that you typed here was not recorded.")

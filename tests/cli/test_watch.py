@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 from contextlib import contextmanager
@@ -17,8 +16,9 @@ import rahbo
 from browser import needs_chromium, open_browser
 from degenerate_runs import RUNS
 from page_runs import blocked
+from page_server import running
 from rahbo.cli import main
-from rahbo.pages import Live, Server
+from rahbo.pages import Live, Server, watch_site
 
 HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script>\u202e'
 WIDTHS = (1280, 390)
@@ -62,19 +62,12 @@ def test_what_cannot_be_watched_is_said(arguments, problem):
     assert problem in done.output
 
 
-def test_it_opens_the_page_and_warns_beyond_the_loopback(tmp_path, monkeypatch):
-    opened = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-
-    def interrupted(self):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Server, "serve_forever", interrupted)
+def test_it_opens_the_page_and_warns_beyond_the_loopback(tmp_path, opened):
     path = str(tmp_path / "run.jsonl")
     done = CliRunner().invoke(main, ["watch", path, "--open", "--host", "0.0.0.0"])
     assert done.exit_code == 0
-    assert "can read the run" in done.output
-    assert opened == re.findall(r"http://\S+", done.output)
+    assert "can read the run. It is not encrypted." in done.output
+    assert opened == re.findall(r"http://[\d.]+:\d+/\?token=\S{30,}", done.output)
 
 
 # -- the page --------------------------------------------------------------------------------
@@ -84,15 +77,9 @@ def test_it_opens_the_page_and_warns_beyond_the_loopback(tmp_path, monkeypatch):
 def served(path, **settings):
     """The address of the live page of a journal."""
     live = Live(path, pause=0.5, **settings)
-    with Server(live) as server:
-        live.start()
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server.url
-        finally:
-            server.shutdown()
-            thread.join()
+    live.start()
+    with running(Server(watch_site(live))) as server:
+        yield server.address
 
 
 @pytest.fixture(scope="module")
@@ -202,9 +189,9 @@ def test_the_page_goes_on_whatever_becomes_of_the_journal(browser, tmp_path):
         assert_sound(page, url)
         limits = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         page.call("Network.emulateNetworkConditions", offline=True, **limits)
-        page.wait_until("document.body.innerText.includes('no longer answers')")
+        page.wait_until("document.body.innerText.includes('rahbo watch no longer answers')")
         page.call("Network.emulateNetworkConditions", offline=False, **limits)
-        page.wait_until("document.getElementById('problem').hidden")
+        page.wait_until("document.getElementById('gone').hidden")
         page.close()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import webbrowser
 from pathlib import Path
 
 import click
@@ -15,9 +14,10 @@ from rahbo.cli.parameters import blocks_in
 from rahbo.cli.safe import RUNS as SAFE_REPEATS
 from rahbo.cli.safe import start_of
 from rahbo.cli.tables import visible
+from rahbo.cli.watch import serve, served
 from rahbo.errors import SettingsError
 from rahbo.numerics import plain_number
-from rahbo.pages import LAB_PORT, LOOPBACK, LabServer, Spec, Studies, Study
+from rahbo.pages import LAB_PORT, Spec, Studies, Study, lab_site
 from rahbo.settings import Keywords
 
 # What a file says about a study. The rest of a file for rahbo tune says how to run a program.
@@ -142,16 +142,6 @@ def spec_of(config: Config, path: Path) -> Spec:
                 **names)  # fmt: skip
 
 
-def _served(studies: Studies, host: str, port: int | None) -> LabServer:
-    """Return a server at the usual port, or at a free one if that is taken."""
-    if port is not None:
-        return LabServer(studies, host, port)
-    try:
-        return LabServer(studies, host, LAB_PORT)
-    except SettingsError:
-        return LabServer(studies, host, 0)
-
-
 @click.command()
 @click.argument("place", type=click.Path(path_type=Path), default=Path())
 @click.option(
@@ -171,17 +161,9 @@ def command(place: Path, host: str, port: int | None, no_browser: bool) -> None:
     for rahbo tune. Everything is written to journals, which the other commands and Python read.
     """
     studies = studies_at(place)
+    ports = (LAB_PORT, 0) if port is None else (port,)
     try:
-        with _served(studies, host, port) as server:
-            if host not in LOOPBACK:
-                click.echo(
-                    "Anyone who has this address can record values. It is not encrypted.", err=True
-                )
-            click.echo(visible(f"The lab is open at {server.address}  (Ctrl-C to stop)"))
-            if not no_browser:
-                webbrowser.open(server.address)
-            server.serve_forever()
-    except KeyboardInterrupt:
-        click.echo("", err=True)
+        with served(lab_site(studies), host, *ports) as server:
+            serve(server, "The lab is open at", "record values", not no_browser)
     finally:
         studies.close_all()

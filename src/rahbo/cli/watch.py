@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from contextlib import suppress
 
 import click
 
@@ -10,7 +11,7 @@ from rahbo.cli.options import chosen_risk, measure_options
 from rahbo.cli.studies import hidden
 from rahbo.cli.tables import visible
 from rahbo.errors import SettingsError
-from rahbo.pages import LOOPBACK, Live, Server
+from rahbo.pages import Live, Server, Site, watch_site
 
 
 @click.command()
@@ -18,7 +19,7 @@ from rahbo.pages import LOOPBACK, Live, Server
 @measure_options
 @click.option(
     "--host", default="127.0.0.1", show_default=True, metavar="NAME",
-    help="Address to listen on. Others can read the run unless this is a loopback address.",
+    help="Address to listen on. Beyond this machine, the printed address with its token is needed.",
 )  # fmt: skip
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N",
@@ -45,14 +46,34 @@ def command(
             "rahbo.integrations.optuna.publish() and optuna-dashboard."
         )
     live = Live(journal, chosen_risk(ctx), budget=evaluations)
+    live.start()
+    with served(watch_site(live), host, port) as server:
+        serve(server, f"Watching {journal} at", "read the run", opens)
+
+
+def served(site: Site, host: str, *ports: int) -> Server:
+    """Return a server at the first of some ports that is free."""
+    for port in ports[:-1]:
+        with suppress(SettingsError):
+            return Server(site, host, port)
+    return Server(site, host, ports[-1])
+
+
+def serve(server: Server, said: str, risk: str, opens: bool) -> None:
+    """Say where a server is, and serve until Ctrl-C.
+
+    Args:
+        server: The server.
+        said: What to say before the address.
+        risk: What everyone can do who has the address.
+        opens: Whether to open the page in a browser.
+    """
     try:
-        with Server(live, host, port) as server:
-            live.start()
-            if host not in LOOPBACK:
-                click.echo("Anyone who can reach this address can read the run.", err=True)
-            click.echo(visible(f"Watching {journal} at {server.url}  (Ctrl-C to stop)"))
-            if opens:
-                webbrowser.open(server.url)
-            server.serve_forever()
+        if server.is_guarded:
+            click.echo(f"Anyone who has this address can {risk}. It is not encrypted.", err=True)
+        click.echo(visible(f"{said} {server.address}  (Ctrl-C to stop)"))
+        if opens:
+            webbrowser.open(server.address)
+        server.serve_forever()
     except KeyboardInterrupt:
         click.echo("", err=True)

@@ -1,12 +1,12 @@
 import json
 import threading
-import time
 
 import pytest
 
 import constrained
 import rahbo
 from page_runs import blocked
+from processes_left import wait_for
 from rahbo.pages import Live
 from rahbo.pages.escape import embedded
 from rahbo.pages.watch import live as module
@@ -148,30 +148,28 @@ def test_of_many_parameters_whole_ones_are_shown_and_the_rest_is_counted(path):
     opt.close()
 
 
-def test_a_fit_blocks_no_reader_and_follows_the_run(path, monkeypatch):
-    opt = begun(path)
+class Slow(rahbo.MeanVariance):
+    """A measure that is not told before it may be."""
+
     entered, leave = threading.Event(), threading.Event()
 
-    def slowly(*args):
-        entered.set()
-        leave.wait(30)
-        raise rahbo.errors.NumericalError("What broke.")
+    def value(self, f, v):
+        self.entered.set()
+        self.leave.wait(30)
+        return super().value(f, v)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "belief_of", slowly)
-        live = Live(path, pause=0.01)
-        live.start()
-        live.run()
-        assert entered.wait(30)
-        opt.tell({"x": 0.5}, 1.0)
-        run = live.run()
-        assert (run["n_evaluations"], run["fitting"], run["model"]) == (9, True, 0)
-    leave.set()
-    end = time.monotonic() + 60
-    while live.model().get("n_evaluations") != 9:
-        assert time.monotonic() < end
-        live.run()
-        time.sleep(0.02)
+
+def test_a_fit_blocks_no_reader_and_follows_the_run(path):
+    opt = begun(path)
+    live = Live(path, Slow(1.0), pause=0.01)
+    live.start()
+    live.run()
+    assert Slow.entered.wait(30)
+    opt.tell({"x": 0.5}, 1.0)
+    run = live.run()
+    assert (run["n_evaluations"], run["fitting"], run["model"]) == (9, True, 0)
+    Slow.leave.set()
+    wait_for(lambda: live.run() and live.model().get("n_evaluations") == 9)
     assert "recommendation" in live.model()
     opt.close()
 

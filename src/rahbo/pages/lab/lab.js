@@ -2,9 +2,6 @@
 // What is typed is kept in the tab until the server has it, through reloads and lost connections.
 "use strict";
 (() => {
-const { get, post, renewed, isGone, make, field, numberIn, askAboutCommas } = Lab;
-const at = (id) => document.getElementById(id);
-const PAUSE = 1000, PAUSE_UNSEEN = 10000;
 const SOURCES = { user: "your own setting", confirm: "measured again, before it is used" };
 // What is shown, and the repeat that the form is about: {id, repeat, kind}.
 let state = null, seen = "", subject = null, wanted = null, busy = false, instead = null, noted = null;
@@ -37,29 +34,19 @@ let complained = 0;
 
 function complain(message) {
   complained = Date.now();
-  at("lab-problem").textContent = message;
-  at("lab-problem").hidden = !message;
+  notice("lab-problem", message);
   if (!message) return;
   // What was recorded before is no longer the news, and on a phone the message may be out of sight.
   said("");
   at("lab-problem").scrollIntoView({ block: "nearest" });
 }
 
-const said = (message) => { at("lab-said").textContent = message; };
-
-function gone(message) {
-  at("lab-gone").textContent = message;
-  at("lab-gone").hidden = !message;
-}
-
-const GONE = "rahbo lab no longer answers. All that is recorded is in the journal, and what you typed is kept here. " +
-  "Start rahbo lab again: this page continues when it answers.";
+const said = (message) => say("lab-said", message);
 
 function doubt(message) {
   doubted = message;
   if (message) said("");
-  at("lab-sure").textContent = message;
-  at("lab-sure").hidden = !message;
+  notice("lab-sure", message);
 }
 
 // -- numbers ------------------------------------------------------------------------------------
@@ -161,7 +148,7 @@ function showCard(refocus) {
   if (lost) complain(lost);
   if (subject === null) return;
   const trial = trialOf(subject.id), told = trial.made.filter((m) => m.value !== null).map((m) => number(m.value, 8));
-  at("lab-params").replaceChildren(...trial.params.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
+  setting("lab-params", trial.params);
   at("lab-which").textContent = `Suggestion ${trial.id}` + (trial.source in SOURCES ? `, ${SOURCES[trial.source]}` : "");
   const block = trial.blocks[subject.repeat];
   const nth = { open: `Value ${subject.repeat + 1} of ${Math.max(trial.asked, subject.repeat + 1)}`,
@@ -196,16 +183,14 @@ async function change(action, record, done) {
   complain("");
   try {
     const answer = await post(action, record);
-    gone("");
     said("");
     focus = true;
     done?.(answer);
   } catch (error) {
-    if (isGone(error)) gone(GONE);
-    else complain(error.message);
+    failed(error, complain);
     if (error.status === 409) { dropDrafts(); said(""); }
   }
-  await look(focus);
+  await look(focus).catch((error) => failed(error, complain));
   busy = false;
   at("lab").removeAttribute("aria-busy");
 }
@@ -417,26 +402,13 @@ let wantsFocus = false;
 
 async function look(focus = false) {
   wantsFocus = wantsFocus || focus;
-  try {
-    const found = await get("lab.json"), text = JSON.stringify(found);
-    // Another process answers now.
-    if (!at("lab-gone").hidden) await renewed();
-    gone("");
-    if (text === seen) return;
-    seen = text;
-    state = found.closed ? { ...(state ?? {}), closed: true } : found;
-    const free = document.activeElement === null || document.activeElement === document.body || !document.activeElement.checkVisibility();
-    show(wantsFocus && (free || at("lab-card").contains(document.activeElement)));
-    if (!state.asking) wantsFocus = false;
-  } catch (error) {
-    if (isGone(error)) gone(GONE);
-    else complain(error.message);
-  }
-}
-
-async function lookAgain() {
-  if (!busy) await look();
-  setTimeout(lookAgain, document.hidden ? PAUSE_UNSEEN : PAUSE);
+  const [found] = await get("lab.json"), text = JSON.stringify(found);
+  if (text === seen) return;
+  seen = text;
+  state = found.closed ? { ...(state ?? {}), closed: true } : found;
+  const free = document.activeElement === null || document.activeElement === document.body || !document.activeElement.checkVisibility();
+  show(wantsFocus && (free || at("lab-card").contains(document.activeElement)));
+  if (!state.asking) wantsFocus = false;
 }
 
 at("lab-form").addEventListener("submit", record);
@@ -464,5 +436,5 @@ const clicks = {
 };
 for (const [id, act] of Object.entries(clicks)) at(id).addEventListener("click", act);
 at("lab-report").addEventListener("toggle", () => { if (at("lab-report").open && at("lab-frame").hidden) showReport(); });
-lookAgain();
+keepLooking(async () => { if (!busy) await look(); }, complain);
 })();

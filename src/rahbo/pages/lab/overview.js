@@ -1,9 +1,6 @@
 // The overview: lists the studies of a folder and begins a new one.
 "use strict";
 (() => {
-const { get, post, isGone, make, field, askAboutCommas } = Lab;
-const at = (id) => document.getElementById(id);
-const PAUSE = 3000;
 let rows = 0;
 // What the user was asked to confirm, by pressing Begin again.
 let doubted = "";
@@ -61,7 +58,7 @@ const read = (id) => [...at(id).children].map((box) => box.read());
 function form() {
   const fixed = at("repeats").value === "fixed";
   return {
-    name: at("name").value, outcome: at("outcome").value, unit: at("unit").value, direction: at("direction").value,
+    name: at("study-name").value, outcome: at("outcome").value, unit: at("unit").value, direction: at("direction").value,
     risk: { kind: at("risk").value, number: at("risk-number").value },
     repeats: fixed ? at("repeats-number").value : "adaptive", setup: at("setup").value,
     parameters: read("parameters"), limits: read("limits"),
@@ -69,9 +66,8 @@ function form() {
 }
 
 function complain(message) {
-  at("problem").textContent = message;
-  at("problem").hidden = !message;
-  if (message) at("problem").scrollIntoView({ block: "nearest" });
+  notice("refused", message);
+  if (message) at("refused").scrollIntoView({ block: "nearest" });
 }
 
 const placeOf = (name) => `study/${encodeURIComponent(name)}/`;
@@ -86,13 +82,13 @@ async function create(event) {
   try {
     location.href = placeOf((await post("create", form())).study);
   } catch (error) {
-    complain(isGone(error) ? "The server does not answer. Start rahbo lab again, then press Begin." : error.message);
+    complain(error.message);
   }
   at("create").disabled = false;
 }
 
 function list({ folder, studies }) {
-  at("folder").textContent = folder;
+  say("state", folder);
   at("studies").hidden = !studies.length;
   at("list").replaceChildren(...studies.map(({ name, evaluations }) => {
     const count = evaluations === 1 ? "1 evaluation" : typeof evaluations === "number" ? `${evaluations} evaluations` : evaluations;
@@ -101,14 +97,8 @@ function list({ folder, studies }) {
 }
 
 async function look() {
-  try {
-    list(await get("studies.json"));
-    at("gone").hidden = true;
-  } catch (error) {
-    at("gone").textContent = isGone(error) ? "rahbo lab no longer answers. This page continues when it does." : error.message;
-    at("gone").hidden = false;
-  }
-  setTimeout(look, document.hidden ? 4 * PAUSE : PAUSE);
+  list((await get("studies.json"))[0]);
+  notice("problem", "");
 }
 
 function showRisk() {
@@ -128,5 +118,5 @@ at("add-parameter").addEventListener("click", () => addParameter().focus());
 at("add-limit").addEventListener("click", () => addLimit().focus());
 at("form").addEventListener("submit", create);
 addParameter();
-look();
+keepLooking(look, (problem) => notice("problem", problem), 3 * PAUSE);
 })();

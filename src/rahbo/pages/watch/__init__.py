@@ -1,6 +1,6 @@
-"""The live page: shows a run from its journal, served on this machine."""
+"""The live page: shows a run from its journal, for reading only."""
 
 from rahbo.pages.watch.live import Live
-from rahbo.pages.watch.server import LOOPBACK, Server
+from rahbo.pages.watch.site import watch_site
 
-__all__ = ["LOOPBACK", "Live", "Server"]
+__all__ = ["Live", "watch_site"]

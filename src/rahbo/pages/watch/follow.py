@@ -144,12 +144,12 @@ class Follower:
                 raise
 
     def _read_on(self, file: BinaryIO) -> None:
-        file.seek(self._offset)
-        raw = file.read(LARGEST_JOURNAL + 1)
-        if len(raw) > LARGEST_JOURNAL:
+        if os.fstat(file.fileno()).st_size - self._offset > LARGEST_JOURNAL:
             raise JournalError(
                 f"{self.name} is larger than {LARGEST_JOURNAL} bytes, which is too large to watch."
             )
+        file.seek(self._offset)
+        raw = file.read(LARGEST_JOURNAL)
         self.problem = ""
         events, size = parse(raw, self.name, self._lines)
         try:

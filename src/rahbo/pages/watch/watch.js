@@ -1,13 +1,9 @@
 // The live page. Values of the run enter the document only as text, never as markup.
 "use strict";
 
-const PAUSE = 1000, PAUSE_UNSEEN = 10000, MOST_VALUES = 5000;
-const COMMAND = document.documentElement.dataset.command ?? "rahbo watch";
+const MOST_VALUES = 5000;
 const SVG = "http://www.w3.org/2000/svg";
 const shown = { epoch: 0, known: 0, values: [], run: null, model: { version: 0 } };
-
-const at = (id) => document.getElementById(id);
-const say = (id, text) => { if (at(id).textContent !== text) at(id).textContent = text; };
 
 function count(n, one, many) { return `${n.toLocaleString("en")} ${n === 1 ? one : many}`; }
 
@@ -36,11 +32,7 @@ function table(id, headings, rows) {
 
 // A setting as a list: each name above its value.
 function setting(id, params) {
-  at(id).replaceChildren(...params.map((pair) => {
-    const box = document.createElement("div");
-    box.append(...pair.map((text, i) => Object.assign(document.createElement(i ? "dd" : "dt"), { textContent: text })));
-    return box;
-  }));
+  at(id).replaceChildren(...params.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
 }
 
 // -- charts -----------------------------------------------------------------------------------
@@ -330,10 +322,14 @@ function showRun(run, age) {
   say("name", COMMAND === "rahbo watch" ? file : file.replace(/\.jsonl$/, ""));
   at("name").title = run.name;
   document.title = `${run.n_evaluations} evaluations – ${COMMAND}`;
-  say("problem", run.problem);
-  at("problem").hidden = !run.problem;
+  notice("problem", run.problem);
   const lost = run.n_failures ? ` (${run.n_failures.toLocaleString("en")} failed)` : "";
   say("state", `${progress(run)}${lost}${pace(run)}${age}.`);
+  // The lab has tables of its own.
+  if (at("open")) showTables(run);
+}
+
+function showTables(run) {
   at("no-open").hidden = run.n_open > 0;
   table("open", [["suggestion"], ["values"], ["failed"], ["missing"], "parameters"], run.open.map(
     (o) => [[o.id], [o.told], [o.failed], [o.missing], o.params]));
@@ -415,12 +411,6 @@ function sayLearned() {
 
 // -- requests ---------------------------------------------------------------------------------
 
-async function ask(address) {
-  const response = await fetch(address, { credentials: "same-origin" });
-  if (!response.ok) throw new Error(`${response.status}`);
-  return [await response.json(), Date.parse(response.headers.get("Date"))];
-}
-
 function take(run) {
   if (run.epoch !== shown.epoch) {
     Object.assign(shown, { epoch: run.epoch, known: 0, values: [], model: { version: 0 } });
@@ -445,11 +435,11 @@ function ago(seconds) {
 }
 
 async function look() {
-  const [run, now] = await ask(`run.json?epoch=${shown.epoch}&known=${shown.known}`);
+  const [run, now] = await get(`run.json?epoch=${shown.epoch}&known=${shown.known}`);
   take(run);
   showRun(run, run.written === null ? "" : `; last written ${ago(now / 1000 - run.written)} ago`);
   if (run.model !== shown.model.version) {
-    const [model] = await ask("model.json");
+    const [model] = await get("model.json");
     if (model.epoch === shown.epoch) {
       shown.model = model;
       showModel(model);
@@ -460,23 +450,10 @@ async function look() {
   sayLearned();
 }
 
-async function lookAgain() {
-  try {
-    await look();
-  } catch (error) {
-    const isGone = error instanceof TypeError;
-    // The lab says itself that its server is gone, with what to do.
-    if (!isGone || COMMAND === "rahbo watch") say("problem", isGone
-      ? `${COMMAND} no longer answers. This page continues when it does.`
-      : `The page cannot be updated: ${error.message}`);
-    at("problem").hidden = at("problem").textContent === "";
-  }
-  setTimeout(lookAgain, document.hidden ? PAUSE_UNSEEN : PAUSE);
-}
-
 let drawing = 0;
 new ResizeObserver(() => {
   cancelAnimationFrame(drawing);
   drawing = requestAnimationFrame(() => { drawBest(); drawNoise(); drawValues(); });
 }).observe(document.querySelector(".charts"));
-lookAgain();
+say("state", "Waiting for the run.");
+keepLooking(look, (problem) => notice("problem", `The page cannot be updated: ${problem}`));
