@@ -50,7 +50,8 @@ def main():
             risk=rahbo.MeanVariance(alpha=20.0),
             repeats=4,
             evaluations=60,
-            executor=client.get_executor(pure=False),
+            executor=client,
+            parallel=2,
             seed=0,
         )
     print("Recommendation:", result)
