@@ -166,9 +166,11 @@ class _Worker:
     def _hear(self, timeout: float | None) -> Any:
         """Return what the process says next, even if that was its last word."""
         end = math.inf if timeout is None else monotonic() + timeout
-        both = [self.connection, self.process.sentinel]
         # If the process has forked, both stay open after its death for as long as its fork lives.
-        while not wait(both, min(LOOK_EVERY, max(0.0, end - monotonic()))):
+        while not wait(
+            [self.connection, self.process.sentinel],
+            min(LOOK_EVERY, max(0.0, end - monotonic())),
+        ):
             if not self.process.is_alive():
                 break
             if monotonic() >= end:

@@ -63,13 +63,14 @@ def serve(connection: Connection, objective: bytes) -> None:
     # Ctrl-C reaches this process too, but what to do is up to its parent. Programs that the
     # objective starts are interrupted as ever, which they would not be with SIG_IGN.
     signal.signal(signal.SIGINT, lambda *_: None)
-    try:
-        function = pickle.loads(objective)
-    except Exception as error:
-        connection.send(described(error))
-        return
-    connection.send(None)
+    # The other end is closed when the run ends.
     with suppress(EOFError, OSError):
+        try:
+            function = pickle.loads(objective)
+        except Exception as error:
+            connection.send(described(error))
+            return
+        connection.send(None)
         while True:
             connection.send(attempt_there(function, connection.recv()))
 
