@@ -71,8 +71,7 @@ def maximize(
         executor: Evaluates in parallel instead: any executor of ``concurrent.futures``, such as
             threads, or the client of a Dask cluster. It stays open.
         parallel: With ``executor``, the evaluations to keep under way: as many as it has workers.
-        timeout: Seconds after which an evaluation in parallel counts as failed. With ``n_jobs`` its
-            process is killed; otherwise its worker is busy until it returns.
+        timeout: Seconds after which a parallel evaluation failed. Only ``n_jobs`` can stop it.
         context: The present conditions, if the space has any (`Context`): a function that returns
             them as a dict, or an iterable of dicts. It is asked once for each suggestion.
         verbose: None shows the progress if stderr is a terminal, False shows nothing. True also
