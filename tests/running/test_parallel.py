@@ -347,7 +347,8 @@ def test_an_executor_that_takes_no_more_tasks_loses_no_values():
 # -- time-outs that cannot stop anything -----------------------------------------------------
 
 
-def test_a_thread_past_its_time_keeps_its_worker_until_it_returns():
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_thread_past_its_time_keeps_its_worker_until_it_returns(n):
     release, running, number = threading.Event(), [], itertools.count(1)
 
     def objective(x):
@@ -363,7 +364,7 @@ def test_a_thread_past_its_time_keeps_its_worker_until_it_returns():
         if optimizer.trials[0].failures:
             release.set()
 
-    with threads(2) as where:
+    with threads(n) as where:
         result = rahbo.maximize(
             objective, SPACE, evaluations=9, timeout=0.2, callback=go_on, **where, **ONCE
         )

@@ -22,10 +22,17 @@ QUICK = {"n_initial": 3, "repeats": 3, "seed": 7, "strategy": RandomSearch()}
 
 
 class Silent(Executor):
-    """An executor from which nothing is heard."""
+    """An executor from which nothing is heard, after so many tasks."""
+
+    def __init__(self, after=0):
+        self.left = after
 
     def submit(self, function, *arguments):
-        return Future()
+        self.left -= 1
+        future = Future()
+        if self.left >= 0:
+            future.set_result(function(*arguments))
+        return future
 
 
 class Client:
@@ -33,9 +40,12 @@ class Client:
 
     status = "closed"
 
+    def __init__(self, after):
+        self.after = after
+
     def get_executor(self, pure):
         assert not pure
-        return Silent()
+        return Silent(self.after)
 
 
 @pytest.mark.parametrize(
@@ -59,10 +69,12 @@ def test_arguments_that_make_no_sense_are_refused(options, message):
         rahbo.maximize(noisy, SPACE, evaluations=9, **QUICK, **options)
 
 
-def test_a_closed_client_is_an_error_while_the_run_waits(monkeypatch):
+@pytest.mark.parametrize("after", [0, 4])
+def test_a_closed_client_is_an_error_while_the_run_waits(after, monkeypatch):
     monkeypatch.setattr("rahbo.running.pool.LONGEST_WAIT", 0.01)
+    monkeypatch.setattr("rahbo.running.parallel.LONGEST_WAIT", 0.01)
     with pytest.raises(ExecutorError, match=r"Dask client is closed.*\.optimizer holds"):
-        rahbo.maximize(noisy, SPACE, evaluations=9, executor=Client(), parallel=1, **QUICK)
+        rahbo.maximize(noisy, SPACE, evaluations=9, executor=Client(after), parallel=1, **QUICK)
 
 
 @pytest.fixture(scope="module")
