@@ -9,6 +9,7 @@ import threading
 import time
 from contextlib import closing
 from functools import partial
+from queue import Empty, LifoQueue
 
 import pytest
 
@@ -18,7 +19,7 @@ from extras import needs
 from objectives import noisy
 from parallel_runs import assert_each_told_once, recorded
 from processes_left import is_alive, wait_for, wait_for_end_of
-from rahbo.errors import ObjectiveError, SettingsError
+from rahbo.errors import ExecutorError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.policy import RandomSearch
 from rahbo.running import processes
@@ -156,6 +157,30 @@ def test_a_thread_that_an_evaluation_leaves_behind_holds_nobody_up(monkeypatch):
     # The thread sleeps for 100 s.
     assert time.monotonic() - began < 50.0
     assert set(active()) <= set(before)
+
+
+def test_an_evaluation_that_is_about_to_take_a_process_ends_with_the_pool(monkeypatch):
+    reached, drained = threading.Event(), threading.Event()
+
+    class Late(LifoQueue):
+        def get(self, block=True, timeout=None):
+            if block:
+                reached.set()
+                assert drained.wait(30.0)
+                timeout = 30.0
+            try:
+                return super().get(block, timeout)
+            except Empty:
+                drained.set()
+                raise
+
+    monkeypatch.setattr(processes, "LifoQueue", Late)
+    pool = Processes(1, noisy, None)
+    future = pool.submit({"x": 1.0, "seed": 0}, (0, 0))
+    assert reached.wait(30.0)
+    pool.close()
+    with pytest.raises(ExecutorError, match="has ended"):
+        future.result()
 
 
 # -- what can be sent ------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.connection import wait
 from queue import Empty, LifoQueue
-from threading import Lock
+from threading import Lock, Thread
 from time import monotonic
 from typing import Any
 
@@ -89,6 +89,12 @@ class Processes:
 
     def close(self) -> None:
         """End all processes. Those that are evaluating are killed."""
+        # In a thread, so that another Ctrl-C leaves none behind.
+        ending = Thread(target=self._end)
+        ending.start()
+        ending.join()
+
+    def _end(self) -> None:
         with self._lock:
             self._closed = True
         free: list[_Worker | None] = []
@@ -96,7 +102,9 @@ class Processes:
             while True:
                 free.append(self._free.get_nowait())
         except Empty:
-            pass
+            # A thread may be about to take one.
+            for _ in free:
+                self._free.put(None)
         for worker in self._started:
             if worker in free:
                 worker.connection.close()
