@@ -53,7 +53,7 @@ SPACE = {"x": (0.0, 2.0), "kind": ["a", "b"]}
 SETTINGS = {"repeats": 2, "n_initial": 4, "seed": 5}
 EVALUATIONS = 16
 # Seconds within which every process of an ended attempt must be gone, on a busy machine too.
-GONE = 60.0
+GONE = 300.0
 PR_SET_CHILD_SUBREAPER = 36
 CHEAP = RandomSearch()
 # The last line of a traceback, other than that of an interrupt.
