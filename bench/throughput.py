@@ -57,7 +57,8 @@ def busy_share(executor, workers, seconds, evaluations, space, **settings):
     told = []
     began = time.perf_counter()
     result = rahbo.maximize(
-        Sleeping(seconds), space, evaluations=evaluations, executor=executor, **settings,
+        Sleeping(seconds), space, evaluations=evaluations, executor=executor,
+        parallel=workers, **settings,
         callback=lambda optimizer: told.append(time.perf_counter()),
     )  # fmt: skip
     lasted = told[-1] - began

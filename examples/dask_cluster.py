@@ -3,8 +3,7 @@
     pip install "rahbo[dask]"
     python examples/dask_cluster.py
 
-`LocalCluster` stands for any cluster. With `Client("tcp://scheduler:8786")` nothing else changes.
-If a worker dies, Dask gives its tasks to another worker, and each value still counts once.
+`LocalCluster` stands for any cluster. If a worker dies, Dask gives its tasks to another worker.
 """
 
 import random
@@ -50,7 +49,8 @@ def main():
             risk=rahbo.MeanVariance(alpha=20.0),
             repeats=4,
             evaluations=60,
-            executor=client.get_executor(pure=False),
+            executor=client,
+            parallel=2,
             seed=0,
         )
     print("Recommendation:", result)

@@ -46,6 +46,7 @@ def main():
             repeats=4,
             evaluations=72,
             executor=benches,
+            parallel=2,
             timeout=5.0,
             seed=0,
         )

@@ -139,18 +139,16 @@ INNER_ORDER = {
         "budget",
         "clock",
         "present",
+        "generators",
         "calls",
         "progress",
         "display",
         "result",
         "mistakes",
         "run",
-        "marks",
         "worker",
-        "liveness",
         "pool",
-        "generators",
-        "pace",
+        "processes",
         "parallel",
         "loop",
     ),
@@ -186,7 +184,7 @@ ON_DEMAND = {
 CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
 ADAPTER_LIBRARIES = {
     # Only where it is installed, for a display.
-    "running": {"rich"},
+    "running": {"rich", "cloudpickle"},
     "problems": {"sklearn"},
     "plots": {"matplotlib"},
     "integrations": {

@@ -328,7 +328,14 @@ def test_a_list_that_is_complete_ends_the_run():
 def test_threads_get_each_pair_once():
     with ThreadPoolExecutor(3) as pool:
         result = rahbo.maximize(
-            measured, SPACE, blocks=list("abc"), evaluations=36, seed=0, executor=pool, n_initial=4
+            measured,
+            SPACE,
+            blocks=list("abc"),
+            evaluations=36,
+            seed=0,
+            executor=pool,
+            n_initial=4,
+            parallel=3,
         )
     found = pairs(result.optimizer)
     assert len(found) == len(set(found)) == 36
@@ -369,7 +376,7 @@ def test_a_run_whose_failures_leave_nothing_to_confirm_searches_on(parallel):
 
     with ThreadPoolExecutor(parallel) as pool:
         result = rahbo.maximize(
-            objective, SPACE, evaluations=24, confirm=12, executor=pool, **WHOLE
+            objective, SPACE, evaluations=24, confirm=12, executor=pool, parallel=parallel, **WHOLE
         )
     assert (result.stopped_by, result.n_evaluations) == ("budget", 24)
     assert len(pairs(result.optimizer)) == len(set(pairs(result.optimizer)))

@@ -75,7 +75,13 @@ def test_minimising_keeps_limits_of_its_own_sign():
 def test_threads_carry_the_outcomes():
     with ThreadPoolExecutor(2) as executor:
         result = rahbo.maximize(
-            measure, SPACE, evaluations=40, seed=3, constraints=LIMITS, executor=executor
+            measure,
+            SPACE,
+            evaluations=40,
+            seed=3,
+            constraints=LIMITS,
+            executor=executor,
+            parallel=2,
         )
     assert all(len(t.beside) == len(t.values) for t in result.trials)
     assert result.recommendation.feasible
@@ -85,7 +91,13 @@ def test_threads_carry_the_outcomes():
 def test_processes_carry_the_outcomes():
     with ProcessPoolExecutor(2, get_context("spawn")) as executor:
         result = rahbo.maximize(
-            measure, SPACE, evaluations=16, seed=3, constraints=LIMITS, executor=executor
+            measure,
+            SPACE,
+            evaluations=16,
+            seed=3,
+            constraints=LIMITS,
+            executor=executor,
+            parallel=2,
         )
     assert all(len(t.beside) == len(t.values) for t in result.trials)
     assert sum(len(t.values) for t in result.trials) == 16

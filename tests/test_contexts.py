@@ -298,7 +298,7 @@ def test_workers_get_the_conditions_of_their_suggestion():
     with ThreadPoolExecutor(4) as executor:
         result = rahbo.maximize(
             value, MIXED | {"time": rahbo.Time(50.0)}, evaluations=40, executor=executor, seed=0,
-            context=lambda: drawn(rng, MIXED),
+            parallel=4, context=lambda: drawn(rng, MIXED),
         )  # fmt: skip
     assert result.n_evaluations == 40
     assert all(0.0 <= t.params["time"] < 40.0 for t in result.trials)

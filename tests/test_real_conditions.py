@@ -73,6 +73,7 @@ def test_the_loop_hands_all_three_to_the_objective():
             evaluations=24,
             context=lambda: {"t": 0.5},
             executor=executor,
+            parallel=2,
             **KNOWN,
         )
     assert result.n_evaluations == 24

@@ -28,7 +28,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -36,21 +36,24 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import optuna
-
 import rahbo
-from rahbo.cli import main as command_line
-from rahbo.integrations.optuna import RahboSampler
 from rahbo.journal import parse, read
 from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
 from rahbo.policy import RandomSearch
 
+if __name__ == "__main__":
+    # The processes of n_jobs= import this file too, and need none of it.
+    import optuna
+
+    from rahbo.cli import main as command_line
+    from rahbo.integrations.optuna import RahboSampler
+
 SPACE = {"x": (0.0, 2.0), "kind": ["a", "b"]}
 SETTINGS = {"repeats": 2, "n_initial": 4, "seed": 5}
 EVALUATIONS = 16
 # Seconds within which every process of an ended attempt must be gone, on a busy machine too.
-GONE = 60.0
+GONE = 300.0
 PR_SET_CHILD_SUBREAPER = 36
 CHEAP = RandomSearch()
 # The last line of a traceback, other than that of an interrupt.
@@ -118,11 +121,12 @@ def ask_and_tell(folder: Path) -> None:
 
 
 def in_threads(folder: Path) -> None:
-    maximized(folder, strategy=CHEAP, executor=lambda: ThreadPoolExecutor(3))
+    with ThreadPoolExecutor(3) as executor:
+        maximized(folder, strategy=CHEAP, executor=executor, parallel=3)
 
 
 def in_processes(folder: Path) -> None:
-    maximized(folder, strategy=CHEAP, executor=lambda: ProcessPoolExecutor(3))
+    maximized(folder, strategy=CHEAP, n_jobs=3)
 
 
 # A program that outlives `rahbo tune` stays for long enough to be seen.

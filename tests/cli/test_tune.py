@@ -663,23 +663,6 @@ def test_a_terminal_that_is_gone_does_not_touch_the_values(tmp_path):
     assert all_told(path, 8)
 
 
-def test_suggestions_may_be_asked_for_before_a_program_has_ended(monkeypatch):
-    pools = []
-
-    def in_parallel(run, pool, timeout):
-        pool.start(lambda: None)
-        pools.append((pool.parallel, pool.workers, pool.queues))
-        suggestion = run.optimizer.ask()
-        run.optimizer.tell(suggestion, run.objective(x=0.5, seed=0))
-        pool.close(idle=True)
-        return "budget"
-
-    monkeypatch.setattr(module, "in_parallel", in_parallel)
-    command = ["--jobs", "3", *GOOD[:6], *PYTHON, "-c", "print(1)", "{x}"]
-    assert invoke(*command).exit_code == 0
-    assert pools == [(3, 3, True)]
-
-
 def test_two_runs_of_one_journal_are_refused(tmp_path):
     path = tmp_path / "run.jsonl"
     held = rahbo.Optimizer({"x": (0.0, 1.0)}, journal=path)

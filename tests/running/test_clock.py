@@ -146,7 +146,9 @@ def test_a_resumed_run_gets_its_seconds_anew(time, tmp_path):
 
 def test_seconds_end_a_run_on_an_executor(time):
     with ThreadPoolExecutor(1) as pool:
-        result = rahbo.maximize(taking(time, 1.0), SPACE, seconds=15, executor=pool, **FEW)
+        result = rahbo.maximize(
+            taking(time, 1.0), SPACE, seconds=15, executor=pool, parallel=1, **FEW
+        )
     assert result.stopped_by == "budget"
     assert 14 <= result.n_evaluations <= 16
     assert result.optimizer.open == ()

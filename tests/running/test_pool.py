@@ -1,243 +1,169 @@
-"""A pool: how many workers it has, how it is made again, killed and shut down."""
+"""An executor of the user: what is refused, and a cluster that is gone."""
 
-import multiprocessing
 import os
 import signal
-import threading
-import time
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
+from multiprocessing import get_context
+from random import SystemRandom
 
 import pytest
 
 import objectives
+import rahbo
 from extras import imported
-from processes_left import wait_for
-from rahbo.errors import ExecutorError, SettingsError
-from rahbo.running import Pool
+from objectives import noisy
+from parallel_runs import assert_each_told_once, at
+from rahbo.errors import ExecutorError, ObjectiveError, SettingsError
+from rahbo.policy import RandomSearch
 
-if "forkserver" not in multiprocessing.get_all_start_methods():
-    pytest.skip("needs the start method forkserver", allow_module_level=True)
-
-FORKSERVER = multiprocessing.get_context("forkserver")
-
-
-class Plain(Executor):
-    """An executor that says nothing of itself."""
+SPACE = {"x": (0.0, 2.0)}
+QUICK = {"n_initial": 3, "repeats": 3, "seed": 7, "strategy": RandomSearch()}
 
 
-class Counted(Plain):
-    num_workers = 5
+class Silent(Executor):
+    """An executor from which nothing is heard, after so many tasks."""
+
+    def __init__(self, after=0):
+        self.left = after
+
+    def submit(self, function, *arguments):
+        self.left -= 1
+        future = Future()
+        if self.left >= 0:
+            future.set_result(function(*arguments))
+        return future
 
 
-def is_open(executor):
-    try:
-        return executor.submit(abs, -1).result() == 1
-    except RuntimeError:
-        return False
+class Client:
+    """A client of Dask whose cluster is gone."""
 
+    status = "closed"
 
-@pytest.mark.parametrize(
-    ("executor", "parallel", "expected"),
-    [
-        (ThreadPoolExecutor(3), None, (3, 3)),
-        (ThreadPoolExecutor(3), 7, (3, 7)),
-        (ProcessPoolExecutor(2), None, (2, 2)),
-        (Counted(), None, (5, 5)),
-        (Plain(), 4, (4, 4)),
-    ],
-)
-def test_as_many_tasks_as_workers_unless_said_otherwise(executor, parallel, expected):
-    pool = Pool(executor, parallel)
-    assert (pool.workers, pool.parallel) == expected
+    def __init__(self, after):
+        self.after = after
+
+    def get_executor(self, pure):
+        assert not pure
+        return Silent(self.after)
 
 
 @pytest.mark.parametrize(
-    ("executor", "parallel", "queues"),
+    ("options", "message"),
     [
-        (ThreadPoolExecutor(3), None, True),
-        (ThreadPoolExecutor(3), 3, True),
-        (ThreadPoolExecutor(3), 7, True),
-        (ThreadPoolExecutor(3), 2, False),
-        (ProcessPoolExecutor(2), 2, True),
-        # A cluster may get more workers than it has now.
-        (Counted(), None, True),
-        (Counted(), 5, False),
-        (Plain(), 4, False),
+        ({"parallel": 2}, "parallel= needs an executor="),
+        ({"timeout": 2.0}, "timeout= that or n_jobs="),
+        ({"executor": 4}, "executor must be an executor of concurrent.futures.*got 4"),
+        ({"executor": ThreadPoolExecutor}, "make the executor before the run"),
+        ({"executor": partial(ThreadPoolExecutor, 4), "parallel": 4}, "or make the executor"),
+        ({"executor": Silent()}, "Pass parallel=4 for ThreadPoolExecutor"),
+        ({"executor": Silent(), "parallel": 0}, "parallel must"),
+        ({"executor": Silent(), "parallel": 1.5}, "parallel must"),
+        ({"executor": Silent(), "parallel": 1, "timeout": 0.0}, "timeout must"),
+        ({"executor": Silent(), "parallel": 1, "timeout": "1 s"}, "timeout must"),
+        ({"executor": Silent(), "n_jobs": 2}, "either n_jobs= or executor="),
     ],
 )
-def test_tasks_wait_only_where_no_more_than_wanted_run(executor, parallel, queues):
-    assert Pool(executor, parallel).queues is queues
+def test_arguments_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(SettingsError, match=message):
+        rahbo.maximize(noisy, SPACE, evaluations=9, **QUICK, **options)
 
 
-@pytest.mark.parametrize(
-    ("executor", "forks"),
-    [
-        (ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")), True),
-        (ProcessPoolExecutor(1, mp_context=FORKSERVER), False),
-        (ThreadPoolExecutor(1), False),
-    ],
-)
-def test_a_fork_has_a_copy_of_everything(executor, forks):
-    assert Pool(executor).forks is forks
+@pytest.mark.parametrize("after", [0, 4])
+def test_a_closed_client_is_an_error_while_the_run_waits(after, monkeypatch):
+    monkeypatch.setattr("rahbo.running.pool.LONGEST_WAIT", 0.01)
+    monkeypatch.setattr("rahbo.running.parallel.LONGEST_WAIT", 0.01)
+    with pytest.raises(ExecutorError, match=r"Dask client is closed.*\.optimizer holds"):
+        rahbo.maximize(noisy, SPACE, evaluations=9, executor=Client(after), parallel=1, **QUICK)
 
 
-def test_an_unknown_number_of_workers_has_to_be_said():
-    with pytest.raises(SettingsError, match="Pass parallel="):
-        Pool(Plain())
-
-
-def test_what_was_given_stays_open_and_what_was_made_is_shut_down():
-    with ThreadPoolExecutor(1) as given:
-        pool = Pool(given)
-        pool.start(abs, -1)
-        pool.close(idle=True)
-        assert is_open(given)
-    made = ThreadPoolExecutor(1)
-    pool = Pool(lambda: made)
-    pool.start(abs, -1)
-    pool.close(idle=True)
-    assert not is_open(made)
-
-
-def test_nothing_is_made_before_the_start():
-    def make():
-        raise AssertionError("made")
-
-    pool = Pool(make)
-    pool.close(idle=True)
-    with pytest.raises(AssertionError, match="made"):
-        pool.start(abs, -1)
-
-
-def test_a_killed_pool_is_made_again_as_it_was():
-    options = {"initializer": objectives.prepare, "initargs": ("bench 3",)}
-    with ProcessPoolExecutor(1, mp_context=FORKSERVER, max_tasks_per_child=50, **options) as given:
-        pool = Pool(given)
-        pool.start(abs, -1)
-        hanging = pool.submit(time.sleep, 60.0)
-        assert pool.is_local
-        assert pool.kill()
-        assert isinstance(hanging.exception(timeout=30.0), BrokenExecutor)
-        pool.renew()
-        made = pool.executor
-        assert made is not given
-        for name in ("max_workers", "mp_context", "max_tasks_per_child"):
-            assert getattr(made, f"_{name}") == getattr(given, f"_{name}")
-        # Even the pool that replaces the new one has the initializer.
-        assert pool.kill()
-        pool.renew()
-        made = pool.executor
-        assert pool.submit(objectives.prepared, 1.0, 0).result() == objectives.noisy(1.0, 0)
-        pool.close(idle=True)
-        assert not is_open(made)
-
-
-def test_a_reusable_pool_of_loky_is_made_again():
-    loky = imported("loky")
-    given = loky.get_reusable_executor(max_workers=1, env={"BENCH": "3"})
-    pool = Pool(given)
-    assert pool.kill()
-    pool.renew()
-    made = pool.executor
-    assert (made._max_workers, made._env) == (1, {"BENCH": "3"})
-    pool.close(idle=True)
-
-
-class Peculiar(ProcessPoolExecutor):
-    """Nobody knows what it was made with."""
-
-    def __init__(self, *arguments):
-        super().__init__(1)
-
-
-@pytest.mark.parametrize("executor", [ThreadPoolExecutor(1), Peculiar(7), Counted()])
-def test_what_cannot_be_made_again_should_be_a_function(executor):
-    with pytest.raises(ExecutorError, match="Pass executor= as a function"):
-        Pool(executor).renew()
-
-
-def test_a_function_must_make_a_new_one_each_time():
-    with ThreadPoolExecutor(1) as same:
-        pool = Pool(lambda: same)
-        pool.start(abs, -1)
-        with pytest.raises(ExecutorError, match="a new one each time"):
-            pool.renew()
-
-
-def test_threads_cannot_be_killed():
-    with ThreadPoolExecutor(1) as given:
-        assert not Pool(given).kill()
-        assert is_open(given)
-
-
-def test_a_start_shows_what_workers_cannot_run():
-    with ThreadPoolExecutor(1) as given, pytest.raises(SettingsError, match="cannot run 'x'"):
-        Pool(given).start(abs, "x")
-    given.shutdown()
-    with pytest.raises(SettingsError, match="shutdown"):
-        Pool(given).start(abs, -1)
-
-
-# -- pools that do not end by themselves -----------------------------------------------------
-
-
-def managers():
-    """The threads that manage pools; Python waits for them when it exits."""
-    return [t for t in threading.enumerate() if type(t).__name__ == "_ExecutorManagerThread"]
+@pytest.fixture(scope="module")
+def spawned():
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        yield {"executor": executor, "parallel": 2}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["processes", "loky"])
-def test_a_thread_that_is_left_in_a_worker_holds_nobody_up(kind, monkeypatch):
-    monkeypatch.setattr("rahbo.running.pool.EXIT_TIME", 0.5)
-    make = partial(ProcessPoolExecutor, 1, mp_context=FORKSERVER)
-    pool = Pool(make if kind == "processes" else partial(imported("loky").ProcessPoolExecutor, 1))
-    before = len(managers())
-    pool.start(abs, -1)
-    pool.submit(objectives.lingering, 1.0, 0).result()
-    (process,) = pool.executor._processes.values()
-    began = time.monotonic()
-    pool.close(idle=True)
-    # The thread sleeps for 100 s.
-    assert time.monotonic() - began < 50.0
-    wait_for(lambda: process.exitcode is not None)
-    wait_for(lambda: len(managers()) == before)
+def test_the_processes_of_a_user(spawned):
+    result = rahbo.maximize(noisy, SPACE, evaluations=12, **spawned, **QUICK)
+    assert_each_told_once(result, 12)
+    with pytest.raises(ObjectiveError, match=r"All 3 .*no beam") as caught:
+        rahbo.maximize(objectives.broken, SPACE, evaluations=3, **spawned, **QUICK)
+    assert type(caught.value.__cause__) is ValueError
+    assert "objectives.py" in str(caught.value.__cause__.__cause__)
+    # What cannot be sent is refused before anything runs, and harms nobody.
+    with pytest.raises(SettingsError, match=r"cannot run <function.*pickle"):
+        rahbo.maximize(lambda x: x, SPACE, evaluations=9, **spawned, **QUICK)
+    assert spawned["executor"].submit(abs, -1).result() == 1
 
 
-def test_a_worker_that_started_while_its_pool_broke_is_killed():
-    with ProcessPoolExecutor(2, mp_context=FORKSERVER) as given:
-        pool = Pool(given)
-        pool.start(abs, -1)
-        (first,) = given._processes.values()
-        os.kill(first.pid, signal.SIGKILL)
-        wait_for(lambda: pool.is_broken)
-        # As if the thread that submits were a moment slower than the one that manages the pool.
-        given._idle_worker_semaphore = threading.Semaphore(0)
-        late = FORKSERVER.Process(target=time.sleep, args=(100.0,))
-        late.start()
-        given._processes[late.pid] = late
-        pool.renew()
-        wait_for(lambda: late.exitcode is not None)
-        pool.close(idle=True)
+@pytest.mark.slow
+def test_workers_that_cannot_start_are_an_error():
+    with (
+        ThreadPoolExecutor(1, initializer=objectives.refuse) as executor,
+        pytest.raises(SettingsError, match=r"cannot run .*BrokenThreadPool"),
+    ):
+        rahbo.maximize(noisy, SPACE, evaluations=9, executor=executor, parallel=1, **QUICK)
 
 
-@pytest.mark.parametrize("times", [1, 9])
-def test_a_fork_server_that_is_gone_for_a_moment(times, monkeypatch):
-    monkeypatch.setattr("rahbo.running.pool.LONGEST_WAIT", 0.01)
-    refused = []
+# -- Dask ------------------------------------------------------------------------------------
 
-    class Refusing(ProcessPoolExecutor):
-        def submit(self, *arguments):
-            if len(refused) < times:
-                refused.append(1)
-                raise ConnectionRefusedError
-            return super().submit(*arguments)
 
-    pool = Pool(lambda: Refusing(1, mp_context=FORKSERVER))
-    if times == 1:
-        pool.start(abs, -1)
-    else:
-        with pytest.raises(SettingsError, match="ConnectionRefused"):
-            pool.start(abs, -1)
-    pool.close(idle=True)
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = imported("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    with imported("distributed").Client(cluster) as client:
+        yield client
+
+
+def test_a_dask_worker_that_is_killed_loses_nothing(client):
+    def kill():
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGTERM)
+
+    result = rahbo.maximize(
+        objectives.slow, SPACE, evaluations=60, executor=client, parallel=2,
+        callback=at(9, kill), **QUICK,
+    )  # fmt: skip
+    assert_each_told_once(result, 60)
+
+
+def test_equal_tasks_are_different_measurements(client):
+    # Dask takes calls with equal arguments for the same unless told otherwise.
+    values = []
+    for executor in (client, client.get_executor()):
+        result = rahbo.maximize(
+            lambda x: SystemRandom().random(), SPACE, evaluations=6, executor=executor, parallel=2,
+            **QUICK,
+        )  # fmt: skip
+        values += [value for trial in result.trials for value in trial.values.values()]
+    assert len(set(values)) == len(values) == 12
+
+
+@pytest.mark.parametrize("gone", ["client", "cluster"])
+def test_a_cluster_that_is_gone_ends_the_run_and_the_journal_continues_it(gone, tmp_path):
+    distributed = imported("distributed")
+    same = {"evaluations": 30, "parallel": 2, "journal": tmp_path / "run.jsonl", **QUICK}
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        distributed.Client(cluster, timeout="1s") as client,
+        pytest.raises(ExecutorError) as caught,
+    ):
+        rahbo.maximize(
+            objectives.slow, SPACE, executor=client, **same,
+            callback=at(9, (client if gone == "client" else cluster).close),
+        )  # fmt: skip
+    assert caught.value.optimizer.n_evaluations >= 9
+    assert not any(trial.failures for trial in caught.value.optimizer.trials)
+    with ThreadPoolExecutor(2) as executor:
+        result = rahbo.maximize(objectives.slow, SPACE, executor=executor, **same)
+    assert_each_told_once(result, 30)

@@ -155,7 +155,7 @@ def test_each_value_has_the_time_at_which_it_was_told(parallel):
 
     before = now()
     with ThreadPoolExecutor(2) as threads:
-        where = {"executor": threads} if parallel else {}
+        where = {"executor": threads, "parallel": 2} if parallel else {}
         result = rahbo.maximize(measure, {"x": (0.0, 1.0)}, evaluations=12, strategy=RandomSearch(),
                                 confirm=0, seed=0, **where)  # fmt: skip
     after = now()

@@ -39,7 +39,7 @@ from rahbo.cli.values import Reader
 from rahbo.errors import NotReadyError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed, is_finite
 from rahbo.optimizer import Optimizer
-from rahbo.running import Budget, CallResult, Done, Pool, Result, Run, Stop, in_parallel
+from rahbo.running import Borrowed, Budget, CallResult, Done, Result, Run, Stop, in_parallel
 from rahbo.space import Parameter
 from rahbo.trials import LARGEST_VALUE, Suggestion
 
@@ -193,7 +193,7 @@ def run(task: Task, jobs: int, timeout: float | None) -> Result:
     made, outcomes = optimizer.n_evaluations, task.outcomes
     outcomes.know(n for t in optimizer.trials for b in t.beside.values() for n in b.outcomes)
     program = Program(task.template, task.read, task.processes, timeout, outcomes)
-    pool = Pool(lambda: Workers(program, jobs), jobs)
+    workers = Workers(program, jobs)
     try:
         with (
             task.processes,
@@ -205,10 +205,11 @@ def run(task: Task, jobs: int, timeout: float | None) -> Result:
                 if task.start.settings:
                     task.start.run(program, optimizer, look.evaluated)
                     outcomes.check(RUNS)
-                ended = in_parallel(whole, pool, timeout=None)
+                ended = in_parallel(whole, Borrowed(workers, jobs, program), timeout=None)
             except KeyboardInterrupt as error:
                 ended = whole.ended_by(error)
             finally:
+                workers.shutdown(wait=False)
                 _tell_late(optimizer, program)
         return Result(optimizer.recommend(), optimizer, ended)
     except (BrokenProgramError, ObjectiveError, NotReadyError) as error:

@@ -4,13 +4,14 @@ from rahbo.running.budget import Budget
 from rahbo.running.calls import CallResult, Objective, attempt, wanted_keywords, with_outcomes
 from rahbo.running.loop import maximize, minimize
 from rahbo.running.parallel import in_parallel
-from rahbo.running.pool import Pool
+from rahbo.running.pool import Borrowed, Pool
 from rahbo.running.progress import Done, Watch, harmless
 from rahbo.running.result import Result
 from rahbo.running.run import Callback, Run
 from rahbo.running.stopping import Gap, PBest, Stop
 
 __all__ = [
+    "Borrowed",
     "Budget",
     "CallResult",
     "Callback",

@@ -14,6 +14,7 @@ import numpy as np
 
 from rahbo.errors import DataError, SettingsError
 from rahbo.numerics import is_number, is_real_number, is_whole, unwrapped
+from rahbo.running.generators import Draw
 from rahbo.space import plain
 from rahbo.trials import LARGEST_VALUE, record_of, shortened, split_record
 
@@ -34,6 +35,7 @@ class CallResult:
         outcomes: The outcomes beside the measurement.
         error: The exception that caused a failure, or a `RemoteError` in its place.
         seconds: How long the call took in its worker, if one was measured.
+        drawn: What a first call in a worker drew from.
     """
 
     value: float | None = None
@@ -43,6 +45,7 @@ class CallResult:
     record: Mapping[str, object] | None = None
     outcomes: Mapping[str, float] | None = None
     seconds: float | None = field(default=None, compare=False)
+    drawn: tuple[Draw, ...] = ()
 
     @property
     def cause(self) -> BaseException | None:

@@ -1,66 +1,100 @@
-"""Random generators of which every forked worker has the same copy."""
+"""Random generators of which several processes have the same copy, so that they draw alike.
+
+It does not matter how a copy came about: by a fork, a pickle, or a module that makes the generator
+from a fixed seed and is imported by each process. So workers tell what they drew from, and the
+state it had before. Two processes that drew from the same state drew the same numbers.
+"""
 
 from __future__ import annotations
 
-import dis
-import functools
-import inspect
+import gc
+import hashlib
+import os
+import platform
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from random import Random, SystemRandom
-from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from rahbo.running.pool import Pool
-
-SHARED = (
-    "The objective uses the random generator {!r} of its module, and each worker process has its "
-    "own copy, which draws the same numbers. Repeats may then be equal, as if there were no noise. "
+COPIED = (
+    "Two worker processes drew the same numbers from their copies of one random generator, {}, "
+    "which was made before the evaluations. Repeats may then be equal, as if there were no noise. "
     "Give the objective an argument seed, and draw from numpy.random.default_rng(seed)."
 )
+# The calls of each process that are looked at. Copies draw alike from the first one on.
+CALLS = 3
+
+T = TypeVar("T")
+_calls: Counter[int] = Counter()
 
 
-def shared_generator(objective: object, pool: Pool) -> str | None:
-    """Return the name of a generator of which each worker has the same copy; None for none."""
-    if pool.workers < 2 or not pool.forks:
-        return None
-    name = generator_in(objective)
-    prepares = getattr(pool.initializer, "__code__", None)
-    # An initializer may make the generator anew in each worker.
-    return None if prepares is not None and name in _globals_in(prepares) else name
+@dataclass(frozen=True)
+class Draw:
+    """That a call drew from a generator which was there before.
 
-
-def generator_in(function: object) -> str | None:
-    """Return the name of a random generator of its module that a function uses; None for none.
-
-    Functions of the same module that it calls are looked at too. A generator that asks the system
-    for each number does not count.
+    Attributes:
+        process: Where: the machine and the process.
+        kind: The type of the generator.
+        state: A digest of its state before the call.
     """
-    waiting: list[Any] = [function]
-    if isinstance(function, functools.partial):
-        waiting = [function.func]
-    seen: set[FunctionType] = set()
-    while waiting:
-        try:
-            used_by = inspect.unwrap(waiting.pop())
-        except ValueError:
-            # An object that has every attribute seems to wrap itself.
-            continue
-        if not isinstance(used_by, FunctionType) or used_by in seen:
-            continue
-        seen.add(used_by)
-        for name in _globals_in(used_by.__code__):
-            used = used_by.__globals__.get(name)
-            stateful = isinstance(used, np.random.Generator | np.random.RandomState | Random)
-            if stateful and not isinstance(used, SystemRandom):
-                return name
-            if isinstance(used, FunctionType) and used.__module__ == used_by.__module__:
-                waiting.append(used)
-    return None
+
+    process: str
+    kind: str
+    state: str
 
 
-def _globals_in(code: CodeType) -> list[str]:
-    """Return the names of a module that code reads or sets, functions and loops in it included."""
-    own = [step.argval for step in dis.get_instructions(code) if step.opname.endswith("_GLOBAL")]
-    inner = [_globals_in(part) for part in code.co_consts if isinstance(part, CodeType)]
-    return [*own, *(name for names in inner for name in names)]
+def noting_draws(call: Callable[[], T]) -> tuple[T, tuple[Draw, ...]]:
+    """Make a call, and return its result and what it drew from: empty after the first calls."""
+    # A fork inherits the count of its parent under another number.
+    process = os.getpid()
+    _calls[process] += 1
+    if _calls[process] > CALLS:
+        return call(), ()
+    # Wherever the objective has it: in a module, a closure, an object, or NumPy itself.
+    before = [(generator, _state(generator)) for generator in _generators()]
+    result = call()
+    where = f"{platform.node()} {process}"
+    drawn = [
+        Draw(where, f"{type(generator).__module__}.{type(generator).__qualname__}", state)
+        for generator, state in before
+        if _state(generator) != state
+    ]
+    return result, tuple(drawn)
+
+
+class Drawn:
+    """What was drawn from so far, in all processes."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, str] = {}
+
+    def copied(self, draws: tuple[Draw, ...]) -> str | None:
+        """Return the kind of a generator that another process had too; None for none."""
+        for draw in draws:
+            if self._seen.setdefault(draw.state, draw.process) != draw.process:
+                return draw.kind
+        return None
+
+
+def _generators() -> list[Any]:
+    kinds = (np.random.Generator, np.random.RandomState, Random)
+    # `isinstance` would call the code of objects that pretend to be of another class.
+    return [
+        thing
+        for thing in gc.get_objects()
+        if issubclass(type(thing), kinds) and not issubclass(type(thing), SystemRandom)
+    ]
+
+
+def _state(generator: Any) -> str:
+    """Return a digest of the state of a generator."""
+    if isinstance(generator, np.random.Generator):
+        state = generator.bit_generator.state
+    elif isinstance(generator, np.random.RandomState):
+        state = generator.get_state(legacy=False)
+    else:
+        state = generator.getstate()
+    return hashlib.sha256(repr(state).encode()).hexdigest()

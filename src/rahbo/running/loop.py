@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,8 +17,9 @@ from rahbo.running.calls import Objective, attempt
 from rahbo.running.clock import Clock
 from rahbo.running.display import display
 from rahbo.running.parallel import in_parallel
-from rahbo.running.pool import Pool, processes
+from rahbo.running.pool import Borrowed, Pool
 from rahbo.running.present import Present
+from rahbo.running.processes import Processes, n_processes
 from rahbo.running.progress import Course
 from rahbo.running.result import End, Result
 from rahbo.running.run import Callback, Run
@@ -40,7 +41,7 @@ def maximize(
     space: Mapping[str, Any] | Candidates | Space,
     *, rounds: int | None = None, evaluations: int | None = None, seconds: float | None = None,
     confirm: int | None = None, stop: Stop | None = None, callback: Callback | None = None,
-    n_jobs: int | None = None, executor: Executor | Callable[[], Executor] | None = None,
+    n_jobs: int | None = None, executor: Executor | Any = None,
     parallel: int | None = None, timeout: float | None = None, context: Present | None = None,
     verbose: bool | None = None, **settings: Unpack[OptimizerKeywords],
 ) -> Result:  # fmt: skip
@@ -65,12 +66,12 @@ def maximize(
         stop: A criterion that ends the run early, such as ``PBest(0.95)`` or ``Gap(0.1)``, once
             the initial design is complete. The recommended point is confirmed before.
         callback: Called with the optimizer after each suggestion. Only True ends the run.
-        n_jobs: Processes to evaluate in, -1 for all cores. They must import the objective.
-        executor: Evaluates in parallel instead. Pass any executor of ``concurrent.futures``, such
-            as threads, loky or Dask, which is left open; or a function that makes one, which is
-            shut down at the end and replaced when its workers die.
-        parallel: Tasks that may run at the same time; by default the number of workers.
-        timeout: Seconds after which an evaluation on an executor counts as failed.
+        n_jobs: Processes to evaluate in, -1 for all cores. They import the objective; lambdas and
+            functions of a notebook need cloudpickle. A process that dies costs one evaluation.
+        executor: Evaluates in parallel instead: any executor of ``concurrent.futures``, such as
+            threads, or the client of a Dask cluster. It stays open.
+        parallel: With ``executor``, the evaluations to keep under way: as many as it has workers.
+        timeout: Seconds after which a parallel evaluation failed. Only ``n_jobs`` can stop it.
         context: The present conditions, if the space has any (`Context`): a function that returns
             them as a dict, or an iterable of dicts. It is asked once for each suggestion.
         verbose: None shows the progress if stderr is a terminal, otherwise only the first failure.
@@ -103,7 +104,7 @@ def minimize(
     space: Mapping[str, Any] | Candidates | Space,
     *, rounds: int | None = None, evaluations: int | None = None, seconds: float | None = None,
     confirm: int | None = None, stop: Stop | None = None, callback: Callback | None = None,
-    n_jobs: int | None = None, executor: Executor | Callable[[], Executor] | None = None,
+    n_jobs: int | None = None, executor: Executor | Any = None,
     parallel: int | None = None, timeout: float | None = None, context: Present | None = None,
     verbose: bool | None = None, **settings: Unpack[OptimizerKeywords],
 ) -> Result:  # fmt: skip
@@ -129,7 +130,7 @@ class _Plan:
     stop: Stop | None
     callback: Callback | None
     n_jobs: int | None
-    executor: Executor | Callable[[], Executor] | None
+    executor: Any
     parallel: int | None
     timeout: float | None
     context: Present | None
@@ -149,23 +150,24 @@ class _Plan:
             raise SettingsError(f"verbose must be None, False or True, got {self.verbose!r}.")
         if self.n_jobs is not None and (self.executor is not None or parallel is not None):
             raise SettingsError(
-                f"n_jobs={self.n_jobs!r} makes a pool of processes, so executor= and parallel= "
-                "must be left out. Pass either n_jobs= or executor=."
+                f"n_jobs={self.n_jobs!r} evaluates in processes, so executor= and parallel= must "
+                "be left out. Pass either n_jobs= or executor=."
             )
         if self.n_jobs is None and self.executor is None and (parallel is not None or timeout):
             raise SettingsError(
-                f"parallel= and timeout= need an executor= or n_jobs=, got parallel={parallel!r} "
-                f"and timeout={timeout!r}. Pass n_jobs=4, for example."
+                f"parallel= needs an executor=, and timeout= that or n_jobs=, got "
+                f"parallel={parallel!r} and timeout={timeout!r}. Pass n_jobs=4, for example."
             )
 
     def pool(self, objective: Objective) -> Pool | None:
         """Return where to evaluate; None for this process, one evaluation after the other."""
-        executor = self.executor
-        if self.n_jobs is not None:
-            executor = processes(self.n_jobs, objective)
-            if self.n_jobs == 1 and self.timeout is None:
-                return None
-        return None if executor is None else Pool(executor, self.parallel)
+        if self.executor is not None:
+            return Borrowed(self.executor, self.parallel, objective)
+        if self.n_jobs is None:
+            return None
+        n = n_processes(self.n_jobs)
+        alone = self.n_jobs == 1 and self.timeout is None
+        return None if alone else Processes(n, objective, self.timeout)
 
 
 def _run(
@@ -184,6 +186,8 @@ def _run(
     plan.check(direction)
     clock = Clock(plan.budget.seconds)
     pool = plan.pool(objective)
+    # Processes keep to it themselves.
+    late = None if plan.executor is None else plan.timeout
     settings["direction"] = direction
     optimizer = Optimizer(space, **settings)
     with _never_lost(optimizer):
@@ -194,7 +198,7 @@ def _run(
                     objective, optimizer, plan.budget, plan.stop, plan.callback, plan.context,
                     clock, watch,
                 )  # fmt: skip
-                ended = _in_turn(run) if pool is None else in_parallel(run, pool, plan.timeout)
+                ended = _in_turn(run) if pool is None else in_parallel(run, pool, late)
             run.check_told()
             if ended == "budget":
                 # A run that died may have left suggestions that its budget does not pay for.
