@@ -166,7 +166,7 @@ def is_quiet(observations: Observations) -> bool:
     """Return whether the noise is negligible: repeats agree at points whose means all differ.
 
     If some means are equal too, the outcome has few values, such as yes and no, and repeats agree
-    by chance. If all repeats are identical, see `rahbo.trials.repetition_of`.
+    by chance.
     """
     repeated = observations.count > 1
     if np.sum(repeated) < QUIET_POINTS:
@@ -174,7 +174,7 @@ def is_quiet(observations: Observations) -> bool:
     noise_std = float(np.sqrt(observations.sample_var[repeated].max()))
     means = observations.mean[repeated]
     spread = float(np.subtract(*np.quantile(means, [0.75, 0.25])))
-    return len(np.unique(means)) == len(means) and 0.0 < noise_std <= NEGLIGIBLE * spread
+    return len(np.unique(means)) == len(means) and noise_std <= NEGLIGIBLE * spread
 
 
 def as_repeats(repeats: int | Repeats) -> Repeats:
