@@ -101,7 +101,6 @@ INNER_ORDER = {
         "search",
         "confirmation",
         "doubt",
-        "worth",
         "strategies",
         "blocks",
         "proposal",

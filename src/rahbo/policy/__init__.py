@@ -42,7 +42,6 @@ from rahbo.policy.screening import in_chunks, values
 from rahbo.policy.search import maximise
 from rahbo.policy.strategies import (
     GPUCB,
-    ByWorth,
     Rahbo,
     RahboUS,
     RandomSearch,
@@ -50,7 +49,6 @@ from rahbo.policy.strategies import (
     Strategy,
     TopTwo,
 )
-from rahbo.policy.worth import most_worth, worth
 
 __all__ = [
     "CONFIRMED",
@@ -60,7 +58,6 @@ __all__ = [
     "UNSAFE",
     "Acquisition",
     "Adaptive",
-    "ByWorth",
     "Chance",
     "Contest",
     "Domain",
@@ -88,7 +85,6 @@ __all__ = [
     "is_listed",
     "is_quiet",
     "maximise",
-    "most_worth",
     "next_blocks",
     "optimistic",
     "optimistic_at_mean_noise",
@@ -106,5 +102,4 @@ __all__ = [
     "values",
     "whole_domain",
     "with_pending",
-    "worth",
 ]

@@ -293,7 +293,6 @@ def _chosen(
         trials,
         pool,
         doubts,
-        settings.repeats,
     )
     x = None
     if settings.blocks:
