@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rahbo
+from bands import bands
 from rahbo.analysis import diagnose
 from rahbo.errors import (
     DataError,
@@ -281,7 +282,7 @@ def test_pending_points_narrow_the_bands_and_leave_the_mean():
     model = opt.model
     x = np.array([[0.9, 0.1]])
     pending = model.with_pending(x, np.array([3]))
-    before, after = model.belief(x), pending.belief(x)
+    before, after = bands(model, x), bands(pending, x)
     assert after.sigma < 0.9 * before.sigma
     assert after.noise_upper - after.noise_lower < before.noise_upper - before.noise_lower
     np.testing.assert_allclose(after.mu, before.mu, rtol=1e-12)
@@ -591,7 +592,7 @@ def test_own_bound_is_the_pessimistic_bound_before_the_answer():
     opt = run(12)
     before = opt.model
     s = opt.ask()
-    b = before.belief(opt.settings.space.encode(s.params)[None])
+    b = bands(before, opt.settings.space.encode(s.params)[None])
     scale, shift = before.learned.units.scale, before.learned.units.shift
     expected = shift + scale * b.f_lower[0] - scale**2 * b.noise_upper[0]
     assert opt.trials[-1].own_bound == pytest.approx(expected, rel=1e-9)
@@ -600,7 +601,7 @@ def test_own_bound_is_the_pessimistic_bound_before_the_answer():
 def test_the_pessimistic_recommendation_maximises_the_bound_over_evaluated_points():
     opt = run(20)
     X = opt.observations.X
-    b, units = opt.model.belief(X), opt.model.units
+    b, units = bands(opt.model, X), opt.model.units
     bound = units.shift + units.scale * b.f_lower - units.scale**2 * b.noise_upper
     best = opt.recommend()
     assert best.params == opt.space.decode(X[np.argmax(bound)])
@@ -655,7 +656,7 @@ def test_each_strategy_reports_by_its_own_bound():
         (GPUCB(), lambda b, s: b.f_lower),
     ]:
         opt = rahbo.Optimizer(SQUARE, seed=0, data=data, strategy=strategy)
-        values = bound(opt.model.belief(opt.observations.X), opt.model.units.scale)
+        values = bound(bands(opt.model, opt.observations.X), opt.model.units.scale)
         expected = opt.space.decode(opt.observations.X[np.argmax(values)])
         assert opt.recommend().params == expected
 

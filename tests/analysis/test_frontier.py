@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import constrained
 import rahbo
+from bands import bands
 from rahbo.analysis import Choice, Frontier, Interval, Prediction, envelope
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.policy import GPUCB, Rahbo, RahboUS
@@ -112,7 +113,7 @@ def run(**settings):
 def test_the_lines_are_the_ends_that_the_strategy_reports_by(strategy, noise, direction):
     opt = run(strategy=strategy, direction=direction, min_noise_var=0.05)
     found, units = opt.frontier(), opt.model.units
-    b, sign = opt.model.belief(opt.observations.X), opt.settings.sign
+    b, sign = bands(opt.model, opt.observations.X), opt.settings.sign
     mean, noise_std = np.array(found.worst).T
     np.testing.assert_allclose(mean, sign * (units.shift + units.scale * b.f_lower))
     expected = units.scale**2 * getattr(b, noise)

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import chisquare, kstest
 
 import rahbo
+from bands import bands
 from rahbo.errors import SettingsError
 from rahbo.model import Matern52
 from rahbo.policy import (
@@ -51,7 +52,7 @@ def situation(opt, rounds=0, seed=0, risk=None):
 
 def user_units(opt, X):
     """Bounds of f and of the noise variance in the user's units."""
-    b, units = opt.model.belief(X), opt.model.units
+    b, units = bands(opt.model, X), opt.model.units
     f = {key: units.shift + units.scale * getattr(b, key) for key in ("f_lower", "f_upper")}
     noise = ("noise_var", "noise_lower", "noise_upper")
     return f | {key: units.scale**2 * getattr(b, key) for key in noise}
@@ -312,7 +313,7 @@ def test_rahbo_us_counts_rounds_after_the_initial_design():
                 return model.noise.latent(X)[1]
 
             def bound(X, model=model, scale=scale):
-                b = model.belief(X)
+                b = bands(model, X)
                 return b.f_upper - scale * b.noise_var
 
             assert_maximises(x[0], uncertainty if i < 6 else bound)
@@ -339,7 +340,7 @@ def test_more_aversion_never_proposes_a_noisier_bound_and_sometimes_a_quieter_on
                 for alpha in (0.0, 1.0, 50.0)
             ]
         )
-        noise = opt.model.belief(X).noise_lower
+        noise = bands(opt.model, X).noise_lower
         assert np.all(np.diff(noise) <= 1e-3 * noise.max())
         quieter += noise[-1] < 0.9 * noise[0]
     assert quieter >= 2
