@@ -107,10 +107,17 @@ def test_many_run_at_the_same_time(processes):
 
 @posix
 def test_signals_that_a_program_gets_have_their_usual_effect(processes):
-    for name in ("SIGTERM", "SIGHUP", "SIGINT", "SIGPIPE", "SIGUSR1", "SIGCHLD"):
-        code = f"import os, signal; os.kill(os.getpid(), signal.{name}); print(1)"
-        plain = subprocess.run([*PYTHON, code], capture_output=True, check=False)
-        assert processes.run([*PYTHON, code]).code == plain.returncode
+    for name in ("TERM", "HUP", "INT", "PIPE", "XFSZ", "USR1", "CHLD"):
+        command = ["sh", "-c", f"kill -{name} $$; echo 1"]
+        plain = subprocess.run(command, capture_output=True, check=False)
+        assert processes.run(command).code == plain.returncode
+
+
+@linux
+def test_a_program_has_three_open_files(processes):
+    code = "import os; print(os.listdir('/proc/self/fd'))"
+    # The fourth is the folder that is listed.
+    assert processes.run([*PYTHON, code]).out == b"['0', '1', '2', '3']\n"
 
 
 @linux
@@ -175,19 +182,21 @@ def test_nothing_survives_the_death_of_its_owner(number, tmp_path):
     wait_for_end_of(all_of_it)
 
 
-# Shows its id as the name of a file, then sleeps. `argv[1]` is the folder of that file.
+# A program and its child show their ids as names of files in the folder `argv[1]`, then sleep.
 SLEEPER = """
 import os, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 os.kill(0, signal.SIGTERM)
+os.fork()
 open(f"{sys.argv[1]}/{os.getpid()}", "w").close()
-time.sleep(60)
+time.sleep(600)
 """
 
 
-def sleeper(folder):
-    wait_for(lambda: any(folder.iterdir()))
-    return int(next(folder.iterdir()).name)
+def sleepers(folder):
+    """The ids of a program and its child; waits for them."""
+    wait_for(lambda: len(list(folder.iterdir())) == 2)
+    return [int(path.name) for path in folder.iterdir()]
 
 
 @linux
@@ -195,19 +204,30 @@ def sleeper(folder):
 def test_signals_that_a_program_sends_to_its_group_spare_the_keeper(tmp_path):
     command = [sys.executable, "-c", OWNER, *PYTHON, SLEEPER, str(tmp_path)]
     with subprocess.Popen(command) as owner:
-        pid = sleeper(tmp_path)
+        pids = sleepers(tmp_path)
         owner.kill()
-    wait_for_end_of([pid])
+    wait_for_end_of(pids)
 
 
-@linux
-def test_a_program_whose_owner_died_before_it_started_is_killed(tmp_path):
+# The keeper as on a system without /proc, where it finds nothing but the group of the program.
+WITHOUT_PROC = f"""
+import os, runpy
+def no_such_folder(path):
+    raise FileNotFoundError(path)
+os.listdir = no_such_folder
+runpy.run_path({KEEPER!r}, run_name="__main__")
+"""
+
+
+@posix
+@pytest.mark.parametrize("keeper", [[KEEPER], ["-c", WITHOUT_PROC]], ids=["proc", "no proc"])
+def test_a_program_whose_owner_died_before_it_started_is_killed(keeper, tmp_path):
     ours, theirs = socket.socketpair()
     ours.close()
     with theirs:
         done = subprocess.run(
-            [sys.executable, KEEPER, str(theirs.fileno()), *PYTHON, SLEEPER, str(tmp_path)],
-            pass_fds=[theirs.fileno()], start_new_session=True, check=False,
+            [sys.executable, *keeper, str(theirs.fileno()), *PYTHON, SLEEPER, str(tmp_path)],
+            pass_fds=[theirs.fileno()], start_new_session=True, check=False, timeout=60,
         )  # fmt: skip
     assert done.returncode == -signal.SIGKILL
 
@@ -218,13 +238,14 @@ def test_a_program_without_its_keeper_ends_too(processes, tmp_path):
     arguments = [*PYTHON, SLEEPER, str(tmp_path)]
     thread = threading.Thread(target=lambda: ended.append(processes.run(arguments)))
     thread.start()
-    pid = sleeper(tmp_path)
-    (keeper,) = set(members(pid)) - {pid}
+    pids = sleepers(tmp_path)
+    (keeper,) = set(members(os.getsid(pids[0]))) - set(pids)
     os.kill(keeper, signal.SIGKILL)
     wait_for_end_of([keeper])
-    assert is_alive(pid)
+    assert all(map(is_alive, pids))
     processes.kill()
     thread.join()
+    wait_for_end_of(pids)
     assert ended[0].code == -signal.SIGKILL
 
 
@@ -233,6 +254,21 @@ def test_a_program_has_no_child_that_it_did_not_start(processes):
     code = "import os; print(os.fork() and os.wait() and 1, flush=True); os.wait()"
     done = processes.run([*PYTHON, code])
     assert b"ChildProcessError" in done.err
+
+
+def test_where_there_are_no_sessions_the_program_alone_is_killed(processes, monkeypatch):
+    monkeypatch.setattr("rahbo.cli.processes.HAS_SESSIONS", False)
+    assert processes.run([*PYTHON, "print(1)"]).out.split() == [b"1"]
+    done = processes.run([*PYTHON, "import time; time.sleep(60)"], timeout=0.1)
+    assert done.late
+    assert done.code != 0
+
+
+@linux
+def test_a_process_that_has_ended_is_no_member_of_a_session():
+    with subprocess.Popen(["true"], start_new_session=True) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert members(process.pid) == []
 
 
 @linux

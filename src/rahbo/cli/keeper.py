@@ -36,19 +36,18 @@ def _belongs(pid: str, session: int) -> bool:
     with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as stat:
         # The name of a process stands in parentheses and may contain any character.
         state, _, _, its_session = stat.read().rpartition(b")")[2].split()[:4]
-        if state == b"Z" or int(its_session) == session:
+        if int(its_session) == session:
             return state != b"Z"
         with open(f"/proc/{pid}/environ", "rb") as environment:
             return mark in environment.read().split(b"\0")
     return False
 
 
-def keep(control: int) -> None:
+def keep(control: int, session: int) -> None:
     """Wait until nobody holds the other end, then kill the session, this process last."""
     os.closerange(0, control)
     with suppress(OSError):
         os.read(control, 1)
-    session = os.getsid(0)
     for _ in range(ATTEMPTS):
         left = [pid for pid in members(session) if pid != os.getpid()]
         if not left:
@@ -62,7 +61,7 @@ def keep(control: int) -> None:
 
 def main() -> None:
     """Become the program that the arguments say, or write to the socket why that is impossible."""
-    control, program = int(sys.argv[1]), sys.argv[2:]
+    control, session, program = int(sys.argv[1]), os.getpid(), sys.argv[2:]
     os.set_inheritable(control, False)
     try:
         # The process between the two ends at once, so the program has no child that it did not
@@ -71,12 +70,12 @@ def main() -> None:
         if between == 0:
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
             if os.fork() == 0:
-                keep(control)
+                keep(control, session)
         elif os.waitpid(between, 0)[1] == 0:
             # Python ignores these two.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-            os.environ[MARK] = str(os.getpid())
+            os.environ[MARK] = str(session)
             os.execvp(program[0], program)
     except OSError as error:
         os.write(control, f"{error.errno} {error.strerror}".encode())
