@@ -6,11 +6,6 @@ from zlib import crc32
 CHECKSUM = re.compile(rb',"crc32":"[0-9a-f]{8}"}$', re.MULTILINE)
 
 
-def unchecked(content: bytes) -> bytes:
-    """A journal in the first format, which has no checksums."""
-    return CHECKSUM.sub(b"}", content).replace(b'"format":2', b'"format":1', 1)
-
-
 def checked(content: bytes) -> bytes:
     """A journal with checksums that fit its lines, whatever those hold."""
     *lines, rest = CHECKSUM.sub(b"}", content).split(b"\n")

@@ -104,7 +104,6 @@ INNER_ORDER = {
         "search",
         "confirmation",
         "doubt",
-        "worth",
         "strategies",
         "blocks",
         "proposal",

@@ -12,7 +12,6 @@ import pytest
 import rahbo
 from constrained import LIMITS, SPACE, measure, told
 from rahbo.errors import DataError, JournalError, ObjectiveError, SettingsError
-from rahbo.policy import ByWorth
 
 Named = collections.namedtuple("Named", ["value", "cost"])
 
@@ -225,12 +224,11 @@ def test_a_safe_run_takes_small_steps_where_every_reading_is_the_same(unit):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"strategy": ByWorth()},
         {"repeats": rahbo.Folds(3)},
         {"valid": lambda p: p["x"] >= 0.1},
         {"repeats": rahbo.Adaptive(setup=2.0)},
     ],
-    ids=["worth", "folds", "valid", "setup"],
+    ids=["folds", "valid", "setup"],
 )
 def test_settings_work_together_with_constraints(settings):
     opt = rahbo.Optimizer(SPACE, seed=2, n_initial=5, constraints=LIMITS, **settings)

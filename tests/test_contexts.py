@@ -11,7 +11,7 @@ import pytest
 import rahbo
 from extras import needs
 from rahbo.errors import SettingsError, SpaceError
-from rahbo.policy import GPUCB, ByWorth, Rahbo, RahboUS, RandomSearch, TopTwo
+from rahbo.policy import GPUCB, Rahbo, RahboUS, RandomSearch, TopTwo
 
 SPACE = {"x": (0.0, 1.0), "t": rahbo.Context(10.0, 35.0)}
 MIXED = {
@@ -45,7 +45,7 @@ def driven(opt, n, seed=0, space=SPACE):
     return opt
 
 
-STRATEGIES = [TopTwo(), Rahbo(), ByWorth(), RahboUS(2), GPUCB(), RandomSearch()]
+STRATEGIES = [TopTwo(), Rahbo(), RahboUS(2), GPUCB(), RandomSearch()]
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ import numpy as np
 from contest.problems import TASKS, Kind, problem_of, risk_of
 from rahbo import Adaptive, Folds, Optimizer, paper_preset
 from rahbo.model import DirectNoise
-from rahbo.policy import GPUCB, ByWorth, Fixed, Repeats, initial_design
+from rahbo.policy import GPUCB, Fixed, Repeats, initial_design
 from rahbo.policy import Rahbo as Algorithm1
 from rahbo.problems import Tabulated
 from rahbo.space import Space
@@ -43,7 +43,6 @@ VARIANTS: Mapping[str, dict[str, Any]] = {
     "min1": {"repeats": Adaptive(min=1)},
     "wide": {"beta": 2.0, "beta_noise": 2.0},
     "algorithm1": {"strategy": Algorithm1()},
-    "byworth": {"strategy": ByWorth()},
     "direct": {"noise": DirectNoise()},
     "gpucb1": {"strategy": GPUCB(), "repeats": 1},
 }

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rahbo
+from bands import bands
 from past_tables import SPACE, left_out, optimizer
 from rahbo.analysis import (
     Calibration,
@@ -229,7 +230,7 @@ def test_repeats_halve_what_the_other_points_leave_unknown(run):
     model, observations = run.model, run.observations
     records = run.predict([run.settings.space.decode(x) for x in observations.X])
     best = max(r.pessimistic for r in records)
-    b, units = model.belief(observations.X), model.units
+    b, units = bands(model, observations.X), model.units
     top = run.settings.risk.value(
         units.shift + units.scale * b.f_upper, units.scale**2 * b.noise_lower
     )

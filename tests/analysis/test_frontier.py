@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import constrained
 import rahbo
+from bands import bands
 from rahbo.analysis import (
     Choice,
     Frontier,
@@ -122,7 +123,7 @@ def test_the_lines_are_the_ends_that_the_strategy_reports_by(strategy, noise, di
     risk = rahbo.MeanVariance(1.0)
     opt = run(strategy=strategy, direction=direction, risk=risk, min_noise_var=0.05)
     found, units = opt.frontier(), opt.model.units
-    b, sign = opt.model.belief(opt.observations.X), opt.settings.sign
+    b, sign = bands(opt.model, opt.observations.X), opt.settings.sign
     mean, noise_std = np.array(found.worst).T
     np.testing.assert_allclose(mean, sign * (units.shift + units.scale * b.f_lower))
     expected = units.scale**2 * getattr(b, noise)

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 import rahbo
+from bands import bands
 from rahbo.analysis import centre, check_level, posterior
 from rahbo.analysis.posterior import draws, marginals, plausible, risk_draws
 from rahbo.errors import SettingsError
@@ -169,7 +170,7 @@ def test_pessimistic_values_are_those_of_the_bound(risk, rng):
     f, v, value = pessimistic_values(bound, X)
     np.testing.assert_allclose(value, units.shift + units.scale * bound.value(X))
     np.testing.assert_allclose(value, risk.value(f, v))
-    b = opt.model.belief(X)
+    b = bands(opt.model, X)
     np.testing.assert_allclose(f, units.shift + units.scale * b.f_lower)
     np.testing.assert_allclose(v, units.scale**2 * b.noise_upper)
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -11,8 +12,8 @@ import zlib
 import pytest
 
 from processes_left import FAMILY, family, is_alive, wait_for, wait_for_end_of
-from rahbo.cli.keeper import descendants
-from rahbo.cli.processes import END, REASON, Processes, StoppedError
+from rahbo.cli.keeper import members
+from rahbo.cli.processes import END, KEEPER, REASON, Processes, StoppedError
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="finds children by /proc")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -44,7 +45,7 @@ def test_a_program_reads_what_it_is_given(processes):
     given = os.urandom(3_000_000)
     code = "import sys, zlib; print(zlib.crc32(sys.stdin.buffer.read()))"
     assert int(processes.run([*PYTHON, code], given=given).out) == zlib.crc32(given)
-    # A program that does not read keeps nobody waiting.
+    # One that ends without reading is not a problem.
     assert processes.run([*PYTHON, "print(1)"], given=given).out == b"1\n"
 
 
@@ -74,6 +75,22 @@ def test_what_cannot_be_run_is_an_error(processes, tmp_path):
     assert processes.run([*PYTHON, "print(1)"]).out == b"1\n"
 
 
+SMALL = """
+import sys
+from rahbo.cli.processes import Processes
+with Processes() as processes, open(sys.argv[1], "wb") as file:
+    done = processes.run(["sh", "-c", "echo 1; echo 2 >&2; exit 3"])
+    file.write(done.out + done.err + b"%d" % done.code)
+"""
+
+
+@posix
+def test_closed_standard_files_are_not_needed(tmp_path):
+    command = [sys.executable, "-c", SMALL, str(tmp_path / "done")]
+    subprocess.run(["sh", "-c", '"$@" <&- >&- 2>&-', "sh", *command], check=True)
+    assert (tmp_path / "done").read_text() == "1\n2\n3"
+
+
 def test_many_run_at_the_same_time(processes):
     done, code = [], "import sys; print(sys.argv[1])"
 
@@ -90,10 +107,17 @@ def test_many_run_at_the_same_time(processes):
 
 @posix
 def test_signals_that_a_program_gets_have_their_usual_effect(processes):
-    for name in ("SIGTERM", "SIGHUP", "SIGINT", "SIGPIPE", "SIGUSR1", "SIGCHLD"):
-        code = f"import os, signal; os.kill(os.getpid(), signal.{name}); print(1)"
-        plain = subprocess.run([*PYTHON, code], capture_output=True, check=False)
-        assert processes.run([*PYTHON, code]).code == plain.returncode
+    for name in ("TERM", "HUP", "INT", "PIPE", "XFSZ", "USR1", "CHLD"):
+        command = ["sh", "-c", f"kill -{name} $$; echo 1"]
+        plain = subprocess.run(command, capture_output=True, check=False)
+        assert processes.run(command).code == plain.returncode
+
+
+@linux
+def test_a_program_has_three_open_files(processes):
+    code = "import os; print(os.listdir('/proc/self/fd'))"
+    # The fourth is the folder that is listed.
+    assert processes.run([*PYTHON, code]).out == b"['0', '1', '2', '3']\n"
 
 
 @linux
@@ -151,67 +175,126 @@ def test_nothing_survives_the_death_of_its_owner(number, tmp_path):
     program = [*PYTHON, FAMILY, str(tmp_path / "pids"), "time.sleep(600)"]
     with subprocess.Popen([sys.executable, "-c", OWNER, *program]) as owner:
         pids = family(tmp_path / "pids")
-        helpers = descendants(owner.pid)
-        assert set(pids) < set(helpers)
+        all_of_it = members(pids[0])
+        # The keeper, too.
+        assert set(all_of_it) > set(pids)
         owner.send_signal(number)
-    wait_for_end_of(helpers)
+    wait_for_end_of(all_of_it)
+
+
+# A program and its child show their ids as names of files in the folder `argv[1]`, then sleep.
+SLEEPER = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.kill(0, signal.SIGTERM)
+os.fork()
+open(f"{sys.argv[1]}/{os.getpid()}", "w").close()
+time.sleep(600)
+"""
+
+
+def sleepers(folder):
+    """The ids of a program and its child; waits for them."""
+    wait_for(lambda: len(list(folder.iterdir())) == 2)
+    return [int(path.name) for path in folder.iterdir()]
 
 
 @linux
 @pytest.mark.slow
-def test_a_killed_keeper_or_guard_is_replaced(processes, tmp_path):
-    raised = []
-
-    def run():
-        with pytest.raises(OSError, match="watches it was killed") as error:
-            processes.run([*PYTHON, FAMILY, str(tmp_path / "pids"), "time.sleep(600)"])
-        raised.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    pids = family(tmp_path / "pids")
-    (keeper,) = [pid for pid in descendants(os.getpid()) if pids[0] in descendants(pid)][:1]
-    guard = next(pid for pid in descendants(keeper) if pids[0] in descendants(pid))
-    os.kill(guard, signal.SIGKILL)
-    thread.join()
-    assert raised
+def test_signals_that_a_program_sends_to_its_group_spare_the_keeper(tmp_path):
+    command = [sys.executable, "-c", OWNER, *PYTHON, SLEEPER, str(tmp_path)]
+    with subprocess.Popen(command) as owner:
+        pids = sleepers(tmp_path)
+        owner.kill()
     wait_for_end_of(pids)
-    os.kill(keeper, signal.SIGKILL)
-    wait_for(lambda: not is_alive(keeper))
-    assert processes.run([*PYTHON, "print(1)"]).out == b"1\n"
+
+
+# The keeper as on a system without /proc, where it finds nothing but the group of the program.
+WITHOUT_PROC = f"""
+import os, runpy
+def no_such_folder(path):
+    raise FileNotFoundError(path)
+os.listdir = no_such_folder
+runpy.run_path({KEEPER!r}, run_name="__main__")
+"""
+
+
+@posix
+@pytest.mark.parametrize("keeper", [[KEEPER], ["-c", WITHOUT_PROC]], ids=["proc", "no proc"])
+def test_a_program_whose_owner_died_before_it_started_is_killed(keeper, tmp_path):
+    ours, theirs = socket.socketpair()
+    ours.close()
+    with theirs:
+        done = subprocess.run(
+            [sys.executable, *keeper, str(theirs.fileno()), *PYTHON, SLEEPER, str(tmp_path)],
+            pass_fds=[theirs.fileno()], start_new_session=True, check=False, timeout=60,
+        )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL
 
 
 @linux
-def test_closing_leaves_no_process(tmp_path):
-    before = set(descendants(os.getpid()))
-    with Processes() as made:
-        made.run([*PYTHON, "print(1)"])
-        assert set(descendants(os.getpid())) > before
-    assert not any(is_alive(pid) for pid in set(descendants(os.getpid())) - before)
-    with pytest.raises(StoppedError):
-        made.run([*PYTHON, "print(1)"])
+def test_a_program_without_its_keeper_ends_too(processes, tmp_path):
+    ended = []
+    arguments = [*PYTHON, SLEEPER, str(tmp_path)]
+    thread = threading.Thread(target=lambda: ended.append(processes.run(arguments)))
+    thread.start()
+    pids = sleepers(tmp_path)
+    (keeper,) = set(members(os.getsid(pids[0]))) - set(pids)
+    os.kill(keeper, signal.SIGKILL)
+    wait_for_end_of([keeper])
+    assert all(map(is_alive, pids))
+    processes.kill()
+    thread.join()
+    wait_for_end_of(pids)
+    assert ended[0].code == -signal.SIGKILL
 
 
-ALONE = """
-import os, socket, sys
-from rahbo.cli.keeper import LENGTH, adopter, guard
+@posix
+def test_a_program_has_no_child_that_it_did_not_start(processes):
+    code = "import os; print(os.fork() and os.wait() and 1, flush=True); os.wait()"
+    done = processes.run([*PYTHON, code])
+    assert b"ChildProcessError" in done.err
 
-ours, theirs = socket.socketpair()
-command = f"echo $$ > {sys.argv[1]}; sleep 300".encode()
-payload = b"\\0".join([b"sh", b"-c", command])
-ours.sendall(LENGTH.pack(len(payload)) + payload)
-ours.close()
-files = [os.open(os.devnull, os.O_RDWR) for _ in range(3)]
-print(guard(theirs, files, adopter()()))
+
+def test_where_there_are_no_sessions_the_program_alone_is_killed(processes, monkeypatch):
+    monkeypatch.setattr("rahbo.cli.processes.HAS_SESSIONS", False)
+    assert processes.run([*PYTHON, "print(1)"]).out.split() == [b"1"]
+    done = processes.run([*PYTHON, "import time; time.sleep(60)"], timeout=0.1)
+    assert done.late
+    assert done.code != 0
+
+
+@linux
+def test_a_process_that_has_ended_is_no_member_of_a_session():
+    with subprocess.Popen(["true"], start_new_session=True) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert members(process.pid) == []
+
+
+@linux
+def test_when_a_program_has_ended_nothing_of_it_is_left(processes):
+    done = processes.run([*PYTHON, "import os; print(os.getpid())"])
+    # The keeper may be about to end.
+    wait_for(lambda: members(int(done.out)) == [])
+
+
+ADOPTER = """
+import ctypes, os, sys
+from rahbo.cli.processes import Processes
+
+# Like process 1 of a container.
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+with Processes() as processes:
+    print(processes.run(["sh", "-c", "sleep 600 & echo 1"]).out)
+try:
+    print(os.waitpid(-1, os.WNOHANG))
+except ChildProcessError:
+    print("none")
 """
 
 
 @linux
 @pytest.mark.slow
-def test_a_program_whose_owner_died_before_it_started_is_killed(tmp_path):
-    path = tmp_path / "pid"
-    done = subprocess.run([sys.executable, "-c", ALONE, path], capture_output=True, text=True)
-    assert done.stderr == ""
-    assert done.stdout == f"{-signal.SIGKILL:d}\n"
-    if path.exists() and path.read_text():
-        assert not is_alive(int(path.read_text()))
+def test_a_run_that_adopts_what_programs_leave_has_no_zombies():
+    done = subprocess.run([sys.executable, "-c", ADOPTER], capture_output=True, text=True)
+    assert done.stdout == "b'1\\n'\nnone\n"

@@ -45,7 +45,6 @@ from rahbo.model.kernels import Stationary
 from rahbo.policy import (
     GPUCB,
     Adaptive,
-    ByWorth,
     Fixed,
     Rahbo,
     RahboUS,
@@ -59,7 +58,7 @@ from rahbo.risk import RiskMeasure
 OBJECTS = [
     rahbo.Float(1e-4, 0.1, log=True), rahbo.Int(1, 15), rahbo.Categorical([1, "1", None, False]),
     rahbo.MeanVariance(2.5), rahbo.MeanStd(0.1), rahbo.Quantile(0.2), rahbo.ExpectedShortfall(0.3),
-    Fixed(7), Adaptive(3, 4, 0.5), Rahbo(), ByWorth(0.25), TopTwo(0.9), RahboUS(4),
+    Fixed(7), Adaptive(3, 4, 0.5), Rahbo(), TopTwo(0.9), RahboUS(4),
     GPUCB(), RandomSearch(),
     LogNoise(RBF, 2.0), LogNoise(Matern52([0.1, 0.3], 1 / 3)), DirectNoise(max_noise_var=0.1),
     KnownNoise(0.1), KnownNoise([0.1, 1 / 3]), ConstantBeta(3.0), Lemma1Beta(2.0, 0.05),

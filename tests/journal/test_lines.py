@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 import rahbo
-from journal_lines import unchecked
+from journal_lines import CHECKSUM
 from rahbo.errors import JournalError
 from rahbo.journal import parse
 from rahbo.journal.lines import encoded_line
@@ -97,18 +97,18 @@ def test_the_rest_of_a_file_is_read_from_any_line_on(recorded):
             parse(b"".join(lines[before:]) + b"{}\n", "run.jsonl", before + 1)
 
 
-def test_lines_of_the_first_format_need_no_checksum(recorded):
-    old = unchecked(recorded)
-    assert [event["event"] for event in parse(old, "run.jsonl")[0]] == [
-        event["event"] for event in parse(recorded, "run.jsonl")[0]
-    ]
+def test_every_line_needs_a_checksum(recorded):
+    bare = CHECKSUM.sub(b"}", recorded)
+    with pytest.raises(JournalError, match="line 1, is damaged: its checksum is missing"):
+        parse(bare, "run.jsonl")
+    with pytest.raises(JournalError, match=r"run.jsonl has format 99, .* Update rahbo"):
+        parse(bare.replace(b'"format":2', b'"format":99', 1), "run.jsonl")
 
 
 def test_a_parameter_called_crc32_is_only_a_parameter():
     event = {"event": "ask", "params": {"x": 1, "crc32": "89abcdef"}, "own_bound": None}
     content = written(HEADER, event, {"event": "cancel", "id": 0})
     assert parse(content, "run.jsonl")[0][1]["params"] == event["params"]
-    assert parse(unchecked(content), "run.jsonl")[0][1]["params"] == event["params"]
     torn = content[:-5] + b"\n"
     assert len(parse(torn, "run.jsonl")[0]) == 2
 

@@ -19,7 +19,7 @@ from rahbo.model import (
     learn,
     learn_assuming,
 )
-from rahbo.policy import ByWorth, Rahbo, pessimistic
+from rahbo.policy import Rahbo, pessimistic
 from rahbo.policy.doubt import Doubts
 
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -124,7 +124,6 @@ def test_runs_that_assume_nothing(settings):
         {"noise": DirectNoise()},
         {"noise": KnownNoise(1.0)},
         {"outputs": Raw()},
-        {"strategy": ByWorth()},
         {"risk": rahbo.Quantile(0.1)},
         {"direction": "minimize"},
         {"repeats": 3},

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rahbo
+from bands import bands
 from rahbo.model import DirectNoise, KnownNoise, condition, learn
 from rahbo.model.extension import can_extend, extended
 from rahbo.model.units import STEP
@@ -42,7 +43,7 @@ def both(n, later, counts, **settings):
 def test_a_tenth_more_rounds_give_nearly_the_posterior_of_all(n, counts):
     _, found, expected = both(n, n // 10, counts)
     X = np.random.default_rng(1).random((300, 2))
-    a, b = found.belief(X), expected.belief(X)
+    a, b = bands(found, X), bands(expected, X)
     assert np.max(np.abs(a.mu - b.mu) / b.sigma) < 0.3
     assert np.mean(np.abs(a.mu - b.mu) / b.sigma) < 0.05
     assert np.max(np.abs(np.log(a.sigma / b.sigma))) < 0.2
@@ -93,6 +94,6 @@ def test_extreme_later_values_stay_finite(values):
     new = [np.array([0.5, 0.5]), points[3], points[3]]
     after = Observations.from_rounds(new, [values] * 3)
     found = extended(base, after)
-    belief = found.belief(np.random.default_rng(0).random((20, 2)))
+    belief = bands(found, np.random.default_rng(0).random((20, 2)))
     for part in (belief.mu, belief.sigma, belief.noise_lower, belief.noise_upper):
         assert np.all(np.isfinite(part))

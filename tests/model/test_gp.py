@@ -114,9 +114,9 @@ def test_outputs_that_come_later_change_the_posterior_as_if_all_were_told_at_onc
     kernel, X_new = kernel_of(kind, rng, 2), rng.random((9, 2))
     all_at_once = GP.condition(kernel, X, y, noise_var, lam=lam, prior_mean=0.2)
     later = GP.condition(kernel, X[:20], y[:20], noise_var[:20], lam=lam, prior_mean=0.2)
-    later = later.with_outputs(X[20:25], y[20:25], noise_var[20:25])
+    later = later.expect(X[20:25]).told(y[20:25], noise_var[20:25])
     for i in range(25, 30):
-        later = later.with_outputs(X[i : i + 1], y[i : i + 1], noise_var[i : i + 1])
+        later = later.expect(X[i : i + 1]).told(y[i : i + 1], noise_var[i : i + 1])
     parts = zip(
         (*later.predict_with_gradient(X_new), *later.leave_one_out(), later.residuals),
         (*all_at_once.predict_with_gradient(X_new), *all_at_once.leave_one_out(),
@@ -133,24 +133,6 @@ def test_outputs_that_come_later_change_the_posterior_as_if_all_were_told_at_onc
 
 
 @pytest.mark.parametrize("lam", [1.0, 0.4])
-@pytest.mark.parametrize("kind", KERNELS)
-def test_the_covariance_of_two_sets_is_a_block_of_their_joint_covariance(kind, lam):
-    rng, X, y, noise_var = data_of(7, n=15)
-    kernel, A, B = kernel_of(kind, rng, 2), rng.random((4, 2)), rng.random((7, 2))
-    B[0], B[1] = A[0], X[3]
-    first = GP.condition(kernel, X[:10], y[:10], noise_var[:10], lam=lam, prior_mean=0.2)
-    later = first.with_outputs(X[10:], y[10:], noise_var[10:])
-    pending = later.with_pending(rng.random((2, 2)), np.array([0.1, 0.2]))
-    for gp in (first, later, pending):
-        joint = gp.covariance(np.vstack([A, B]))
-        close(gp.covariance(A, B), joint[:4, 4:], 1e-12)
-        close(gp.covariance(B, A), joint[4:, :4], 1e-12)
-        close(gp.covariance(A, A), gp.covariance(A), 1e-12)
-    told = dense(kernel, X, y, noise_var, np.vstack([A, B]), lam, 0.2)[1]
-    close(later.covariance(A, B), told[:4, 4:], 1e-8)
-
-
-@pytest.mark.parametrize("lam", [1.0, 0.4])
 def test_later_outputs_at_one_point_count_as_their_mean_weighted_by_precision(lam):
     rng, X, y, noise_var = data_of(9, n=12)
     kernel, X_new = Matern52([0.4, 0.6]), rng.random((9, 2))
@@ -158,7 +140,7 @@ def test_later_outputs_at_one_point_count_as_their_mean_weighted_by_precision(la
     new = rng.random(2)
     again, values = np.vstack([X[3], new, X[3], new]), np.array([0.1, -0.5, 0.7, 0.3])
     var = np.array([0.2, 0.1, 0.4, 0.3])
-    found = before.with_outputs(again, values, var)
+    found = before.expect(again).told(values, var)
     precision = [1 / noise_var[3] + 1 / 0.2 + 1 / 0.4, 1 / 0.1 + 1 / 0.3]
     weighted = [y[3] / noise_var[3] + 0.1 / 0.2 + 0.7 / 0.4, -0.5 / 0.1 + 0.3 / 0.3]
     merged_y, merged_var = np.append(y, 0.0), np.append(noise_var, 0.0)
@@ -181,16 +163,10 @@ def test_later_outputs_under_almost_no_noise_still_interpolate(rng):
     X = rng.random((40, 2))
     y, var = np.sin(4.0 * X[:, 0]) + X[:, 1], np.full(40, 1e-8)
     gp = GP.condition(Matern52([0.5, 0.8]), X[:30], y[:30], var[:30])
-    gp = gp.with_outputs(X[30:], y[30:], var[30:])
+    gp = gp.expect(X[30:]).told(y[30:], var[30:])
     mu, sigma = gp.predict(X)
     np.testing.assert_allclose(mu, y, atol=1e-6)
     assert np.all(sigma < 2e-4)
-
-
-def test_no_later_outputs_change_nothing():
-    _, X, y, noise_var = data_of(6)
-    gp = GP.condition(RBF([0.4, 0.6]), X, y, noise_var)
-    assert gp.with_outputs(np.empty((0, 2)), np.empty(0), np.empty(0)) is gp
 
 
 # Pending points
@@ -315,7 +291,6 @@ def test_without_data_the_posterior_is_the_prior(kind, rng):
     close(mu, np.full(4, 1.5))
     close(sigma, np.full(4, 2.0))
     close(gp.covariance(X), kernel(X, X) / 0.5)
-    close(gp.covariance(X, X[:2]), kernel(X, X[:2]) / 0.5)
     assert (gp.log_likelihood, gp.log_det_ratio) == (0.0, 0.0)
     later = gp.with_pending(X[:2], np.full(2, 0.1))
     close(later.predict(X)[1], GP.condition(kernel, X[:2], np.zeros(2), np.full(2, 0.1), lam=0.5)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bands import bands
 from rahbo.model import (
     RBF,
     ConstantBeta,
@@ -91,7 +92,7 @@ def test_belief_holds_both_intervals(noise):
     )
     model = model_of(settings, observed())
     X = np.random.default_rng(2).random((9, 2))
-    belief = model.belief(X)
+    belief = bands(model, X)
     mu, sigma = model.mean.predict(X)
     np.testing.assert_array_equal(belief.mu, mu)
     np.testing.assert_array_equal(belief.sigma, sigma)
@@ -137,15 +138,15 @@ def test_pending_points_narrow_both_bands_and_keep_both_means(noise):
     model = model_of(settings, data)
     rng = np.random.default_rng(4)
     pending, count, X = rng.random((3, 2)), np.array([4, 1, 2]), rng.random((9, 2))
-    later, before = model.with_pending(pending, count), model.belief(X)
-    after = later.belief(X)
+    later, before = model.with_pending(pending, count), bands(model, X)
+    after = bands(later, X)
     np.testing.assert_allclose(after.mu, before.mu, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(after.noise_var, before.noise_var, rtol=1e-12, atol=1e-13)
     assert np.all(after.sigma < before.sigma)
     learned = model.learned
     highest = 0.8 / learned.units.scale**2
-    noise_var = np.minimum(model.belief(pending).noise_upper, highest) / count
-    known = np.minimum(model.belief(data.X).noise_upper, highest) / data.count
+    noise_var = np.minimum(bands(model, pending).noise_upper, highest) / count
+    known = np.minimum(bands(model, data.X).noise_upper, highest) / data.count
     _, var = dense(
         learned.mean.kernel,
         np.vstack([data.X, pending]),

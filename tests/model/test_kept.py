@@ -32,9 +32,9 @@ def test_the_list_follows_the_posterior(memory, lam):
     there = Kept(gp, listed)
     steps = [
         lambda g: g,
-        lambda g: g.with_outputs(listed[:3], np.array([0.5, -0.2, 0.1]), np.full(3, 0.1)),
-        lambda g: g.with_outputs(rng.random((2, 3)), np.array([1.5, 0.2]), np.full(2, 0.01)),
-        lambda g: g.with_outputs(gp.X[[4, 4]], np.array([0.3, 0.9]), np.full(2, 0.2)),
+        lambda g: g.expect(listed[:3]).told(np.array([0.5, -0.2, 0.1]), np.full(3, 0.1)),
+        lambda g: g.expect(rng.random((2, 3))).told(np.array([1.5, 0.2]), np.full(2, 0.01)),
+        lambda g: g.expect(gp.X[[4, 4]]).told(np.array([0.3, 0.9]), np.full(2, 0.2)),
         lambda g: g.with_pending(listed[[0, 9]], np.full(2, 0.1), np.array([0.5, -1.0])),
         lambda g: g.with_pending(listed[[0, 9]], np.full(2, 0.1)),
     ]
@@ -49,7 +49,7 @@ def test_what_was_said_before_is_not_changed(memory):
     listed = rng.random((100, 3))
     there = Kept(gp, listed)
     mu, sigma = (part.copy() for part in there.predict(gp))
-    there.predict(gp.with_outputs(listed[:2], np.ones(2), np.ones(2)))
+    there.predict(gp.expect(listed[:2]).told(np.ones(2), np.ones(2)))
     for found, expected in zip(there.predict(gp), (mu, sigma), strict=True):
         assert np.array_equal(found, expected)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rahbo
+from bands import bands
 from rahbo.model import (
     RBF,
     CubeNoise,
@@ -89,7 +90,7 @@ def test_without_repeats_the_papers_model_learns_one_noise_level(outputs):
     learned = learn(settings, data)
     model = condition(settings, data, learned)
     assert learned.noise is None
-    belief = model.belief(rng.random((7, 1)))
+    belief = bands(model, rng.random((7, 1)))
     level = belief.noise_var * learned.units.scale**2
     np.testing.assert_allclose(level, level[0])
     assert level[0] == pytest.approx(0.09, rel=0.5)
@@ -119,7 +120,7 @@ def test_without_repeats_residuals_tell_the_noise():
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_few_single_values_leave_the_noise_open(n, noise):
     data = observed(n=n, d=2, counts=(1, 1))
-    belief = model_of(ModelSettings(noise=NOISES[noise]), data).belief(data.X)
+    belief = bands(model_of(ModelSettings(noise=NOISES[noise]), data), data.X)
     assert np.all(belief.noise_upper > 1.5 * belief.noise_var)
     assert np.all(belief.noise_lower < belief.noise_var / 1.5)
 
@@ -326,7 +327,7 @@ def test_more_data_at_old_hyperparameters():
 def test_hard_data_gives_finite_beliefs(n, d, counts, scale, shift, noise, outputs):
     data = observed(n=n, d=d, counts=counts, scale=scale, shift=shift)
     model = model_of(ModelSettings(noise=NOISES[noise], outputs=outputs), data)
-    belief = model.belief(np.vstack([np.random.default_rng(8).random((5, d)), data.X]))
+    belief = bands(model, np.vstack([np.random.default_rng(8).random((5, d)), data.X]))
     assert all(np.all(np.isfinite(part)) for part in vars(belief).values())
     assert np.all(belief.sigma > 0)
 
@@ -338,7 +339,7 @@ def test_the_same_values_at_all_points(values, noise, outputs):
     X = np.random.default_rng(9).random((6, 2))
     data = Observations.from_rounds(list(X), [values] * 6)
     model = model_of(ModelSettings(noise=NOISES[noise], outputs=outputs), data)
-    belief = model.belief(X)
+    belief = bands(model, X)
     assert all(np.all(np.isfinite(part)) for part in vars(belief).values())
     learned = model.learned
     found = learned.units.shift + learned.units.scale * belief.mu

@@ -172,35 +172,6 @@ def test_link_and_its_slope(rng):
     assert 1e120 < ends[1] < 1e188
 
 
-@pytest.mark.parametrize("s", [0.0, 0.3, 1.0, 2.5])
-def test_the_expected_variance_is_that_of_the_log_normal_distribution(rng, s):
-    data = simulated(rng, lambda X: 0.1 + X[:, 0], 5, 3)
-    posterior = LogNoise().condition(data, given(Matern52([0.3])))
-    g = np.array([-3.0, 0.0, 2.0])
-
-    def density(z):
-        return math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-
-    by_quadrature = [
-        integrate.quad(lambda z, m=m: math.exp(m + s * z) * density(z), -12.0, 15.0)[0] for m in g
-    ]
-    np.testing.assert_allclose(posterior.expected(g, np.full(3, s)), by_quadrature, rtol=1e-7)
-    # The largest noise stays finite.
-    assert np.isfinite(posterior.expected(np.array([600.0]), np.array([20.0]))).all()
-
-
-def test_values_that_turn_out_as_expected_have_the_curvature_of_their_likelihood(rng):
-    data = simulated(rng, lambda X: 0.1 + X[:, 0], 5, 3)
-    posterior = LogNoise().condition(data, given(Matern52([0.3])))
-    # The expected curvature of -log N(y; mu, exp(g)) in g is 1/2 for each value y.
-    y, h = rng.standard_normal(400_000), 1e-3
-    second = [0.5 * g + 0.5 * np.mean(y**2) * math.exp(-g) for g in (-h, 0.0, h)]
-    curvature = (second[0] - 2.0 * second[1] + second[2]) / h**2
-    for count in (1, 2, 7):
-        found = posterior.error_var(np.array([count]))
-        assert found == pytest.approx(1.0 / (count * curvature), rel=0.01)
-
-
 @pytest.mark.parametrize("counts", [(10, 10), (2, 20), (2, 2)])
 def test_it_recovers_a_known_function(counts):
     rng = np.random.default_rng(1)

@@ -102,18 +102,6 @@ def test_direct_noise_learns_one_level_scaled_by_degrees_of_freedom(rng):
     np.testing.assert_allclose(later.latent(X)[1] ** 2, var, rtol=1e-9)
 
 
-@pytest.mark.parametrize("model", [DirectNoise(max_noise_var=1.5), DirectNoise()])
-def test_what_values_tell_the_papers_model_is_their_sample_variance(rng, model):
-    data = simulated(rng, lambda X: 1.0 + X[:, 0], 12, 4)
-    posterior = model.condition(data, given(Matern52([0.3]), noise_scale=0.8))
-    scale = 0.8 if model.max_noise_var is None else 2.0 * 1.5**2
-    found = posterior.error_var(np.array([1, 2, 5, 1, 101]))
-    np.testing.assert_allclose(found, [np.inf, scale, scale / 4, np.inf, scale / 100])
-    # The variance itself is Gaussian: its expectation is its mean, however wide it is.
-    g, s = np.array([0.2, 3.0]), np.array([0.0, 7.0])
-    np.testing.assert_array_equal(posterior.expected(g, s), g)
-
-
 def test_direct_noise_learns_the_level_of_its_own_noise():
     rng = np.random.default_rng(3)
     data = simulated(rng, lambda X: 2.0 + np.sin(6.0 * X[:, 0]), 80, 11)

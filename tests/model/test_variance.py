@@ -42,8 +42,6 @@ def test_known_noise_is_certain_and_pending_points_teach_nothing():
         np.testing.assert_array_equal(posterior.variance(X, z), [1.0, 1.5])
     np.testing.assert_array_equal(posterior.latent(X)[1], 0.0)
     assert posterior.with_pending(X, np.array([2, 2])) is posterior
-    np.testing.assert_array_equal(posterior.error_var(np.array([1, 9])), np.inf)
-    np.testing.assert_array_equal(posterior.expected(*posterior.latent(X)), [1.0, 1.5])
 
 
 def test_known_noise_is_converted_to_the_units_of_the_model():

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from bands import bands
 from differences import slope_of
 from rahbo.model import (
     ConstantBeta,
@@ -138,7 +139,7 @@ def test_values_are_the_risk_of_the_bounds_in_user_units(noise, risk, outputs):
 @pytest.mark.parametrize("noise", NOISES)
 def test_mean_variance_is_line_4_of_algorithm_1(models, noise):
     model, alpha = models[noise], 1.3
-    belief, scale = model.belief(X_NEW), model.units.scale
+    belief, scale = bands(model, X_NEW), model.units.scale
     np.testing.assert_allclose(
         scale * optimistic(model, MeanVariance(alpha)).value(X_NEW),
         scale * belief.f_upper - alpha * scale**2 * belief.noise_lower,
@@ -202,9 +203,9 @@ def test_bounds_are_ordered(models, noise, risk):
 def test_negative_variances_reach_mean_variance_only():
     made = ModelSettings(noise=DirectNoise(), beta_noise=ConstantBeta(50.0))
     model = condition(made, DATA, learn(made, DATA))
-    lower = model.belief(X_NEW).noise_lower
+    lower = bands(model, X_NEW).noise_lower
     assert np.all(lower < 0)
-    f, scale = model.belief(X_NEW).f_upper, model.units.scale
+    f, scale = bands(model, X_NEW).f_upper, model.units.scale
     linear = optimistic(model, MeanVariance(2.0))
     np.testing.assert_allclose(linear.value(X_NEW), f - 2.0 * scale * lower, rtol=1e-10)
     clipped = optimistic(model, MeanStd(2.0))
@@ -218,7 +219,7 @@ def test_negative_variances_reach_mean_variance_only():
 def test_a_lower_bound_in_user_units_clips_too():
     model = model_of(DirectNoise(), min_noise_var=100.0)
     scale = model.units.scale
-    expected = scale * model.belief(X_NEW).f_lower - 3.0 * 10.0
+    expected = scale * bands(model, X_NEW).f_lower - 3.0 * 10.0
     found = scale * pessimistic(model, MeanStd(3.0)).value(X_NEW)
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 

@@ -16,7 +16,6 @@ from rahbo.policy import (
     initial_design,
     maximise,
     optimistic,
-    propose,
     propose_design,
     propose_several,
     search,
@@ -39,6 +38,13 @@ def told(n, **settings):
 
 def domain_of(opt):
     return Domain(opt.settings.space, np.empty((0, 2)), set())
+
+
+def several(opt, n, asked=None):
+    asked = len(opt.trials) if asked is None else asked
+    settings = opt.settings.policy
+    where = Domain(opt.settings.space, np.empty((0, opt.settings.space.d)), opt.excluded())
+    return list(propose_several(settings, opt.trials, opt.model, [], where, asked, n))
 
 
 def rng():
@@ -68,12 +74,7 @@ def test_a_design_that_failed_goes_on():
 
 def test_the_strategy_proposes_what_ask_hands_out():
     opt = told(8)
-    asked = len(opt.trials)
-    settings, model = opt.settings.policy, opt.model
-    found = propose(
-        settings, opt.trials, model,
-        with_pending(model, [], rng()), domain_of(opt), np.random.default_rng([0, 1, asked]),
-    )  # fmt: skip
+    (found,) = several(opt, 1)
     s = opt.ask()
     trial = opt.trials[s.id]
     assert np.array_equal(found.x, trial.x)
@@ -116,24 +117,6 @@ def test_what_cannot_be_confirmed_says_why():
 
 
 # -- several proposals from one search -----------------------------------------------------------
-
-
-def several(opt, n, asked=None):
-    asked = len(opt.trials) if asked is None else asked
-    settings = opt.settings.policy
-    where = Domain(opt.settings.space, np.empty((0, opt.settings.space.d)), opt.excluded())
-    return list(propose_several(settings, opt.trials, opt.model, [], where, asked, n))
-
-
-def test_one_of_several_is_a_search_of_its_own():
-    opt = told(8)
-    (found,) = several(opt, 1)
-    expected = propose(
-        opt.settings.policy, opt.trials, opt.model,
-        opt.model, domain_of(opt), np.random.default_rng([0, 1, len(opt.trials)]),
-    )  # fmt: skip
-    assert np.array_equal(found.x, expected.x)
-    assert (found.repeats, found.own_bound) == (expected.repeats, expected.own_bound)
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 import rahbo
 from rahbo.errors import ExhaustedError, SettingsError
 from rahbo.model.variance import KnownPosterior
-from rahbo.policy import Adaptive, Fixed, Folds, Repeats, as_repeats
+from rahbo.policy import Adaptive, Fixed, Folds, as_repeats
 from rahbo.trials import MOST_REPEATS, Observations
 
 
@@ -107,73 +106,8 @@ def test_repeats_gain_the_most_for_their_cost(setup, noise_var):
     assert gain[wanted - 1] == max(gain)
 
 
-def different_points(n):
-    """A model whose deviation and noise differ from point to point, and the points."""
-    X = np.random.default_rng(0).random((n, 2))
-    noise = KnownPosterior(lambda X: 0.01 + 3.0 * X[:, 1] ** 2)
-    mean = SimpleNamespace(predict=lambda X: (np.zeros(len(X)), X[:, 0]))
-    return SimpleNamespace(mean=mean, noise=noise, beta_noise=0.0, min_noise_var=0.05), X
-
-
-@pytest.mark.parametrize("setup", [0.0, 0.3, 2.0, 50.0])
-def test_what_is_planned_is_what_is_wanted_at_each_point(setup):
-    model, X = different_points(25)
-    X[0, 0] = 0.0  # nothing is left to learn here
-    repeats = Adaptive(min=1, max=30, setup=setup)
-    planned = repeats.planned(model, X)
-    assert planned.dtype == np.intp
-    for x, found in zip(X, planned, strict=True):
-        ratio = x[0] ** 2 / max(0.01 + 3.0 * x[1] ** 2, 0.05)
-        gain = [math.log1p(m * ratio) / (setup + m) for m in range(1, 31)]
-        assert gain[found - 1] == pytest.approx(max(gain), rel=1e-12)
-        assert found == repeats.wanted(model, x)
-    assert len(repeats.planned(model, X[:0])) == 0
-    assert planned[0] == 1
-    if setup == 0.0:
-        assert np.all(planned == 1)
-    else:
-        assert len(np.unique(planned)) > 2
-
-
-def test_plans_for_many_points_take_little_memory():
-    model, X = different_points(40)
-    repeats = Adaptive(max=100_000, setup=1e4)
-    repeats.planned(model, X[:1])
-    tracemalloc.start()
-    repeats.planned(model, X)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    # All at once it would be 32 MB for each of several arrays.
-    assert peak < 10e6
-
-
-@pytest.mark.parametrize("repeats", [Fixed(4), Folds(4)])
-def test_fixed_repeats_are_planned_everywhere(repeats):
-    model, X = different_points(3)
-    np.testing.assert_array_equal(repeats.planned(model, X), [4, 4, 4])
-    assert repeats.planned(model, X).dtype == np.intp
-
-
-def test_repeats_cost_their_number_and_the_set_up():
-    count = np.array([1, 2, 10])
-    np.testing.assert_array_equal(Fixed(3).cost(count), [1.0, 2.0, 10.0])
-    np.testing.assert_array_equal(Adaptive().cost(count), [1.0, 2.0, 10.0])
-    np.testing.assert_array_equal(Adaptive(setup=2.5).cost(count), [3.5, 4.5, 12.5])
-
-
-def test_repeats_of_ones_own_are_planned_one_by_one():
-    class ByPosition(Repeats):
-        most = 9
-
-        def initial(self, observations):
-            return 1
-
-        def wanted(self, model, x):
-            return round(9 * x[0])
-
-    X = np.array([[0.0], [0.5], [1.0]])
-    np.testing.assert_array_equal(ByPosition().planned(None, X), [0, 4, 9])
-    np.testing.assert_array_equal(ByPosition().cost(np.array([2, 3])), [2.0, 3.0])
+def test_nothing_is_repeated_where_nothing_is_left_to_learn():
+    assert Adaptive(min=1, max=20, setup=2.0).wanted(model_with(0.0, 1.0), X0) == 1
 
 
 def test_what_is_costly_to_set_up_and_noisy_is_repeated_more():

@@ -5,19 +5,17 @@ import pytest
 from scipy.stats import chisquare, kstest
 
 import rahbo
-from rahbo.errors import ExhaustedError, SettingsError
-from rahbo.model import DirectNoise, KnownNoise, Matern52
+from bands import bands
+from rahbo.errors import SettingsError
+from rahbo.model import Matern52
 from rahbo.policy import (
     GPUCB,
-    ByWorth,
     Domain,
-    Folds,
     Rahbo,
     RahboUS,
     RandomSearch,
     Situation,
     TopTwo,
-    most_worth,
 )
 from rahbo.policy import acquisition as acq
 from rahbo.space import Candidates, Categorical, Int, Space
@@ -54,7 +52,7 @@ def situation(opt, rounds=0, seed=0, risk=None):
 
 def user_units(opt, X):
     """Bounds of f and of the noise variance in the user's units."""
-    b, units = opt.model.belief(X), opt.model.units
+    b, units = bands(opt.model, X), opt.model.units
     f = {key: units.shift + units.scale * getattr(b, key) for key in ("f_lower", "f_upper")}
     noise = ("noise_var", "noise_lower", "noise_upper")
     return f | {key: units.scale**2 * getattr(b, key) for key in noise}
@@ -249,184 +247,27 @@ def test_a_bad_beside_is_named(bad):
         TopTwo(beside=bad)
 
 
-# -- by worth --------------------------------------------------------------------------------------
-
-
-def worth_of(where):
-    bound = acq.optimistic(where.model, where.risk)
-    return most_worth(bound, where.risk, where.domain, where.repeats, where.rng, where.pool)
-
-
-@pytest.mark.slow
-def test_by_worth_takes_the_point_of_most_worth_with_its_share():
-    opt, tails = settled(), []
-    for seed in range(8):
-        here = situation(opt, seed=seed)
-        heads = here.rng.random() < 0.5
-        expected = worth_of(here)
-        sure, maybe, no = (
-            np.array_equal(ByWorth(share).propose(situation(opt, seed=seed)), expected)
-            for share in (1.0, 0.5, 0.0)
-        )
-        assert sure
-        assert maybe == (heads or no)
-        tails += [] if heads else [no]
-    assert 1 <= len(tails) <= 7
-    assert not all(tails)
-
-
-def test_by_worth_is_otherwise_optimistic_by_a_random_width():
-    rows = [{"x": i / 100} for i in range(101)]
-    opt = settled(Candidates(rows))
-    bound, every = acq.optimistic(opt.model, opt.settings.risk), opt.settings.space.enumerate()
-    found = []
-    for seed in range(12):
-        rng = np.random.default_rng(seed)
-        rng.random()  # the coin
-        width = 0.5 * 8.0 ** rng.random()
-        best = every[np.argmax(bound.widened(width).value(every))]
-        found.append(ByWorth(0.0).propose(situation(opt, seed=seed)))
-        np.testing.assert_array_equal(found[-1], best)
-    assert len(np.unique(found)) > 1
-
-
-def test_by_worth_looks_again_at_a_value_too_good_to_be_believed():
-    opt = surprised(strategy=ByWorth(1.0))
-    first = opt.ask()
-    assert first.params == {"x": 0.51}
-    assert all(s.params != first.params for s in opt.ask(3))
-
-
-@pytest.mark.slow
-def test_by_worth_is_random_one_time_in_four_while_the_model_knows_nothing():
-    rng = np.random.default_rng(0)
-    rows = [{"x": float(x)} for x in np.linspace(0.0, 1.0, 101)]
-    data = [(row, list(rng.standard_normal(2))) for row in rows[::9]]
-    opt = rahbo.Optimizer(Candidates(rows), seed=0, data=data)
-    trusted = [worth_of(situation(opt, seed=s))[0] for s in range(30)]
-    chosen = [ByWorth(1.0).propose(situation(opt, seed=s))[0] for s in range(30)]
-    assert 2 <= np.sum(np.not_equal(trusted, chosen)) <= 15
-
-
 def measured(params, rng, n):
     """A peak at x = 0.6 whose noise grows with x."""
     f = 1.0 - 4.0 * (params["x"] - 0.6) ** 2
     return list(f + (0.02 + 0.1 * params["x"]) * rng.standard_normal(n))
 
 
-def by_worth(rounds=8, evaluate=measured, space=None, **settings):
-    """A run that chooses every point by its worth, after a design of four."""
-    rng = np.random.default_rng(0)
-    settings = {"strategy": ByWorth(1.0), "seed": 0, "n_initial": 4} | settings
-    opt = rahbo.Optimizer(space or {"x": (0.0, 1.0), "y": (0.0, 1.0)}, **settings)
-    for _ in range(rounds):
-        s = opt.ask()
-        opt.tell(s, evaluate(s.params, rng, s.repeats))
-    return opt
-
-
 MIXED = {"x": (0.0, 1.0), "n": Int(1, 3000), "c": Categorical(["a", "b", "c"])}
 LISTED = Candidates([{"x": float(x), "k": k} for x in np.linspace(0.0, 1.0, 21) for k in "ab"])
-CASES = {
-    "square": {},
-    "mixed": {"space": MIXED, "rounds": 6},
-    "ints": {"space": {"x": Int(0, 1), "n": Int(1, 9)}},
-    "list": {"space": LISTED},
-    "valid": {"valid": lambda p: p["x"] + p["y"] < 0.9, "rounds": 6},
-    "std": {"risk": rahbo.MeanStd(1.0)},
-    "quantile": {"risk": rahbo.Quantile(0.1)},
-    "shortfall": {"risk": rahbo.ExpectedShortfall(0.1)},
-    "neutral": {"risk": rahbo.MeanVariance(0.0)},
-    "direct": {"noise": DirectNoise(), "repeats": 3},
-    "direct, single": {"noise": DirectNoise()},
-    "known": {"noise": KnownNoise(lambda p: (0.02 + 0.1 * p["x"]) ** 2)},
-    "paper": {**rahbo.paper_preset(repeats=3), "strategy": ByWorth(1.0), "n_initial": 4},
-    "setup": {
-        "repeats": rahbo.Adaptive(setup=2.0),
-        "evaluate": lambda p, rng, n: [p["x"] + v for v in 2.0 * rng.standard_normal(n)],
-    },
-    "folds": {"repeats": Folds(3)},
-    "noiseless": {"evaluate": lambda p, rng, n: [p["x"]] * n},
-    "equal": {"evaluate": lambda p, rng, n: [1.0] * n},
-    "huge": {"evaluate": lambda p, rng, n: [1e12 * v for v in measured(p, rng, n)],
-             "risk": rahbo.MeanVariance(1e-12)},
-    "minimize": {"direction": "minimize"},
-}  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
-def test_by_worth_works_with_every_kind_of_setting(settings):
-    opt = by_worth(**settings)
-    assert sum(t.source == "strategy" for t in opt.trials) >= 2
-    assert opt.settings.space.is_valid(opt.observations.X).all()
-    assert np.isfinite(opt.recommend().risk)
-    batch = opt.ask(2)
-    assert all(opt.settings.space.is_valid(opt.settings.space.encode(s.params)[None])[0]
-               for s in batch)  # fmt: skip
-    if opt.settings.repeats == rahbo.Adaptive(setup=2.0):
-        assert max(t.n_requested for t in opt.trials if t.source == "strategy") > 1
-
-
-@pytest.mark.slow
-def test_by_worth_finds_a_peak():
-    best = by_worth(12, space=LINE).recommend().params
-    assert 0.4 < best["x"] < 0.7
-
-
-@pytest.mark.parametrize("repeats", [Folds(2), 1], ids=repr)
-def test_by_worth_tries_a_list_to_its_end_where_points_are_not_repeated(repeats):
-    rows = [{"x": float(x)} for x in np.linspace(0.0, 1.0, 9)]
-    space = Candidates(rows, revisit=isinstance(repeats, Folds))
-    opt = by_worth(6, space=space, repeats=repeats)
-    batch = opt.ask(2)
-    last = opt.ask()
-    assert len({s.params["x"] for s in [*batch, last]} | {t.params["x"] for t in opt.trials}) == 9
-    with pytest.raises(ExhaustedError):
-        opt.ask()
-
-
-@pytest.mark.slow
-def test_by_worth_turns_away_from_where_everything_fails():
-    rng, late = np.random.default_rng(0), 0
-    rows = [{"x": float(x), "y": float(y)} for x, y in rng.random((200, 2))]
-    opt = rahbo.Optimizer(Candidates(rows), seed=0, strategy=ByWorth(1.0))
-    for i in range(30):
-        s = opt.ask()
-        if s.params["x"] > 0.5:
-            opt.tell_failure(s, "broke")
-            late += i >= 15
-        else:
-            opt.tell(s, measured(s.params, rng, s.repeats))
-    assert late <= 3
-    assert opt.recommend().params["x"] > 0.4
-
-
-@pytest.mark.slow
-def test_by_worth_works_with_more_points_than_the_model_takes(monkeypatch):
-    monkeypatch.setattr("rahbo.model.places.MOST", 60)
-    rng = np.random.default_rng(0)
-    data = [({"x": float(x)}, measured({"x": x}, rng, 1)) for x in rng.random(150)]
-    opt = rahbo.Optimizer(LINE, data=data, strategy=ByWorth(1.0), seed=0)
-    assert opt.model.observations.n < 100
-    for _ in range(3):
-        s = opt.ask()
-        opt.tell(s, measured(s.params, rng, s.repeats))
-    assert 0.3 < opt.recommend().params["x"] < 0.7
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("space", [MIXED, LISTED, {"x": (0.0, 1.0), "y": (0.0, 1.0)}],
                          ids=["mixed", "list", "square"])  # fmt: skip
-@pytest.mark.parametrize("strategy", [TopTwo(), ByWorth()], ids=["top two", "by worth"])
-def test_a_journal_goes_on_bit_for_bit(strategy, space, tmp_path):
+def test_a_journal_goes_on_bit_for_bit(space, tmp_path):
     def go_on(opt, rounds):
         for _ in range(rounds):
             s = opt.ask()
             opt.tell(s, measured(s.params, np.random.default_rng(s.id), s.repeats))
         return [(t.params, t.own_bound, t.n_requested) for t in opt.trials]
 
-    settings = {"strategy": strategy, "seed": 5, "n_initial": 4}
+    settings = {"seed": 5, "n_initial": 4}
     n = 6 if space is MIXED else 10
     whole = go_on(rahbo.Optimizer(space, **settings), n)
     path = tmp_path / "run.jsonl"
@@ -434,20 +275,8 @@ def test_a_journal_goes_on_bit_for_bit(strategy, space, tmp_path):
     go_on(first, 5)
     first.close()
     resumed = rahbo.Optimizer.resume(path)
-    assert resumed.settings.strategy == strategy
     assert go_on(resumed, n - 5) == whole
     resumed.close()
-
-
-@pytest.mark.parametrize("bad", [-0.1, 1.1, "x", None, True, float("nan"), float("inf")])
-def test_a_bad_share_is_named(bad):
-    with pytest.raises(SettingsError, match="ByWorth needs share from 0 to 1, got"):
-        ByWorth(share=bad)
-
-
-@pytest.mark.parametrize("share", [0, 0.0, 1, 1.0, np.float64(0.3)])
-def test_any_probability_is_a_share(share):
-    assert ByWorth(share).share == share
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
@@ -484,7 +313,7 @@ def test_rahbo_us_counts_rounds_after_the_initial_design():
                 return model.noise.latent(X)[1]
 
             def bound(X, model=model, scale=scale):
-                b = model.belief(X)
+                b = bands(model, X)
                 return b.f_upper - scale * b.noise_var
 
             assert_maximises(x[0], uncertainty if i < 6 else bound)
@@ -511,7 +340,7 @@ def test_more_aversion_never_proposes_a_noisier_bound_and_sometimes_a_quieter_on
                 for alpha in (0.0, 1.0, 50.0)
             ]
         )
-        noise = opt.model.belief(X).noise_lower
+        noise = bands(opt.model, X).noise_lower
         assert np.all(np.diff(noise) <= 1e-3 * noise.max())
         quieter += noise[-1] < 0.9 * noise[0]
     assert quieter >= 2
@@ -556,7 +385,6 @@ def test_random_search_gives_every_discrete_point_the_same_chance():
     ("strategy", "formula"),
     [
         (Rahbo(), lambda b: b["f_lower"] - 2.5 * b["noise_upper"]),
-        (ByWorth(), lambda b: b["f_lower"] - 2.5 * b["noise_upper"]),
         (RahboUS(), lambda b: b["f_lower"] - 2.5 * b["noise_var"]),
         (GPUCB(), lambda b: b["f_lower"]),
         (RandomSearch(), lambda b: b["f_lower"] - 2.5 * b["noise_upper"]),

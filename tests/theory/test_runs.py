@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bands import bands
 from rahbo import Candidates, MeanStd, MeanVariance, Optimizer
 from rahbo.errors import DataError, NotReadyError, RahboError, SettingsError
 from rahbo.model import (
@@ -160,7 +161,7 @@ def test_step_2_holds_round_by_round(learned):
     for i, trial in enumerate(learned.trials):
         if trial.source == "strategy":
             run = Optimizer(Candidates(ROWS), **LEARNED, trials=learned.trials[:i])
-            b = run.model.belief(trial.x[None])
+            b = bands(run.model, trial.x[None])
             total += K * (b.f_upper - b.f_lower + ALPHA * (b.noise_upper - b.noise_lower))[0]
     assert realised_regret(learned) <= total <= bound.corrected
 

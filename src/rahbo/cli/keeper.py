@@ -1,265 +1,86 @@
-"""Start programs, and end them together with everything they started: `python keeper.py SOCKET`.
+"""Become a program whose session ends with rahbo: `python keeper.py SOCKET PROGRAM ARGUMENT...`.
 
-`rahbo tune` starts one keeper. For each program the keeper forks a guard. The guard starts the
-program, waits for it and kills what it left behind. If the guard's socket closes first, the guard
-kills the program as well. The socket also closes when `rahbo tune` dies, for whatever reason.
+`rahbo tune` starts this file as the leader of a new session. It forks a keeper and then becomes the
+program. The keeper waits until the other end of the socket is closed, and kills the session. Only
+`rahbo tune` holds that end, so even `kill -9` closes it. The keeper is there before the program,
+and while it lives, nobody else's group or session can have the same number.
 
-On Linux a guard adopts every process below it whose parent ended (a "subreaper"), so it finds the
-children that have a session of their own. Elsewhere it finds the process group of the program.
-
-This file runs as a script that loads nothing but the standard library, and has a single thread: so
-a fork is fast and safe.
+This file loads nothing but the standard library and has a single thread, so it may fork.
 """
 
 from __future__ import annotations
 
 import os
-import select
 import signal
-import socket
-import struct
-import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 
-# The file descriptors of a request: the socket of the program, its stdin, stdout and stderr.
-N_FILES = 4
-LENGTH = struct.Struct("!Q")
-# Seconds that killed processes get to end. A process that waits for a dead disk may take longer.
-GRACE = 5.0
-LOOK_AGAIN = 0.05
-PR_SET_CHILD_SUBREAPER = 36
-# `rahbo tune` decides what these mean. Its socket tells the guards.
-NOT_FOR_US = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
+# Set for a program to the number of its session, so that what leaves the session is found as well.
+MARK = "RAHBO_SESSION"
+# How often the keeper kills what is left, and how many seconds it waits each time. A process that
+# waits for a dead disk, or belongs to another user, may stay.
+ATTEMPTS, PAUSE = 500, 0.01
 
 
-def adopter() -> Callable[[], bool]:
-    """Return a function that makes this process adopt orphans below it, and says if it could."""
-    if sys.platform != "linux" or not os.path.exists("/proc/self/stat"):
-        return lambda: False
-    try:
-        import ctypes
-
-        prctl = ctypes.CDLL(None).prctl
-    except (ImportError, OSError, AttributeError):
-        return lambda: False
-    return lambda: prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+def members(session: int) -> list[int]:
+    """Return the processes of a session and those that left it; none where there is no /proc."""
+    with suppress(FileNotFoundError):
+        return [int(n) for n in os.listdir("/proc") if n.isdecimal() and _belongs(n, session)]
+    return []
 
 
-def woken_by_children() -> int:
-    """Return a file descriptor that can be read when a child has ended."""
-    reading, writing = os.pipe()
-    os.set_blocking(reading, False)
-    os.set_blocking(writing, False)
-    # A handler, unlike SIG_IGN, is not inherited by the program.
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    return reading
+def _belongs(pid: str, session: int) -> bool:
+    mark = f"{MARK}={session}".encode()
+    # A process may have ended meanwhile, or be somebody else's.
+    with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as stat:
+        # The name of a process stands in parentheses and may contain any character.
+        state, _, _, its_session = stat.read().rpartition(b")")[2].split()[:4]
+        if int(its_session) == session:
+            return state != b"Z"
+        with open(f"/proc/{pid}/environ", "rb") as environment:
+            return mark in environment.read().split(b"\0")
+    return False
 
 
-def wait_for(*files: int, seconds: float | None = None) -> list[int]:
-    """Return the file descriptors that can be read now, after at most so many seconds."""
-    return select.select(files, [], [], seconds)[0]
-
-
-def drain(woken: int) -> None:
-    """Empty the pipe of `woken_by_children`."""
-    with suppress(BlockingIOError):
-        while os.read(woken, 4096):
-            pass
-
-
-def reaped() -> tuple[dict[int, int], bool]:
-    """Return the exit codes of the children that have ended, and whether there are others."""
-    codes: dict[int, int] = {}
-    while True:
-        try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return codes, False
-        if pid == 0:
-            return codes, True
-        codes[pid] = os.waitstatus_to_exitcode(status)
-
-
-def descendants(root: int) -> list[int]:
-    """Return the processes below one, from the list of all processes."""
-    children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdecimal():
-            with suppress(OSError, IndexError, ValueError), open(f"/proc/{name}/stat", "rb") as f:
-                # The name of a process stands in parentheses and may contain any character.
-                parent = int(f.read().rpartition(b")")[2].split()[1])
-                children.setdefault(parent, []).append(int(name))
-    found = [root]
-    for pid in found:
-        found += children.get(pid, [])
-    return found[1:]
-
-
-def kill(pids: list[int]) -> None:
-    """Kill processes."""
-    for pid in pids:
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def kill_all_below(woken: int) -> dict[int, int]:
-    """Kill all descendants and return the exit codes of those that ended.
-
-    If a killed process has children, they become ours. So nothing is left when we have no children.
-    """
-    codes: dict[int, int] = {}
-    end = time.monotonic() + GRACE
-    while True:
-        ended, more = reaped()
-        codes |= ended
-        if not more or time.monotonic() > end:
-            return codes
-        kill(descendants(os.getpid()))
-        wait_for(woken, seconds=LOOK_AGAIN)
-        drain(woken)
-
-
-def received(control: socket.socket) -> list[str]:
-    """Return the arguments of the program to start."""
-    data = b""
-    while len(data) < LENGTH.size or len(data) < LENGTH.size + LENGTH.unpack_from(data)[0]:
-        chunk = control.recv(1 << 20)
-        if not chunk:
-            raise EOFError
-        data += chunk
-    return [os.fsdecode(part) for part in data[LENGTH.size :].split(b"\0")]
-
-
-def guard(control: socket.socket, files: list[int], adopts: bool) -> str:
-    """Run a program to its end, or until our socket closes. Return its exit code.
-
-    Return ``!``, the error number and the reason if it cannot be run. Otherwise send ``+`` when it
-    has started.
-    """
-    woken = woken_by_children()
-    arguments = received(control)
-    try:
-        program = subprocess.Popen(
-            arguments, stdin=files[0], stdout=files[1], stderr=files[2], start_new_session=True
-        )
-    except (OSError, ValueError) as error:
-        return _problem(error)
+def keep(control: int, session: int) -> None:
+    """Wait until nobody holds the other end, then kill the session, this process last."""
+    os.closerange(0, control)
     with suppress(OSError):
-        # If `rahbo tune` has just ended, the loop below sees it and the program is killed.
-        control.sendall(b"+")
-    for file in files:
-        os.close(file)
-    codes: dict[int, int] = {}
-    while program.pid not in codes:
-        if control.fileno() in wait_for(control.fileno(), woken):
+        os.read(control, 1)
+    for _ in range(ATTEMPTS):
+        left = [pid for pid in members(session) if pid != os.getpid()]
+        if not left:
             break
-        drain(woken)
-        codes |= reaped()[0]
-    if not adopts:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(program.pid, signal.SIGKILL)
-    codes |= kill_all_below(woken) if adopts else _wait_for(program, codes)
-    return str(codes.get(program.pid, -signal.SIGKILL))
-
-
-def _problem(error: Exception) -> str:
-    return f"!{getattr(error, 'errno', None) or 0} {error}"
-
-
-def _wait_for(program: subprocess.Popen[bytes], codes: dict[int, int]) -> dict[int, int]:
-    if program.pid in codes:
-        return {}
-    with suppress(subprocess.TimeoutExpired):
-        return {program.pid: program.wait(GRACE)}
-    return {}
-
-
-class Keeper:
-    """Forks a guard for each request.
-
-    Args:
-        requests: A request is one byte with `N_FILES` file descriptors.
-    """
-
-    def __init__(self, requests: socket.socket) -> None:
-        self._requests = requests
-        self._guards: set[int] = set()
-        self._adopt = adopter()
-        self._adopts = self._adopt()
-        self._woken = woken_by_children()
-
-    def serve(self) -> None:
-        """Work until the socket closes, then wait for the guards, which also see it."""
-        while True:
-            ready = wait_for(self._requests.fileno(), self._woken)
-            if self._woken in ready:
-                self._look_after_guards()
-            if self._requests.fileno() in ready:
-                with suppress(ConnectionError):
-                    byte, files, _, _ = socket.recv_fds(self._requests, 1, N_FILES)
-                    if byte and len(files) == N_FILES:
-                        self._fork(files)
-                        continue
-                break
-        # A guard needs this long if it cannot kill a process.
-        end = time.monotonic() + 2 * GRACE
-        while self._guards and time.monotonic() < end:
-            wait_for(self._woken, seconds=LOOK_AGAIN)
-            self._look_after_guards()
-        if self._adopts:
-            # What a guard could not end, or did not live to end.
-            kill_all_below(self._woken)
-
-    def _look_after_guards(self) -> None:
-        """Forget the guards that have ended, and kill what a killed guard left."""
-        drain(self._woken)
-        codes, more = reaped()
-        self._guards -= codes.keys()
-        if more and self._adopts and any(codes.values()):
-            mine = descendants(os.getpid())
-            kept = {pid for root in self._guards for pid in (root, *descendants(root))}
-            kill([pid for pid in mine if pid not in kept])
-
-    def _fork(self, files: list[int]) -> None:
-        with socket.socket(fileno=files[0]) as control:
-            try:
-                pid = os.fork()
-            except OSError as error:
-                with suppress(OSError):
-                    control.sendall(f"{_problem(error)}\n".encode())
-                pid = -1
-            if pid == 0:
-                self._be_guard(control, files[1:])
-        for file in files[1:]:
-            os.close(file)
-        if pid > 0:
-            self._guards.add(pid)
-
-    def _be_guard(self, control: socket.socket, files: list[int]) -> None:
-        code = 1
-        try:
-            self._requests.close()
-            said = guard(control, files, self._adopt())
-            control.sendall(f"{said}\n".encode(errors="backslashreplace"))
-            code = 0
-        except (OSError, EOFError):
-            # `rahbo tune` has ended, so nobody wants to know.
-            code = 0
-        finally:
-            os._exit(code)
+        for pid in left:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(PAUSE)
+    os.killpg(session, signal.SIGKILL)
 
 
 def main() -> None:
-    """Serve the socket whose number is our argument."""
-    for name in NOT_FOR_US:
-        number = getattr(signal, name)
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda *_: None)
-    Keeper(socket.socket(fileno=int(sys.argv[1]))).serve()
+    """Become the program that the arguments say, or write to the socket why that is impossible."""
+    control, session, program = int(sys.argv[1]), os.getpid(), sys.argv[2:]
+    os.set_inheritable(control, False)
+    try:
+        # The process between the two ends at once, so the program has no child that it did not
+        # start. The program may send signals to its group, and the keeper receives none of them.
+        between = os.fork()
+        if between == 0:
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            if os.fork() == 0:
+                keep(control, session)
+        elif os.waitpid(between, 0)[1] == 0:
+            # Python ignores these two.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            os.environ[MARK] = str(session)
+            os.execvp(program[0], program)
+    except OSError as error:
+        os.write(control, f"{error.errno} {error.strerror}".encode())
+        os._exit(1)
+    os._exit(0)
 
 
 if __name__ == "__main__":

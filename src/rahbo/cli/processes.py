@@ -12,23 +12,26 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
 from types import TracebackType
-from typing import IO, Protocol
-
-from rahbo.cli.keeper import GRACE, LENGTH
+from typing import IO
 
 # What is kept of stdout and stderr, in bytes.
 END, REASON = 65_536, 1000
-# Seconds to wait for the rest of the output after a program has ended. On Linux nobody is left who
-# could keep its pipes open. Elsewhere a child with a session of its own may.
+# Seconds to wait for the end of a killed program, which a dead disk may hold up, and for the rest
+# of its output, which a process in a session of its own may keep open.
 PATIENCE = 5.0
 CHUNK = 65_536
+# The exit code of a killed program.
+KILLED = -9
 KEEPER = str(Path(__file__).with_name("keeper.py"))
 # Python without the user's settings and packages starts in a few milliseconds.
 PYTHON = (sys.executable, "-I", "-S")
+# Elsewhere only the program itself can be killed.
+HAS_SESSIONS = hasattr(os, "fork")
 
 
 class StoppedError(Exception):
@@ -57,7 +60,8 @@ class Ended:
 class Tail:
     """The end of what comes through a pipe, read by a thread of its own."""
 
-    def __init__(self, pipe: IO[bytes], length: int) -> None:
+    def __init__(self, pipe: IO[bytes] | None, length: int) -> None:
+        assert pipe is not None
         self.n_bytes = 0
         self._end, self._length = b"", length
         self._thread = threading.Thread(target=self._read, args=(pipe,), daemon=True)
@@ -65,7 +69,7 @@ class Tail:
 
     def _read(self, pipe: IO[bytes]) -> None:
         with pipe:
-            while chunk := pipe.read(CHUNK):
+            while chunk := os.read(pipe.fileno(), CHUNK):
                 self.n_bytes += len(chunk)
                 self._end = (self._end + chunk)[-self._length :]
 
@@ -75,94 +79,21 @@ class Tail:
         return self._end
 
 
-class _Process(Protocol):
-    """A running program."""
-
-    stdout: IO[bytes]
-    stderr: IO[bytes]
-
-    def wait(self, timeout: float | None) -> int | None:
-        """Return the exit code, or None if the program runs for longer than the time-out."""
-
-    def kill(self) -> None:
-        """Kill the program; `wait` then returns soon."""
-
-    def close(self) -> None:
-        """Let go of the program."""
-
-
-class _Guarded:
-    """A program that a guard of the keeper runs."""
-
-    def __init__(self, control: socket.socket, stdout: IO[bytes], stderr: IO[bytes]) -> None:
-        self.stdout, self.stderr = stdout, stderr
-        self._control = control
-        self._begins = b""
-
-    def wait(self, timeout: float | None) -> int | None:
-        # Time counts from the start of the program.
-        self._begins = self._begins or self._control.recv(1)
-        self._control.settimeout(timeout)
-        said = b""
-        try:
-            while not said.endswith(b"\n") and (chunk := self._control.recv(CHUNK)):
-                said += chunk
-        except TimeoutError:
-            return None
-        if self._begins != b"+" or not said:
-            number, _, why = said.decode().strip().partition(" ")
-            error = OSError(why or "the process that watches it was killed")
-            error.errno = int(number) if number else None
-            raise error
-        return int(said)
-
-    def kill(self) -> None:
-        with suppress(OSError):
-            self._control.shutdown(socket.SHUT_WR)
-
-    def close(self) -> None:
-        # If the guard has not answered, this tells it to kill the program.
-        self._control.close()
-
-
-class _Plain:
-    """A program on a platform without guards, where only the program itself can be killed."""
-
-    def __init__(self, arguments: list[str], stdin: int) -> None:
-        self._process = subprocess.Popen(
-            arguments, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
-        )
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        self.stdout, self.stderr = self._process.stdout, self._process.stderr
-
-    def wait(self, timeout: float | None) -> int | None:
-        try:
-            return self._process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            return None
-
-    def kill(self) -> None:
-        self._process.kill()
-
-    def close(self) -> None:
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(GRACE)
-
-
 class Processes:
     """Programs that run now, from any number of threads. Nothing of them outlives this process.
 
-    A program that ends, is late or is killed takes all processes it started with it. `keeper` says
-    how. As a context manager, it kills what still runs at the end.
+    A program that ends, is late or is killed takes its session with it, see `keeper`. As a context
+    manager, this kills what still runs at the end.
     """
 
     def __init__(self) -> None:
-        self._running: set[_Process] = set()
+        self._running: dict[socket.socket, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
         self._stopped = False
-        self._keeper: subprocess.Popen[bytes] | None = None
-        self._requests: socket.socket | None = None
+        # Standard files that are closed would be replaced by sockets, which programs cannot take.
+        while (file := os.open(os.devnull, os.O_RDWR)) <= 2:
+            pass
+        os.close(file)
 
     def __enter__(self) -> Processes:
         return self
@@ -171,12 +102,7 @@ class Processes:
         self, kind: type[BaseException] | None, error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:  # fmt: skip
-        self.close()
-
-    @property
-    def stopped(self) -> bool:
-        """Whether `kill` was called."""
-        return self._stopped
+        self.kill()
 
     def run(
         self, arguments: list[str], timeout: float | None = None, given: bytes | None = None
@@ -186,138 +112,88 @@ class Processes:
         Args:
             arguments: The program and its arguments.
             timeout: Seconds after which the program is killed; None for no limit.
-            given: What the program may read from stdin; None for nothing.
+            given: What the program reads from stdin before anything else; None for nothing.
 
         Raises:
             OSError: The program cannot be run.
             StoppedError: `kill` was called.
         """
-        process = self._start(arguments, given)
-        try:
-            out, err = Tail(process.stdout, END), Tail(process.stderr, REASON)
-            code = process.wait(timeout)
-            late = code is None
-            if late:
-                process.kill()
-                code = process.wait(2 * GRACE)
-        finally:
-            with self._lock:
-                self._running.discard(process)
-            process.close()
-        if code is None:
-            code = -int(getattr(signal, "SIGKILL", signal.SIGTERM))
+        if any("\0" in argument for argument in arguments):
+            raise OSError("an argument contains a null character")
+        control, theirs = socket.socketpair()
+        with control:
+            with theirs, self._lock:
+                if self._stopped:
+                    raise StoppedError
+                program = _started(arguments, theirs.fileno(), given is not None)
+                self._running[control] = program
+            late = False
+            try:
+                out, err = Tail(program.stdout, END), Tail(program.stderr, REASON)
+                if program.stdin is not None:
+                    with suppress(BrokenPipeError), program.stdin:
+                        program.stdin.write(given or b"")
+                program.wait(timeout)
+            except subprocess.TimeoutExpired:
+                late = True
+            finally:
+                with self._lock:
+                    del self._running[control]
+                problem = _end(program, control)
+        if problem:
+            number, _, why = problem.partition(" ")
+            raise OSError(int(number), why, arguments[0])
+        code = KILLED if program.returncode is None else program.returncode
         return Ended(code, late, out.end(), err.end(), out.n_bytes)
 
     def kill(self) -> None:
         """Kill all programs that run, and let no other start."""
         with self._lock:
             self._stopped = True
-            for process in self._running:
-                process.kill()
-
-    def close(self) -> None:
-        """Kill all programs and wait until nothing of them is left."""
-        self.kill()
-        with self._lock:
-            keeper, requests = self._keeper, self._requests
-            self._keeper = self._requests = None
-        if keeper is None or requests is None:
-            return
-        requests.close()
-        try:
-            # The keeper ends when its guards have ended.
-            keeper.wait(4 * GRACE)
-        except subprocess.TimeoutExpired:
-            keeper.kill()
-            keeper.wait()
-
-    # -- starting ----------------------------------------------------------------------------
-
-    def _start(self, arguments: list[str], given: bytes | None) -> _Process:
-        if any("\0" in argument for argument in arguments):
-            raise OSError("an argument contains a null character")
-        with ExitStack() as here:
-            stdin = os.open(os.devnull, os.O_RDONLY) if given is None else _fed(given)
-            here.callback(os.close, stdin)
-            process: _Process
-            if not hasattr(os, "fork"):
-                process = _Plain(arguments, stdin)
-            else:
-                process = self._guarded(arguments, stdin)
-        with self._lock:
-            if not self._stopped:
-                self._running.add(process)
-                return process
-        process.kill()
-        process.close()
-        process.stdout.close()
-        process.stderr.close()
-        raise StoppedError
-
-    def _guarded(self, arguments: list[str], stdin: int) -> _Guarded:
-        payload = b"\0".join(os.fsencode(argument) for argument in arguments)
-        with ExitStack() as theirs, ExitStack() as ours:
-            control, their_control = socket.socketpair()
-            ours.enter_context(control)
-            theirs.enter_context(their_control)
-            files, outputs = [their_control.fileno(), stdin], []
-            for _ in ("stdout", "stderr"):
-                reading, writing = os.pipe()
-                outputs.append(ours.enter_context(open(reading, "rb", buffering=0)))
-                theirs.callback(os.close, writing)
-                files.append(writing)
-            self._request(files)
-            theirs.close()
-            with suppress(BrokenPipeError):
-                # If the guard could not be forked, `wait` reads why.
-                control.sendall(LENGTH.pack(len(payload)) + payload)
-            ours.pop_all()
-        return _Guarded(control, *outputs)
-
-    def _request(self, files: list[int]) -> None:
-        """Send file descriptors to the keeper; start one if there is none or it was killed."""
-        with self._lock:
-            for again in (True, False):
-                if self._stopped:
-                    raise StoppedError
-                if self._requests is None:
-                    self._start_keeper()
-                assert self._requests is not None
-                try:
-                    socket.send_fds(self._requests, [b"."], files)
-                    return
-                except OSError:
-                    self._requests.close()
-                    self._requests = None
-                    if not again:
-                        raise
-
-    def _start_keeper(self) -> None:
-        if self._keeper is not None:
-            self._keeper.poll()
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                self._keeper = subprocess.Popen(
-                    [*PYTHON, KEEPER, str(theirs.fileno())], pass_fds=[theirs.fileno()],
-                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL, start_new_session=True,
-                )  # fmt: skip
-            except BaseException:
-                ours.close()
-                raise
-        self._requests = ours
+            for control, program in self._running.items():
+                _kill(program, control)
 
 
-def _fed(given: bytes) -> int:
-    """Return the reading end of a pipe that a thread writes to."""
-    reading, writing = os.pipe()
+def _started(arguments: list[str], control: int, reads: bool) -> subprocess.Popen[bytes]:
+    keeper = [*PYTHON, KEEPER, str(control)] if HAS_SESSIONS else []
+    return subprocess.Popen(
+        [*keeper, *arguments], start_new_session=HAS_SESSIONS,
+        pass_fds=[control] if HAS_SESSIONS else [],
+        stdin=subprocess.PIPE if reads else subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
 
-    def feed() -> None:
-        with suppress(OSError), open(writing, "wb", buffering=0) as pipe:
-            rest = memoryview(given)
-            while rest:
-                rest = rest[pipe.write(rest) :]
 
-    threading.Thread(target=feed, daemon=True).start()
-    return reading
+def _kill(program: subprocess.Popen[bytes], control: socket.socket) -> None:
+    """Kill a program, and let its keeper kill what it started."""
+    with suppress(OSError):
+        control.shutdown(socket.SHUT_WR)
+    with suppress(PermissionError):
+        program.kill()
+
+
+def _end(program: subprocess.Popen[bytes], control: socket.socket) -> str:
+    """Kill what is left of a program. Return why it could not be run, or nothing."""
+    _kill(program, control)
+    problem = b""
+    if HAS_SESSIONS:
+        # The answer ends when the keeper does. If something killed it, the group may be left.
+        control.settimeout(PATIENCE)
+        with suppress(TimeoutError):
+            while said := control.recv(CHUNK):
+                problem += said
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(program.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        program.wait(PATIENCE)
+    if HAS_SESSIONS and program.returncode is not None:
+        _reap(program.pid)
+    return problem.decode()
+
+
+def _reap(group: int) -> None:
+    """Wait for what an ended program left, if we are its parent now as process 1 of a container."""
+    with suppress(ChildProcessError):
+        for _ in range(100):
+            if os.waitpid(-group, os.WNOHANG)[0] == 0:
+                sleep(0.01)

@@ -36,7 +36,6 @@ from rahbo.model import (
 from rahbo.policy import (
     GPUCB,
     Adaptive,
-    ByWorth,
     Fixed,
     Folds,
     Rahbo,
@@ -56,7 +55,7 @@ KNOWN: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *PARAMETERS, MeanVariance, MeanStd, Quantile, ExpectedShortfall, Fixed, Folds, Adaptive,
-        Rahbo, ByWorth, TopTwo, RahboUS, GPUCB, RandomSearch, LogNoise, DirectNoise, KnownNoise,
+        Rahbo, TopTwo, RahboUS, GPUCB, RandomSearch, LogNoise, DirectNoise, KnownNoise,
         ConstantBeta, Lemma1Beta, Standardized, Raw, Refit, AtMost, AtLeast,
     )
 }  # fmt: skip

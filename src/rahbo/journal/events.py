@@ -158,15 +158,16 @@ def opened(record: dict[str, Any], number: int, space: Space) -> dict[str, Any]:
     x = np.array(record["x"], dtype=np.float64)
     if not is_same_point(x, space.encode(params)):
         _refuse(f"x must be the point of {params!r}, got {record['x']!r}")
+    blocks = record.get("blocks", [])
+    if type(blocks) is not list or len(blocks) not in (0, repeats):
+        _refuse(f"there must be a block for each of {repeats} repeats, got {blocks!r}")
     fields: dict[str, Any] = {
         "id": number, "params": params, "x": x, "n_requested": repeats, "source": source,
         "own_bound": None if bound is None else float(bound), "values": {}, "failures": {},
         "beside": {}, "times": {},
         "cancelled": record.get("cancelled", False) is True,
-        "blocks": tuple(checked_name("A block", name) for name in record.get("blocks", ())),
+        "blocks": tuple(checked_name("A block", name) for name in blocks),
     }  # fmt: skip
-    if len(fields["blocks"]) not in (0, repeats):
-        _refuse(f"there must be a block for each of {repeats} repeats, got {record['blocks']!r}")
     values, failures = record.get("values", {}), record.get("failures", {})
     _take_values(fields, values, record.get("beside", {}))
     _take_failures(fields, failures)

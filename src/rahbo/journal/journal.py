@@ -37,7 +37,7 @@ from rahbo.journal.files import (
     open_locked,
     release,
 )
-from rahbo.journal.lines import FORMAT, OPENING, UNCHECKED, encoded_line, parse
+from rahbo.journal.lines import FORMAT, OPENING, encoded_line, parse
 from rahbo.risk import MeanVariance
 from rahbo.settings import Keywords, Settings, paper_preset
 from rahbo.trials import Trial
@@ -245,12 +245,6 @@ def settings_of(header: Any, name: str) -> tuple[dict[str, Any], Settings]:
     """Return the keywords in the first line, and their settings with stand-ins for code."""
     if not isinstance(header, dict) or header.get("event") != "run":
         raise JournalError(f"{name} is not a rahbo journal. Choose another file.")
-    if header.get("format") not in (UNCHECKED, FORMAT):
-        raise JournalError(
-            f"{name} has format {header.get('format')!r}, written by rahbo "
-            f"{header.get('rahbo')!r}, but this is rahbo {__version__}, which reads formats "
-            f"{UNCHECKED} and {FORMAT}. Update rahbo."
-        )
     stand_ins = {**paper_preset(), "valid": None}
     try:
         keywords = decode_settings(header["settings"])

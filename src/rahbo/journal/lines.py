@@ -1,8 +1,7 @@
 """Events as lines of JSON, each with a checksum, and back.
 
 A line ends with ``,"crc32":"89abcdef"}``: the CRC-32 of everything before, begun with the number of
-the line. So a changed byte is noticed, and so is a line that is missing or out of order. Journals
-of format 1 have lines without a checksum.
+the line. So a changed byte is noticed, and so is a line that is missing or out of order.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ import re
 from typing import Any, NoReturn
 from zlib import crc32
 
+from rahbo import __version__
 from rahbo.errors import JournalError
 
-# A file of this format has a checksum in every line. Files of the first format are still read.
-FORMAT, UNCHECKED = 2, 1
+FORMAT = 2
 # Every journal begins like this. Any other file is left alone.
 OPENING = b'{"event":"run","format":'
 CHECKSUM = re.compile(rb',"crc32":"[0-9a-f]{8}"}')
@@ -40,10 +39,10 @@ def parse(raw: bytes, name: str, before: int = 0) -> tuple[list[Any], int]:
         raise JournalError(f"{name} is not a rahbo journal. Choose another file.")
     *lines, rest = raw.split(b"\n")
     events: list[Any] = []
-    end, checked = len(raw) - len(rest), False
+    end = len(raw) - len(rest)
     for number, line in enumerate(lines, before + 1):
         try:
-            events.append(_event(line, number, checked))
+            events.append(_event(line, number, name))
         except (ValueError, RecursionError) as error:
             # All lines but the last were flushed whole, so no crash leaves them like this.
             is_last = number == before + len(lines) and not rest
@@ -54,27 +53,26 @@ def parse(raw: bytes, name: str, before: int = 0) -> tuple[list[Any], int]:
                     f"or {other}."
                 ) from error
             end -= len(line) + 1
-        else:
-            checked = checked or (number == 1 and _promises_checksums(events[0]))
     return events, end
 
 
-def _event(line: bytes, number: int, checked: bool) -> Any:
-    """Return the event of a line, or raise a ValueError; ``checked`` lines need a checksum."""
-    event = _JSON.decode(line.decode())
-    if _has_checksum(line) and line != _with_checksum(line[:-LENGTH], number):
+def _event(line: bytes, number: int, name: str) -> Any:
+    """Return the event of a line, or raise a ValueError."""
+    event, is_whole = _JSON.decode(line.decode()), _has_checksum(line)
+    if is_whole and line != _with_checksum(line[:-LENGTH], number):
         raise ValueError("its checksum does not match")
-    if not _has_checksum(line) and (checked or (number == 1 and _promises_checksums(event))):
+    if number == 1 and isinstance(event, dict) and event.get("format") != FORMAT:
+        raise JournalError(
+            f"{name} has format {event.get('format')!r}, written by rahbo {event.get('rahbo')!r}, "
+            f"but this is rahbo {__version__}, which reads format {FORMAT}. Update rahbo."
+        )
+    if not is_whole:
         raise ValueError("its checksum is missing")
     return event
 
 
 def _with_checksum(body: bytes, number: int) -> bytes:
     return b'%s,"crc32":"%08x"}' % (body, crc32(body, number))
-
-
-def _promises_checksums(header: Any) -> bool:
-    return isinstance(header, dict) and header.get("format") == FORMAT
 
 
 def _has_checksum(line: bytes) -> bool:

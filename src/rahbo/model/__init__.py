@@ -7,13 +7,13 @@ from rahbo.model.evidence import Evidence, Hyperparameters, fit
 from rahbo.model.fitting import Beliefs, Fits, Fitting, Refit, fits_before, shared_fits
 from rahbo.model.gp import GP
 from rahbo.model.hyperprior import Hyperprior
-from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings, noise_of_means
+from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
 from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52, check_kernel
 from rahbo.model.learning import condition, learn
 from rahbo.model.lognoise import LogNoise, LogPosterior
 from rahbo.model.noise import DirectNoise, DirectPosterior, sample_variance_var
 from rahbo.model.outcomes import AtLeast, AtMost, Constraint, Models, OutcomeBeliefs, outcome_of
-from rahbo.model.places import Places, Summary, as_told, find_places
+from rahbo.model.places import Places, as_told, find_places
 from rahbo.model.plausible import alternatives
 from rahbo.model.units import Limited, Outputs, Raw, Standardized, Units, output_scale
 from rahbo.model.variance import CubeNoise, KnownNoise, NoiseModel, NoisePosterior, SampleVariances
@@ -58,7 +58,6 @@ __all__ = [
     "Refit",
     "SampleVariances",
     "Standardized",
-    "Summary",
     "Units",
     "alternatives",
     "as_confidence",
@@ -72,7 +71,6 @@ __all__ = [
     "learn",
     "learn_assuming",
     "lemma1_beta",
-    "noise_of_means",
     "outcome_of",
     "output_scale",
     "sample_variance_var",

@@ -157,15 +157,10 @@ class GP:
         precision = self._precision()
         return np.asarray(self.weights / precision), np.asarray(1.0 / (self.lam * precision))
 
-    def covariance(self, X: Array, Y: Array | None = None) -> Array:
-        """Return the posterior covariance of f at ``X (m, d)`` with f at ``Y (k, d)``, ``(m, k)``.
-
-        Without ``Y`` it is the joint covariance at ``X``.
-        """
+    def covariance(self, X: Array) -> Array:
+        """Return the joint posterior covariance of f at ``X (m, d)``, ``(m, m)``."""
         V, W = self._halves(self.kernel(X, self.X))
-        V_y, W_y = (V, W) if Y is None else self._halves(self.kernel(Y, self.X))
-        prior = self.kernel(X, X if Y is None else Y)
-        return np.asarray((prior - V.T @ V_y - W.T @ W_y) / self.lam)
+        return np.asarray((self.kernel(X, X) - V.T @ V - W.T @ W) / self.lam)
 
     def expect(self, X: Array) -> Expected:
         """Return what is known of f at a few points ``X (p, d)`` that may be told next."""
@@ -175,13 +170,6 @@ class GP:
         W = self.added @ K.T
         mu = self.prior_mean + K @ self.weights
         return Expected(self, X, mu, self.kernel(X, X), V.T @ V + W.T @ W, solved, W)
-
-    def with_outputs(self, X: Array, y: Array, noise_var: Array) -> GP:
-        """Return the posterior given further outputs ``y (p,)`` at ``X (p, d)``.
-
-        A point may be a known one, or the same one again.
-        """
-        return self.expect(X).told(y, noise_var) if len(X) else self
 
     def with_pending(self, X: Array, noise_var: Array, draws: Array | None = None) -> GP:
         """Return the posterior as if outputs had arrived at ``X (p, d)``.

@@ -162,25 +162,17 @@ def noise_of_means(
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """Confidence intervals at some points, each ``(m,)``, in the model's units.
+    """What is believed at some points, each ``(m,)``, in the model's units.
 
     Attributes:
         mu: Posterior mean of f.
         sigma: Posterior standard deviation of f.
-        f_lower: mu - beta sigma.
-        f_upper: mu + beta sigma (eq. 7).
         noise_var: Centre of the noise variance.
-        noise_lower: Lower bound of the noise variance (eq. 15).
-        noise_upper: Upper bound of the noise variance (eq. 14).
     """
 
     mu: Array
     sigma: Array
-    f_lower: Array
-    f_upper: Array
     noise_var: Array
-    noise_lower: Array
-    noise_upper: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,19 +231,8 @@ class MeanNoiseModel:
         return max(self.data.to_model(self.settings.max_noise_var), self.min_noise_var)
 
     def belief(self, X: Array) -> Belief:
-        """Return confidence intervals at ``X (m, d)``."""
-        mu, sigma = self.mean.predict(X)
-        g, spread = self.noise.latent(X)
-        width, width_noise = self.beta * sigma, self.beta_noise * spread
-        return Belief(
-            mu,
-            sigma,
-            f_lower=mu - width,
-            f_upper=mu + width,
-            noise_var=self.noise.link(g),
-            noise_lower=self.noise.link(g - width_noise),
-            noise_upper=self.noise.link(g + width_noise),
-        )
+        """Return what is believed at ``X (m, d)``."""
+        return Belief(*self.mean.predict(X), self.noise.link(self.noise.latent(X)[0]))
 
     def at_observations(self) -> tuple[Array, Array, Array, Array]:
         """Return the means and deviations of f and of the latent noise where values were observed.

@@ -68,17 +68,6 @@ class LogPosterior(DirectPosterior):
         """Return the derivative of the link, which is the variance itself."""
         return self.link(g)
 
-    def expected(self, g: Array, s: Array) -> Array:
-        """Return the mean of the log-normal distribution, exp(g + s^2 / 2)."""
-        return self.link(g + 0.5 * s**2)
-
-    def error_var(self, count: Index) -> Array:
-        """Return 1 / W, with one degree of freedom for each value.
-
-        A value tells of the noise also by its distance from the mean GP.
-        """
-        return 2.0 / np.asarray(count, dtype=float)
-
 
 def level_posterior(mean: Hyperparameters, floor: float) -> LogPosterior:
     """Return the posterior of one noise level for all points, as learned with the mean GP.

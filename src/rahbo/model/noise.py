@@ -37,10 +37,6 @@ class DirectPosterior(NoisePosterior):
         """Return the mean, the standard deviation and their gradients."""
         return self.gp.predict_with_gradient(X)
 
-    def error_var(self, count: Index) -> Array:
-        """Return the variance of s^2; a single evaluation has none and tells nothing."""
-        return np.where(count > 1, self.eta_var(np.maximum(count, 2)), np.inf)
-
     def with_pending(self, X: Array, count: Index) -> NoisePosterior:
         """Return the posterior given pending repeats; a single evaluation has no variance."""
         use = count > 1

@@ -91,20 +91,6 @@ class NoisePosterior(ABC):
         """Return the derivative of the link."""
         return np.ones_like(g)
 
-    def expected(self, g: Array, s: Array) -> Array:
-        """Return the expected noise variance where g is normal with mean ``g`` and deviation ``s``.
-
-        E[link(g + s Z)]
-        """
-        return self.link(g)
-
-    def error_var(self, count: Index) -> Array:
-        """Return the variance of what ``count (m,)`` values at a point tell of g; infinite if none.
-
-        It is for values that turn out as expected.
-        """
-        return np.full(len(count), np.inf)
-
     def variance(self, X: Array, z: float = 0.0) -> Array:
         """Return the noise variance ``z`` posterior standard deviations from the centre, ``(m,)``.
 

@@ -21,7 +21,6 @@ from rahbo.policy.proposal import (
     PolicySettings,
     Proposal,
     contest_between,
-    propose,
     propose_design,
     propose_first,
     propose_several,
@@ -42,7 +41,6 @@ from rahbo.policy.screening import in_chunks, values
 from rahbo.policy.search import maximise
 from rahbo.policy.strategies import (
     GPUCB,
-    ByWorth,
     Rahbo,
     RahboUS,
     RandomSearch,
@@ -50,7 +48,6 @@ from rahbo.policy.strategies import (
     Strategy,
     TopTwo,
 )
-from rahbo.policy.worth import most_worth, worth
 
 __all__ = [
     "CONFIRMED",
@@ -60,7 +57,6 @@ __all__ = [
     "UNSAFE",
     "Acquisition",
     "Adaptive",
-    "ByWorth",
     "Chance",
     "Contest",
     "Domain",
@@ -88,14 +84,12 @@ __all__ = [
     "is_listed",
     "is_quiet",
     "maximise",
-    "most_worth",
     "next_blocks",
     "optimistic",
     "optimistic_at_mean_noise",
     "pessimistic",
     "pessimistic_at_mean_noise",
     "pessimistic_values",
-    "propose",
     "propose_design",
     "propose_first",
     "propose_safely",
@@ -106,5 +100,4 @@ __all__ = [
     "values",
     "whole_domain",
     "with_pending",
-    "worth",
 ]

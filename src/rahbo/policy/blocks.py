@@ -89,5 +89,5 @@ def leader_to_complete(situation: Situation, report: acq.RiskBound) -> Array | N
     rows = np.flatnonzero(situation.domain.allowed(X))
     if len(rows) == 0:
         return None
-    F = report.value_of(acq.Marginals(*situation.model.at_observations()))
+    F = acq.at_observations(report)
     return np.asarray(X[rows[np.argmax(F[rows])]])

@@ -207,29 +207,6 @@ def propose_first(
     return None
 
 
-def propose(
-    settings: PolicySettings,
-    trials: Collection[Trial],
-    told: MeanNoiseModel,
-    asking: MeanNoiseModel,
-    domain: Domain,
-    rng: np.random.Generator,
-) -> Proposal:
-    """Return the point that the strategy chooses next.
-
-    Args:
-        settings: The settings of the run.
-        trials: All trials of the run.
-        told: The model given their values.
-        asking: The same model with evaluations under way, see `with_pending`.
-        domain: Where to look.
-        rng: Seeded by the run's seed and the number of asks.
-    """
-    domain = _informed(settings, domain, trials, told)
-    doubts = Doubts(told.observations, told, settings.risk)
-    return _chosen(settings, trials, told, doubts, asking, domain, rng)
-
-
 def propose_several(
     settings: PolicySettings,
     trials: Collection[Trial],
@@ -332,7 +309,6 @@ def _chosen(
         trials,
         pool,
         doubts,
-        settings.repeats,
     )
     x = None
     if settings.blocks:

@@ -9,7 +9,7 @@ import numpy as np
 
 from rahbo.errors import SettingsError
 from rahbo.model import MeanNoiseModel
-from rahbo.numerics import Array, Index, is_number, is_whole
+from rahbo.numerics import Array, is_number, is_whole
 from rahbo.trials import MOST_REPEATS, Observations
 
 # If repeats at this many points agree to within this share of the spread, the noise is negligible.
@@ -41,14 +41,6 @@ class Repeats(ABC):
     def wanted(self, model: MeanNoiseModel, x: Array) -> int:
         """Return the repeats at a point ``x (d,)`` that the strategy chose."""
 
-    def planned(self, model: MeanNoiseModel, X: Array) -> Index:
-        """Return how many repeats would be wanted at each of ``X (m, d)``, ``(m,)``."""
-        return np.array([self.wanted(model, x) for x in X], dtype=np.intp)
-
-    def cost(self, count: Index) -> Array:
-        """Return what ``count (m,)`` repeats of a point cost, in evaluations."""
-        return np.asarray(count, dtype=float)
-
 
 @dataclass(frozen=True)
 class Fixed(Repeats):
@@ -75,10 +67,6 @@ class Fixed(Repeats):
     def wanted(self, model: MeanNoiseModel, x: Array) -> int:
         """Return the fixed number."""
         return self.n_repeats
-
-    def planned(self, model: MeanNoiseModel, X: Array) -> Index:
-        """Return the fixed number for each point."""
-        return np.full(len(X), self.n_repeats)
 
 
 @dataclass(frozen=True)
@@ -137,22 +125,12 @@ class Adaptive(Repeats):
 
     def wanted(self, model: MeanNoiseModel, x: Array) -> int:
         """Return the number with the largest gain for its cost."""
-        return int(self.planned(model, x[None])[0])
-
-    def planned(self, model: MeanNoiseModel, X: Array) -> Index:
-        """Return the number with the largest gain for its cost at each point."""
         if self.setup == 0.0:
-            return np.ones(len(X), dtype=np.intp)
-        var = model.mean.predict(X)[1] ** 2
-        noise_var = np.maximum(model.noise.variance(X), model.min_noise_var)
+            return 1
+        var = model.mean.predict(x[None])[1] ** 2
+        noise_var = np.maximum(model.noise.variance(x[None]), model.min_noise_var)
         m = np.arange(1, self.max + 1)
-        # One point after the other, because there may be a million numbers to choose from.
-        best = [np.argmax(np.log1p(m * ratio) / self.cost(m)) for ratio in var / noise_var]
-        return m[np.array(best, dtype=np.intp)]
-
-    def cost(self, count: Index) -> Array:
-        """Return the repeats and the set-up."""
-        return self.setup + np.asarray(count, dtype=float)
+        return int(m[np.argmax(np.log1p(m * (var / noise_var)) / (self.setup + m))])
 
 
 def _check_most(name: str, k: int) -> None:

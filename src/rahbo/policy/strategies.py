@@ -1,4 +1,4 @@
-"""The methods of the paper, the default `TopTwo`, and `ByWorth`: how each proposes and reports.
+"""The methods of the paper and the default, `TopTwo`: how each proposes and reports.
 
 Algorithm 1 is `Rahbo`. Its lines 2 and 3 are `model.joint`, line 4 is `propose`, and lines 5 to 9
 are `Optimizer.tell` and the next call of `model.joint`.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,9 +19,7 @@ from rahbo.numerics import Array, is_number, is_whole
 from rahbo.policy import acquisition as acq
 from rahbo.policy.domain import Domain, hopeful_point, random_point
 from rahbo.policy.doubt import Doubts
-from rahbo.policy.repeats import Adaptive, Repeats
 from rahbo.policy.search import Pool, maximise, maximise_widened
-from rahbo.policy.worth import most_worth
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.trials import Observations, Trial, tried_once
 
@@ -29,8 +27,6 @@ from rahbo.trials import Observations, Trial, tried_once
 WIDER = (2.0, 4.0)
 # The share of random points as long as the data hardly show that the mean varies.
 RANDOM_SHARE = 0.25
-# The smallest and the largest factor that widen the bounds at random.
-NARROWEST, WIDEST = 0.5, 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +44,6 @@ class Situation:
         trials: All trials of the run.
         pool: Points to choose from if several proposals share one search.
         doubts: What speaks against the model ``told``, if several proposals share it.
-        repeats: How often a point is evaluated, and what that costs.
     """
 
     observations: Observations
@@ -61,7 +56,6 @@ class Situation:
     trials: Collection[Trial] = ()
     pool: Pool | None = None
     doubts: Doubts | None = None
-    repeats: Repeats = field(default_factory=Adaptive)
 
     def doubted(self) -> Array | None:
         """Return a point ``(d,)`` to evaluate as the model may be wrong; None if it is trusted.
@@ -198,7 +192,7 @@ class TopTwo(Rahbo):
             legal, values = situation.domain.space.is_valid(X), lower.value(X)
         else:
             legal = situation.domain.space.is_valid(X)
-            values = lower.value_of(acq.Marginals(*model.at_observations()))
+            values = acq.at_observations(lower)
         if situation.domain.limits is not None:
             legal = situation.domain.limits.reportable(X, legal)
         F = np.where(legal, values, -np.inf)
@@ -206,51 +200,6 @@ class TopTwo(Rahbo):
 
     def _is_beside(self, x: Array, leader: Array, model: MeanNoiseModel) -> bool:
         return bool(model.mean.kernel.are_beside(x[None], leader, self.beside)[0])
-
-
-@dataclass(frozen=True)
-class ByWorth(Rahbo):
-    """Optimism of varying width, and evaluations by what they are worth, in turn by chance.
-
-    With probability ``share`` the point is evaluated that is worth most to the recommendation, see
-    `worth`. This trusts the model. Otherwise the optimistic risk bound is maximised as in Algorithm
-    1, with its widths multiplied by a random factor from 1/2 to 4. Wide bounds lead to places where
-    the model may be wrong, and narrow ones to those it takes for the best.
-
-    A single value that is too good to be noise is measured again first. As long as the data hardly
-    show that the mean varies at all, a proposal is a random point with probability 1/4. The others
-    come from a model that assumes that the mean varies (`rahbo.model.learn_assuming`).
-
-    Attributes:
-        share: The probability of a point by its worth.
-    """
-
-    assumes: ClassVar[bool] = True
-
-    share: float = 0.5
-
-    def __post_init__(self) -> None:
-        if not (is_number(self.share) and 0 <= self.share <= 1):
-            raise SettingsError(f"ByWorth needs share from 0 to 1, got {self.share!r}.")
-
-    def propose(self, situation: Situation) -> Array:
-        """Return a point to measure again, a random one, one by its worth, or an optimistic one."""
-        doubted = situation.doubted()
-        if doubted is not None:
-            return doubted
-        bound, rng = acq.optimistic(situation.model, situation.risk), situation.rng
-        if rng.random() < self.share:
-            return most_worth(
-                bound, situation.risk, situation.domain, situation.repeats, rng, situation.pool
-            )
-        width = NARROWEST * (WIDEST / NARROWEST) ** rng.random()
-        return next(situation.maximise_widened(bound, (width,)))
-
-    def optimism(
-        self, model: MeanNoiseModel, risk: RiskMeasure
-    ) -> tuple[acq.RiskBound, Sequence[float]]:
-        """Return the optimistic risk bound and the factors that may widen it."""
-        return acq.optimistic(model, risk), (1.0, *WIDER)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import os
 import pytest
 
 import rahbo
+from journal_lines import checked
 from rahbo.journal import read
 from rahbo.journal.lines import encoded_line
 from rahbo.pages.watch import follow
@@ -197,7 +198,7 @@ def test_damage_is_said_and_gone_on_after_repair(path):
     follower, raw = Follower(path), path.read_bytes()
     follower.look()
     with path.open("ab") as file:
-        file.write(b'{"event":"ask","id":99}\n')
+        file.write(encoded_line({"event": "ask", "id": 99}, 8))
     follower.look()
     assert "line 8, was not written by rahbo" in follower.problem
     assert len(follower.arrivals) == 6
@@ -218,7 +219,7 @@ def test_damage_is_said_and_gone_on_after_repair(path):
         (b"a,b\n1,2\n", "is not a rahbo journal"),
         (b"\x00\xff", "is not a rahbo journal"),
         (b'{"event":"run","format":99}\n', "has format 99"),
-        (b'{"event":"run","format":1,"settings":{}}\n', "was not written by rahbo"),
+        (checked(b'{"event":"run","format":2,"settings":{}}\n'), "was not written by rahbo"),
         (b"[" * 100_000 + b"\n", "is not a rahbo journal"),
     ],
 )
