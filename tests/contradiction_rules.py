@@ -329,6 +329,12 @@ def the_noise_costs_what_is_between_mean_and_risk(case):
 
 
 @rule
+def a_cost_of_noise_that_is_not_known(case):
+    if case.found.not_noise and (case.found.aversion or case.told.decision.answer != "cannot tell"):
+        yield f"{case.found.not_noise!r}, but also what the noise costs or decides"
+
+
+@rule
 def two_numbers_of_further_measurements(case):
     diagnosis = case.told.repeats.verdict
     often = r"Measure [\w ]*?(once more|\d+ more times)"

@@ -229,12 +229,18 @@ def test_the_notebook_the_record_and_the_pages_say_it(told):
 
 def test_a_diagnosis_says_it_in_place_of_what_depends_on_noise(told):
     found = told.diagnose()
-    first, second, _, repeats, _ = (answer for _, answer in found.answers)
+    first, second, decision, repeats, _ = (answer for _, answer in found.answers)
     assert first.startswith(SAID)
     assert first == found.not_noise
     assert second.startswith("No answer")
+    assert decision.startswith("Cannot tell")
     assert "teach nothing" in repeats
-    assert found.unevenness.answer == "cannot tell"
+    assert found.unevenness.answer == found.decision.answer == "cannot tell"
+
+
+def test_nothing_is_said_of_the_cost_of_a_noise_that_is_not_shown(told):
+    assert told.recommend().aversion is None
+    assert "noise takes" not in str(told.recommend())
 
 
 def test_the_log_says_it_once(caplog):

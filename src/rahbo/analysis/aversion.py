@@ -22,8 +22,9 @@ import numpy as np
 from rahbo.analysis.rivals import are_alike
 from rahbo.analysis.snapshot import Snapshot
 from rahbo.analysis.wording import brief_beside
+from rahbo.model import output_scale
 from rahbo.numerics import Array, Index, Justified
-from rahbo.policy import RiskBound
+from rahbo.policy import NEGLIGIBLE, RiskBound
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
 
 # An aversion is reasonable up to so many standard deviations.
@@ -117,8 +118,10 @@ def aversion_of(
     here: tuple[float, float],
     decode: Decode,
     settled: bool,
-) -> Aversion:
+) -> Aversion | None:
     """Return what the noise costs at a point, in the sense of maximisation.
+
+    None if the noise is negligible, or not shown by the values.
 
     Args:
         known: What the run knows.
@@ -131,6 +134,8 @@ def aversion_of(
         settled: Whether no other point has a better mean and a worse risk value.
     """
     mean, noise_std = here
+    if known.not_noise or noise_std <= NEGLIGIBLE * output_scale(known.observations):
+        return None
     certain, risk = known.risk.value(np.full(2, mean), np.array([0.0, noise_std**2])).tolist()
     penalty, weight = penalty_of(known.bound, known.risk)
     less, more = None, None

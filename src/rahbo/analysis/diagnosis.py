@@ -223,11 +223,12 @@ class Diagnosis:
     @property
     def answers(self) -> tuple[tuple[str, str], ...]:
         """The five questions, each with its answer in words."""
+        unknown = "Cannot tell: these values do not show the noise." if self.not_noise else ""
         enough = "Measure each setting once: these repeats teach nothing." if self.not_noise else ""
         return (
             ("Is the noise uneven?", self.not_noise or self.unevenness.verdict),
             ("Over which inputs?", self.inputs_verdict),
-            ("Does risk change the decision?", self.decision.verdict),
+            ("Does risk change the decision?", unknown or self.decision.verdict),
             ("How many repeats are worth their cost?", enough or self.repeats.verdict),
             ("Is the model calibrated?", self.calibration.verdict),
         )
@@ -265,10 +266,13 @@ def diagnose(known: Snapshot) -> Diagnosis:
         uneven = replace(uneven, answer="cannot tell", p_value=None, source="nothing", n_points=0)
         tested = (None,) * len(shares)
     is_uneven = uneven.answer == "yes"
+    decision = _decision(known, differ, is_uneven)
+    if known.not_noise:
+        decision = replace(decision, answer="cannot tell")
     return Diagnosis(
         uneven,
         tuple(InputNoise(*row) for row in zip(effects.names, shares, tested, strict=True)),
-        _decision(known, differ, is_uneven),
+        decision,
         _repeats(known, differ, confirm),
         calibration_of(model, differ),
         known.not_noise,

@@ -135,6 +135,8 @@ class Unevenness:
     @property
     def _seen(self) -> str:
         """What the test would have found."""
+        if self.detectable_ratio <= SAME_RATIO:
+            return "With these data, the test usually finds any difference that matters."
         if self.detectable_ratio > LARGEST_TOLD_RATIO:
             return (
                 "With these data, the test usually misses noise variances that differ by a factor "

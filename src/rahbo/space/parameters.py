@@ -21,7 +21,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from rahbo.errors import SpaceError, at
-from rahbo.numerics import Array
+from rahbo.numerics import Array, Mask
 
 SMALLEST_SIZE, LARGEST_SIZE, _LARGEST_INT = 1e-290, 1e290, 10**12
 _SLACK = 1e-12
@@ -284,6 +284,10 @@ class Listed(Part):
     @property
     @abstractmethod
     def _table(self) -> Array: ...
+
+    def apart(self, width: int) -> Mask:
+        """Return the unit columns ``(width,)`` in which any difference makes another region."""
+        return np.ones(width, dtype=bool)
 
     @property
     def count(self) -> float:

@@ -210,7 +210,10 @@ class Space:
     @cached_property
     def listed(self) -> Mask:
         """Which unit columns ``(d,)`` stand for a row of a list: a category or a candidate."""
-        return np.hstack([[isinstance(p, Listed)] * (s.stop - s.start) for _, p, s in self._parts])
+        return np.hstack([
+            p.apart(s.stop - s.start) if isinstance(p, Listed) else [False] * (s.stop - s.start)
+            for _, p, s in self._parts
+        ])  # fmt: skip
 
     @property
     def size(self) -> float:

@@ -210,3 +210,20 @@ def test_a_parameter_must_vary() -> None:
     one = FloatDistribution(2.0, 2.0)
     with pytest.raises(SpaceError, match="must have a parameter that takes more than one value"):
         recommend(study_of(({"x": 2.0}, {"x": one}, 1.0), ({"x": 2.0}, {"x": one}, 2.0)))
+
+
+def test_settings_that_differ_in_their_numbers_only_a_little_are_no_runners_up() -> None:
+    rng = np.random.default_rng(0)
+
+    def objective(trial):
+        svm = trial.suggest_categorical("model", ["svm", "rf"]) == "svm"
+        x = trial.suggest_float("C", 0.0, 1.0) if svm else trial.suggest_float("depth", 0.0, 1.0)
+        return -((x - 0.5) ** 2) + 0.02 * rng.standard_normal()
+
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(objective, n_trials=60)
+    found = recommend(study)
+    name = "C" if found.params["model"] == "svm" else "depth"
+    for other in found.runner_ups:
+        if other.params["model"] == found.params["model"]:
+            assert abs(other.params[name] - found.params[name]) > 0.05

@@ -24,7 +24,7 @@ from rahbo.integrations.optuna.distributions import (
     space_of,
     varying,
 )
-from rahbo.numerics import Array, is_finite
+from rahbo.numerics import Array, Mask, is_finite
 from rahbo.space import Candidates, Categorical, Space
 
 # A message names at most this many parameters.
@@ -43,10 +43,12 @@ class Tried(Candidates):
     Attributes:
         known: The labels and the unit columns ``(n, width)`` of the rows.
         why: What is compared, and why.
+        categories: Which unit columns stand for a category, ``(width,)``.
     """
 
     known: tuple[list[str], Array] = field(default=([], np.empty((0, 0))), compare=False)
     why: str = ""
+    categories: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
         # The rows have been checked by Optuna, and rows may differ in digits that no column keeps.
@@ -55,6 +57,10 @@ class Tried(Candidates):
     @cached_property
     def _coded(self) -> tuple[list[str], Array]:
         return self.known
+
+    def apart(self, width: int) -> Mask:
+        """Return the unit columns ``(width,)`` of categories: close numbers are one region."""
+        return np.array(self.categories)
 
     @property
     def scope(self) -> str:
@@ -72,7 +78,8 @@ def tried(found: Sequence[Internal], kinds: Kinds, why: str) -> Tried:
     """
     settings = list({frozenset(params.items()): params for params in found}.values())
     rows = [row_of(params, kinds) for params in settings]
-    return Tried(rows, known=_encoded(settings, kinds), why=why)
+    labels, columns, categories = _encoded(settings, kinds)
+    return Tried(rows, known=(labels, columns), why=why, categories=categories)
 
 
 def row_of(params: Internal, kinds: Kinds) -> dict[str, Any]:
@@ -94,20 +101,23 @@ def _shown(kind: BaseDistribution, value: Any) -> Any:
     return value if held else str(value)
 
 
-def _encoded(settings: Sequence[Internal], kinds: Kinds) -> tuple[list[str], Array]:
-    """Return the labels and unit columns of settings."""
+def _encoded(
+    settings: Sequence[Internal], kinds: Kinds
+) -> tuple[list[str], Array, tuple[bool, ...]]:
+    """Return the labels and unit columns of settings, and which columns are of categories."""
     several = varying(kinds)
     space = space_of(several)
     middle = numbers(space.decode(np.full(space.d, 0.5)), several)
     columns = space.encode_all([external({**middle, **params}, several) for params in settings])
     present = [frozenset(params) for params in settings]
     if _is_said(settings, present, kinds):
-        return list(space.columns), columns
+        return list(space.columns), columns, tuple(space.listed.tolist())
     shared = frozenset.intersection(*present)
     named = [", ".join(sorted(names - shared)) or "no others" for names in present]
     which = Space.of({"with": Categorical(sorted(set(named)))})
     marks = which.encode_all([{"with": text} for text in named])
-    return [*space.columns, *which.columns], np.hstack([columns, marks])
+    labels, listed = [*space.columns, *which.columns], np.append(space.listed, which.listed)
+    return labels, np.hstack([columns, marks]), tuple(listed.tolist())
 
 
 def _is_said(settings: Sequence[Internal], present: Sequence[Names], kinds: Kinds) -> bool:
