@@ -67,7 +67,7 @@ def test_a_cached_objective_is_noticed_within_40_evaluations(make):
 @pytest.mark.slow
 def test_it_is_noticed_in_batches_in_lists_and_when_minimising():
     with ThreadPoolExecutor(2) as pool:
-        batches = rahbo.maximize(of_point, SPACE, evaluations=40, seed=0, executor=pool)
+        batches = rahbo.maximize(of_point, SPACE, evaluations=40, seed=0, executor=pool, parallel=2)
     rows = rahbo.Candidates([{"x": i / 9, "y": j / 9} for i in range(10) for j in range(10)])
     listed = rahbo.minimize(of_point, rows, evaluations=40, seed=0)
     for result in (batches, listed):

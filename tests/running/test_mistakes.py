@@ -107,7 +107,7 @@ def test_a_journal_continues_after_the_mistake_is_corrected(tmp_path):
 
 def test_in_threads_what_was_measured_meanwhile_is_kept():
     with ThreadPoolExecutor(2) as executor, pytest.raises(NameError) as caught:
-        rahbo.maximize(misspelt, SPACE, evaluations=100, executor=executor, **SMALL)
+        rahbo.maximize(misspelt, SPACE, evaluations=100, executor=executor, parallel=2, **SMALL)
     assert caught.value.optimizer.n_evaluations <= 8
     # The worker's traceback comes first.
     assert isinstance(caught.value.__cause__, RemoteError)

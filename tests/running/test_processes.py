@@ -239,13 +239,13 @@ def test_minus_one_is_as_many_as_there_are_cores(monkeypatch):
 # -- programs --------------------------------------------------------------------------------
 
 PROGRAM = """
-import os, sys, time
+import os, random, sys, time
 import rahbo
 
 def objective(x):
     open(os.path.join(sys.argv[1], str(os.getpid())), "w").close()
     time.sleep({seconds})
-    return x
+    return x + random.random()
 
 def tell(optimizer):
     if {forks} and optimizer.n_evaluations < 6 and os.fork() == 0:

@@ -135,17 +135,14 @@ class Unevenness:
     @property
     def _seen(self) -> str:
         """What the test would have found."""
+        data = "With these data, the test usually"
         if self.detectable_ratio <= SAME_RATIO:
-            return "With these data, the test usually finds any difference that matters."
+            return f"{data} finds any difference that matters."
         if self.detectable_ratio > LARGEST_TOLD_RATIO:
-            return (
-                "With these data, the test usually misses noise variances that differ by a factor "
-                f"below {LARGEST_TOLD_RATIO:g}."
-            )
-        return (
-            "With these data, the test usually finds noise variances that differ by a factor of "
-            f"{brief(self.detectable_ratio)} or more."
-        )
+            most = f"{LARGEST_TOLD_RATIO:g}"
+            return f"{data} misses noise variances that differ by a factor below {most}."
+        least = brief(self.detectable_ratio)
+        return f"{data} finds noise variances that differ by a factor of {least} or more."
 
     @property
     def _disjoint(self) -> str:
