@@ -56,8 +56,9 @@ EVALUATIONS = 16
 GONE = 300.0
 PR_SET_CHILD_SUBREAPER = 36
 CHEAP = RandomSearch()
-# The last line of a traceback, other than that of an interrupt.
-ERROR = re.compile(r"^[\w.]+Error\b", re.MULTILINE)
+# The last line of a traceback, other than that of an interrupt, and of a process that was being
+# started when its parent was killed.
+ERROR = re.compile(r"^(?!EOFError: Ran out of input)[\w.]+Error\b", re.MULTILINE)
 
 
 class BrokenPromiseError(AssertionError):
