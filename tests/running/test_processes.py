@@ -213,7 +213,7 @@ class Refusing:
         return objectives.refuse, ()
 
 
-@pytest.mark.parametrize("cloudpickle", [True, False])
+@pytest.mark.parametrize("cloudpickle", [pytest.param(True, marks=needs("cloudpickle")), False])
 def test_what_cannot_be_sent_is_refused(cloudpickle, monkeypatch):
     if not cloudpickle:
         monkeypatch.setitem(sys.modules, "cloudpickle", None)

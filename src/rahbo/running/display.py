@@ -168,8 +168,8 @@ class PlainLine:
 
     def say(self, text: str) -> None:
         """Write a line of text in place of the line, which is drawn again later."""
-        self._write(text)
-        self._out.write("\n")
+        self._out.write(f"\r{text.ljust(self._width)}\n")
+        self._out.flush()
         self._width = 0
 
     def close(self) -> None:
