@@ -132,11 +132,13 @@ def noticed(objective: Objective, evaluations: int, seed: int, space: Any = None
             batches: bool = False, **settings: Any) -> tuple[bool, bool]:  # fmt: skip
     """Return whether a run says that repeats are not noise: at any moment, and at its end."""
     said = []
-    result = rahbo.maximize(
-        objective, SPACE if space is None else space, evaluations=evaluations, seed=seed,
-        executor=(lambda: ThreadPoolExecutor(2)) if batches else None,
-        callback=lambda run: said.append(bool(str(run.policy.repetition or ""))), **settings,
-    )  # fmt: skip
+    with ThreadPoolExecutor(2) as threads:
+        where = {"executor": threads, "parallel": 2} if batches else {}
+        result = rahbo.maximize(
+            objective, SPACE if space is None else space, evaluations=evaluations, seed=seed,
+            callback=lambda run: said.append(bool(str(run.policy.repetition or ""))),
+            verbose=False, **where, **settings,
+        )  # fmt: skip
     return any(said), bool(result.recommendation.not_noise)
 
 
