@@ -8,41 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
+from functools import partial
 from typing import Any, Unpack, overload
 
-import numpy as np
-
 from rahbo.analysis import is_current, space_for
-from rahbo.errors import DataError, NotReadyError, SettingsError
+from rahbo.errors import DataError, SettingsError
 from rahbo.journal import FileName, Journal, settings_to_resume
-from rahbo.knowledge import Knowledge, Params
-from rahbo.model import shared_fits
-from rahbo.numerics import (
-    Array,
-    Stream,
-    generator,
-    is_whole,
-    one_blas_thread,
-    shared_by_threads,
-    spells_out,
-)
+from rahbo.numerics import Array, SharedLock, is_whole, one_blas_thread, spells_out
 from rahbo.policy import (
     CONFIRMED,
-    UNSAFE,
     Contest,
-    Domain,
     Proposal,
-    contest_between,
+    contest_of,
     next_blocks,
-    propose_design,
-    propose_first,
-    propose_safely,
-    propose_several,
+    propose,
+    repeating,
     safely_repeated,
-    with_pending,
 )
+from rahbo.reports import Params, Reports
 from rahbo.settings import Keywords, Settings, setting_parameters
 from rahbo.space import Candidates, Space, is_frame
+from rahbo.state import State
 from rahbo.trials import (
     Suggestion,
     Trial,
@@ -50,11 +36,11 @@ from rahbo.trials import (
     checked_told,
     checked_trials,
     listed_trials,
+    now,
     past_trials,
     trial_at,
     trial_named,
     trials_in,
-    valued,
 )
 
 # A data frame is read as well, and has no type that could be named without its library.
@@ -69,8 +55,7 @@ class OptimizerKeywords(Keywords, total=False):
     journal: FileName | None
 
 
-@shared_by_threads("ask", "confirm", "reuse_fits")
-class Optimizer(Knowledge):
+class Optimizer(Reports):
     """Optimises something that is expensive to evaluate and gives a different result each time.
 
     Threads may share an optimizer: their calls wait for each other.
@@ -144,10 +129,15 @@ class Optimizer(Knowledge):
             else past_trials(data, known.space.encode, of, blocks)
         )
         kept = checked_trials(begun, known.space)
+        self._lock, self._journal = SharedLock(), None
         if journal is not None:
-            kept = Journal(journal, known, kept, settings)
-            known = kept.settings
-        super().__init__(known, kept)
+            self._journal = Journal(journal, known, kept, settings)
+            known, kept = self._journal.settings, self._journal.trials
+        super().__init__(State(known, kept))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy, in this or another process, does not write the file.
+        return {**self.__dict__, "_journal": None}
 
     @classmethod
     def resume(cls, path: FileName, **code: Unpack[Keywords]) -> Optimizer:
@@ -156,8 +146,9 @@ class Optimizer(Knowledge):
 
     def close(self) -> None:
         """Release the journal, so that another process can continue the run."""
-        if isinstance(self.ledger.trials, Journal):
-            self.ledger.trials.close()
+        with self._lock.here():
+            if self._journal is not None:
+                self._journal.close()
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -181,73 +172,59 @@ class Optimizer(Knowledge):
         """
         if n is not None and not (is_whole(n) and n >= 1):
             raise SettingsError(f"ask(n) needs a whole number >= 1, got {n!r}.")
-        at = space_for(self.settings.space, context, float(self.n_evaluations))
-        given = self.ledger.hand_out(self._upcoming(n or 1, at))
+        with self._lock.here(), one_blas_thread():
+            given = self._hand_out(self._upcoming(n or 1, self._at(context)))
         return given[0] if n is None else given
 
+    def _at(self, context: Params | None) -> Space:
+        """Return the space at the present conditions, if it has any."""
+        return space_for(self.settings.space, context, float(self.n_evaluations))
+
+    def _hand_out(self, trials: Iterable[Trial]) -> list[Suggestion]:
+        """Return suggestions that no other call returns. An interrupted call hands out none."""
+        chosen = list(trials)
+        given = [trial.suggestion for trial in chosen]
+        self._state = self._state.handing_out(trial.id for trial in chosen)
+        return given
+
     def _upcoming(self, n: int, at: Space) -> Iterator[Trial]:
-        """Yield open trials that were not handed out yet, then open others at the next points."""
-        proposals = None
-        for left in range(n, 0, -1):
-            trial = self._waiting(at)
+        """Yield open trials that nobody has, then open others at the next points."""
+        taken: set[int] = set()
+        proposals: Iterator[Proposal] = iter(())
+        while len(taken) < n:
+            trial = self._waiting(at, taken)
             if trial is None:
-                proposals = proposals or self._propose(left, at)
-                with one_blas_thread():
-                    trial = next(proposals)
+                found = next(proposals, None)
+                if found is None:
+                    also = self.excluded()
+                    proposals = propose(self._state.at(at), n - len(taken), also)
+                    found = next(proposals)
+                trial = self._open(found, at)
+            taken.add(trial.id)
             yield trial
 
-    def _waiting(self, at: Space) -> Trial | None:
-        """Return the oldest open trial not handed out; one for conditions that passed is ended."""
-        while (trial := self.ledger.waiting()) is not None:
+    def _waiting(self, at: Space, taken: Set[int]) -> Trial | None:
+        """Return the oldest open trial that nobody has; one for conditions that passed is ended."""
+        for trial in self._state.open:
+            if trial.id in self._state.handed_out or trial.id in taken:
+                continue
             if not at.conditions or is_current(trial, self.settings.space, at):
                 return trial
-            self._update(replace(trial, cancelled=True))
+            self._record(replace(trial, cancelled=True))
         return None
 
-    def _propose(self, n: int, at: Space) -> Iterator[Trial]:
-        """Open ``n`` trials, at points of the initial design first, then those of the strategy."""
-        settings, trials = self.policy.at(at), self.ledger.trials.values()
-        first = self._first(at)
-        for left in range(n, 0, -1):
-            asked = sum(t.source != "user" for t in trials)
-            domain = Domain(settings.space, np.empty((0, settings.space.d)), self.excluded())
-            rng = generator(settings.seed, Stream.PROPOSAL, asked)
-            if first and (found := propose_first(settings, trials, domain, first)):
-                yield self._open(found, at.with_told(first))
-                continue
-            if self.settings.safe:
-                yield self._open(self._propose_safely(domain, at, asked, rng), at)
-                continue
-            found = propose_design(settings, trials, domain, rng)
-            if found is None:
-                model, assumed = self.beliefs.followed(trials), self.beliefs.assumed(trials)
-                # Predictions at a list are kept for later asks, but not those for one condition.
-                if at.conditions:
-                    model = replace(model, lists={})
-                    assumed = assumed and replace(assumed, lists={})
-                missing = self.ledger.missing()
-                domain = replace(domain, limits=self.limits_given(self.outcomes.followed(trials)))
-                yield from (self._open(p, at) for p in propose_several(
-                    settings, trials, model, missing, domain, asked, left, assumed))  # fmt: skip
-                return
-            yield self._open(found, at)
+    def ask_at(self, params: Params, repeats: int = 1) -> Suggestion:
+        """Return a suggestion at a setting of your own, which `tell` takes like any other.
 
-    def _first(self, at: Space) -> dict[bytes, Params]:
-        """Return the settings to try first, by the bytes of their points under the conditions."""
-        wished = map(at.with_given, self.settings.try_first)
-        return {at.encode(params).tobytes(): params for params in wished}
-
-    def _propose_safely(
-        self, domain: Domain, at: Space, asked: int, rng: np.random.Generator
-    ) -> Proposal:
-        """Return the next point of a run that evaluates only what surely keeps its constraints."""
-        trials, settings = self.ledger.trials.values(), self.policy.at(at)
-        if not valued(trials):
-            raise NotReadyError(UNSAFE)
-        draws = generator(settings.seed, Stream.PENDING, asked)
-        model = with_pending(self.beliefs.followed(trials), self.ledger.missing(), draws)
-        domain = replace(domain, limits=self.limits_given(self.outcomes.followed(trials)))
-        return propose_safely(settings, trials, model, domain, rng)
+        Args:
+            params: The setting.
+            repeats: How many evaluations are wanted there.
+        """
+        x = self.settings.space.encode(params)
+        with self._lock.here():
+            opened = Trial(len(self._state.trials), dict(params), x, int(repeats), "user")
+            (given,) = self._hand_out([self._record(opened)])
+        return given
 
     def confirm(self, n: int = CONFIRMED, *, context: Params | None = None) -> list[Suggestion]:
         """Suggest points to measure again before one of them is used, ``n`` evaluations in all.
@@ -256,15 +233,12 @@ class Optimizer(Knowledge):
         would take its place follow. Tell a few values before you ask for more. In a space with
         conditions the points are those for ``context``, which is needed as for `ask`.
         """
-        at = space_for(self.settings.space, context, float(self.n_evaluations))
-        return self.ledger.hand_out(self._open_again(n, at))
-
-    def _open_again(self, n: int, at: Space) -> Iterator[Trial]:
-        X, contest = self._contest(at)
-        if self.settings.safe:
-            X, contest = safely_repeated(self.limits, X, contest)
-        for i, k in contest.again(n).items():
-            yield self._open(Proposal(X[i], "confirm", k), at)
+        with self._lock.here(), one_blas_thread():
+            at = self._at(context)
+            state = self._state.at(at)
+            X, contest = safely_repeated(state, *self._contest(state))
+            again = [Proposal(X[i], "confirm", k) for i, k in contest.again(n).items()]
+            return self._hand_out([self._open(found, at) for found in again])
 
     @property
     def unconfirmed(self) -> int:
@@ -273,27 +247,35 @@ class Optimizer(Knowledge):
         0 where points may not be measured again or repeats are not noise, and where conditions are
         given.
         """
-        space = self.settings.space
-        if not self.policy.confirmed or space.conditions:
+        state = self._state
+        if not repeating(state).confirmed or state.space.conditions:
             return 0
-        return self._contest(space)[1].unconfirmed
+        return self._contest(state)[1].unconfirmed
 
-    def _contest(self, at: Space) -> tuple[Array, Contest]:
-        settings = self.settings.policy.at(at)
-        with one_blas_thread():
-            trials = self.ledger.trials.values()
-            return contest_between(settings, trials, self.model, self.limits)
+    def _contest(self, state: State) -> tuple[Array, Contest]:
+        """Return the points that may be recommended, and the contest between them."""
+        return contest_of(state)
 
     def excluded(self) -> Set[bytes]:
-        """Return the points that may not be proposed, as bytes. A subclass may exclude more."""
-        return self.policy.excluded(self.ledger.trials.values())
+        """Return further points that may not be proposed, as bytes; a subclass may name some."""
+        return frozenset()
 
     def _open(self, found: Proposal, at: Space) -> Trial:
-        x, n, named = found.x, found.repeats, self.settings.blocks
-        blocks = next_blocks(named, self.ledger.trials.values(), x, n) if named else ()
-        n = len(blocks) if named else n
-        params = at.with_told({**at.told, **self.ledger.params()}).decode(x)
-        return self.ledger.open(x, params, n, found.source, found.own_bound, blocks)
+        state, x, n, named = self._state, found.x, found.repeats, self.settings.blocks
+        blocks = next_blocks(named, state.trials.values(), x, n) if named else ()
+        wish = {} if found.wish is None else {x.tobytes(): found.wish}
+        params = at.with_told({**wish, **state.params}).decode(x)
+        return self._record(
+            Trial(
+                len(state.trials),
+                params,
+                x,
+                len(blocks) if named else n,
+                found.source,
+                own_bound=found.own_bound,
+                blocks=blocks,
+            )
+        )
 
     # -- telling -----------------------------------------------------------------------------
 
@@ -318,12 +300,12 @@ class Optimizer(Knowledge):
         checked, beside = checked_told(values, outcomes, own.constraints, block, own.blocks or ())
         if repeat is not None and len(checked) != 1:
             raise DataError(f"tell(repeat={repeat!r}) needs one value, got {len(checked)}.")
-        trial = self._trial(suggestion, repeat)
-        i = None if repeat is None else checked_repeat(repeat)
-        if i is None:
-            self._update(trial.with_values(checked, beside))
-        else:
-            self._update(trial.with_value(i, checked[0], *beside))
+        with self._lock.here():
+            trial = self._trial(suggestion, repeat)
+            if repeat is None:
+                self._record(trial.with_values(checked, beside))
+            else:
+                self._record(trial.with_value(checked_repeat(repeat), checked[0], *beside))
 
     def tell_failure(self, suggestion: Suggestion | int | Params, reason: str = "", *,
                      repeat: int | None = None) -> None:  # fmt: skip
@@ -331,50 +313,56 @@ class Optimizer(Knowledge):
 
         Values already told are kept.
         """
-        trial = self._trial(suggestion, repeat)
-        if repeat is not None:
-            lost: tuple[int, ...] = (checked_repeat(repeat),)
-        else:
-            lost = (0,) if trial.id not in self.ledger.trials else trial.missing
-        self._update(trial.with_failures(lost, str(reason)))
+        with self._lock.here():
+            trial = self._trial(suggestion, repeat)
+            if repeat is not None:
+                lost: tuple[int, ...] = (checked_repeat(repeat),)
+            else:
+                lost = trial.missing if trial.id in self._state.trials else (0,)
+            self._record(trial.with_failures(lost, str(reason)))
 
     def cancel(self, suggestion: Suggestion | int | Params) -> None:
         """Drop the outstanding repeats of a suggestion."""
-        trial = self._trial(suggestion)
-        if trial.id not in self.ledger.trials:
-            raise DataError(f"cancel() needs an open suggestion, got {trial.params!r}. See .open.")
-        self._update(replace(trial, cancelled=True))
+        with self._lock.here():
+            trial = self._trial(suggestion)
+            if trial.id not in self._state.trials:
+                raise DataError(
+                    f"cancel() needs an open suggestion, got {trial.params!r}. See .open."
+                )
+            self._record(replace(trial, cancelled=True))
 
     def _trial(self, suggestion: Suggestion | int | Params, repeat: object = None) -> Trial:
         """Return the trial of a suggestion or of parameters."""
         if isinstance(suggestion, Mapping):
-            x = self.settings.space.encode(suggestion)
-            return trial_at(
-                x, suggestion, self.ledger.trials, self.ledger.missing(), repeat is not None
-            )
-        return trial_named(suggestion, self.ledger.trials)
+            x, by_repeat = self.settings.space.encode(suggestion), repeat is not None
+            return trial_at(x, suggestion, self._state.trials, self._state.open, by_repeat)
+        return trial_named(suggestion, self._state.trials)
 
-    def _update(self, trial: Trial) -> None:
-        # Models first, so that none is out of date after an interrupt.
-        self.beliefs.forget(trial.id)
-        self.outcomes.forget(trial.id)
-        self.ledger.record(trial)
+    def _record(self, trial: Trial) -> Trial:
+        """Keep a new trial, or a new state of one, and return it. What is new gets its time.
+
+        The journal has it before the state does, and both change together or not at all.
+        """
+        before = self._state.trials.get(trial.id)
+        trial = trial.with_times(before, now())
+        keep = partial(setattr, self, "_state", self._state.told(trial))
+        if self._journal is None:
+            keep()
+        else:
+            self._journal.write(before, trial, keep)
+        return trial
 
     @property
     def open(self) -> tuple[Suggestion, ...]:
         """Suggestions not fully told, oldest first, each with its missing repeats."""
-        return tuple(trial.suggestion for trial in self.ledger.missing())
+        return tuple(trial.suggestion for trial in self._state.open)
 
     def reuse_fits(self, other: Optimizer) -> None:
         """Reuse what another run learned from trials that both runs share, to save time.
 
         This run would make the same fits itself. If the settings differ, nothing is reused.
         """
-        # One lock at a time, so that two runs can take from each other.
-        with other.ledger.lock.here():
-            theirs, trials = other.beliefs.fits, other.trials
-            of_outcomes = other.outcomes.fits()
-        with self.ledger.lock.here():
-            if self.settings.models_the_same_as(other.settings):
-                self.beliefs.reuse(shared_fits(theirs, trials, self.trials))
-                self.outcomes.reuse(of_outcomes, trials, self.trials)
+        theirs = other.state
+        with self._lock.here():
+            if self.settings.models_the_same_as(theirs.settings):
+                self._state = self._state.learning_from(theirs)

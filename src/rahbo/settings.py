@@ -25,7 +25,6 @@ from rahbo.model import (
     DirectNoise,
     Fitting,
     Kernel,
-    KnownNoise,
     Limited,
     LogNoise,
     Matern52,
@@ -42,7 +41,6 @@ from rahbo.numerics import is_number, is_whole, positive, unwrapped
 from rahbo.policy import (
     Adaptive,
     Fixed,
-    PolicySettings,
     Rahbo,
     Repeats,
     Strategy,
@@ -51,7 +49,7 @@ from rahbo.policy import (
 )
 from rahbo.risk import DEFAULT_RISK, MeanVariance, RiskMeasure
 from rahbo.space import Space, is_frame, rows_in
-from rahbo.trials import Repetition, block_name, checked_name
+from rahbo.trials import block_name, checked_name
 
 Direction = Literal["maximize", "minimize"]
 # The most blocks of a given set.
@@ -171,11 +169,6 @@ class Settings:
         """The factor, 1 or -1, that makes larger user values better."""
         return 1.0 if self.direction == "maximize" else -1.0
 
-    @property
-    def revisit(self) -> bool:
-        """Whether a point that has all its repeats may be proposed again."""
-        return self.policy.revisit
-
     @cached_property
     def model(self) -> ModelSettings:
         """The settings of the two GPs."""
@@ -219,16 +212,6 @@ class Settings:
         )
         same_space = self.space == other.space and self.space.columns == other.space.columns
         return same_space and mine == its
-
-    @cached_property
-    def policy(self) -> PolicySettings:
-        """The settings that decide where to evaluate next."""
-        found = PolicySettings(
-            self.space, self.risk, self.strategy, self.repeats, self.n_initial, self.sign,
-            self.seed, self.blocks or (),
-        )  # fmt: skip
-        noiseless = isinstance(self.noise, KnownNoise) and self.noise.noise_var == 0.0
-        return found.given(Repetition(1, is_known=True)) if noiseless else found
 
 
 def setting_parameters() -> list[inspect.Parameter]:

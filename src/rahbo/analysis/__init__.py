@@ -22,14 +22,13 @@ from rahbo.analysis.frontier import Choice, Frontier, frontier_of
 from rahbo.analysis.gain import Gain, among, prospects
 from rahbo.analysis.luck import Luckiest, fresh_value
 from rahbo.analysis.markup import paragraph, shown, table, visible
-from rahbo.analysis.placed import placed_under
 from rahbo.analysis.posterior import LEVEL, Interval, centre, check_level
 from rahbo.analysis.prediction import Estimate, Prediction, predict
 from rahbo.analysis.recommendation import Compared, Numbers, Recommendation, recommend
 from rahbo.analysis.rivals import RunnerUp, are_alike
 from rahbo.analysis.rules import SCORES, Rule, best_scored, check_rule, choices, choose
 from rahbo.analysis.sensitivity import Sensitivity, sensitivity_of
-from rahbo.analysis.snapshot import Snapshot, snapshots_after
+from rahbo.analysis.told import best_pessimistic, domain, legal, not_noise, told, worst
 from rahbo.analysis.unevenness import Unevenness, repeat_scatter, uneven_test
 from rahbo.analysis.wording import numbered, probability, scores_told_apart, short
 
@@ -62,10 +61,10 @@ __all__ = [
     "Rule",
     "RunnerUp",
     "Sensitivity",
-    "Snapshot",
     "Unevenness",
     "among",
     "are_alike",
+    "best_pessimistic",
     "best_scored",
     "centre",
     "check_level",
@@ -73,16 +72,18 @@ __all__ = [
     "choices",
     "choose",
     "diagnose",
+    "domain",
     "envelope",
     "fresh_value",
     "frontier_of",
     "is_current",
     "left_out_of",
+    "legal",
     "newest_times",
+    "not_noise",
     "numbered",
     "paragraph",
     "penalty_of",
-    "placed_under",
     "predict",
     "probability",
     "prospects",
@@ -93,9 +94,10 @@ __all__ = [
     "sensitivity_of",
     "short",
     "shown",
-    "snapshots_after",
     "space_for",
     "table",
+    "told",
     "uneven_test",
     "visible",
+    "worst",
 ]

@@ -20,12 +20,13 @@ from typing import Any, Literal
 import numpy as np
 
 from rahbo.analysis.rivals import are_alike
-from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.told import not_noise, told
 from rahbo.analysis.wording import brief_beside
 from rahbo.model import output_scale
 from rahbo.numerics import Array, Index, Justified
-from rahbo.policy import NEGLIGIBLE, RiskBound
+from rahbo.policy import NEGLIGIBLE, RiskBound, report_bound
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
+from rahbo.state import State
 
 # An aversion is reasonable up to so many standard deviations.
 STRONGEST = 10.0
@@ -111,7 +112,7 @@ class Aversion:
 
 
 def aversion_of(
-    known: Snapshot,
+    state: State,
     chosen: int,
     rows: Index,
     worst: Sequence[Array] | Array,
@@ -124,7 +125,7 @@ def aversion_of(
     None if the noise is negligible, or not shown by the values.
 
     Args:
-        known: What the run knows.
+        state: What the run knows.
         chosen: The index of the point.
         rows: The points among which another aversion would choose.
         worst: The pessimistic mean and noise variance of every point, each ``(n,)``. Only those of
@@ -134,16 +135,16 @@ def aversion_of(
         settled: Whether no other point has a better mean and a worse risk value.
     """
     mean, noise_std = here
-    if known.not_noise or noise_std <= NEGLIGIBLE * output_scale(known.observations):
+    if not_noise(state) or noise_std <= NEGLIGIBLE * output_scale(told(state).observations):
         return None
-    certain, risk = known.risk.value(np.full(2, mean), np.array([0.0, noise_std**2])).tolist()
-    penalty, weight = penalty_of(known.bound, known.risk)
+    certain, risk = state.risk.value(np.full(2, mean), np.array([0.0, noise_std**2])).tolist()
+    penalty, weight = penalty_of(report_bound(state), state.risk)
     less, more = None, None
     if weight is not None:
         p = worst[1] if penalty == "noise variance" else np.sqrt(worst[1])
         line = envelope(worst[0][rows], p[rows])
         choices = [(int(rows[i]), start, end) for i, start, end in line]
-        less, more = _neighbours(known, chosen, choices, weight, decode)
+        less, more = _neighbours(state, chosen, choices, weight, decode)
         # A variance is worth one standard deviation for each standard deviation of the noise.
         unit = noise_std if penalty == "noise variance" else 1.0
         if more is not None and more.weight * unit > max(STRONGEST, weight * unit):
@@ -154,22 +155,22 @@ def aversion_of(
 
 
 def _neighbours(
-    known: Snapshot,
+    state: State,
     chosen: int,
     choices: Sequence[tuple[int, float, float]],
     weight: float,
     decode: Decode,
 ) -> tuple[Alternative | None, Alternative | None]:
     """Return the next choices that are not alike at smaller and at larger weights."""
-    X = known.observations.X
-    other = ~are_alike(known, X[[i for i, _, _ in choices]], X[chosen])
+    X = told(state).observations.X
+    other = ~are_alike(state, X[[i for i, _, _ in choices]], X[chosen])
     rivals = [choice for choice, is_other in zip(choices, other, strict=True) if is_other]
     below = [(i, end) for i, _, end in rivals if end <= weight]
     above = [(i, start) for i, start, _ in rivals if start >= weight]
     less, more = (
         None
         if found is None
-        else Alternative(decode(X[found[0]]), known.trials_at(X[found[0]]), found[1])
+        else Alternative(decode(X[found[0]]), told(state).trials_at(X[found[0]]), found[1])
         for found in (next(reversed(below), None), next(iter(above), None))
     )
     return less, more

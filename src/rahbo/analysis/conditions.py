@@ -24,18 +24,18 @@ from rahbo.analysis.blocks import BlockEffects
 from rahbo.analysis.compliance import checks
 from rahbo.analysis.gain import HOPE, Gain
 from rahbo.analysis.luck import luckiest_of
-from rahbo.analysis.placed import Placed, placed_under
 from rahbo.analysis.posterior import Interval, central_interval, centre, joint_draws
 from rahbo.analysis.recommendation import Recommendation, recommend, to_confirm
 from rahbo.analysis.rivals import RunnerUp, set_apart
 from rahbo.analysis.rules import Rule
-from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.told import domain, not_noise, told
 from rahbo.analysis.unit import unsuited
 from rahbo.errors import NotReadyError, SettingsError, SpaceError
 from rahbo.numerics import Array, Index, Mask, Stream, generator, largest_first
-from rahbo.policy import in_chunks, scattered
+from rahbo.policy import in_chunks, limits, repeating, report_bound, scattered
 from rahbo.risk import RiskMeasure
 from rahbo.space import Space, Time
+from rahbo.state import State
 from rahbo.trials import Trial, valued
 
 # The most distinct conditions that are averaged over, and the most for which the gain is drawn.
@@ -107,7 +107,7 @@ def told_conditions(space: Space, trials: Iterable[Trial]) -> list[dict[str, Any
 
 
 def recommend_under(
-    known: Snapshot,
+    state: State,
     context: Mapping[str, Any] | None,
     conditions: Conditions | None,
     total: bool,
@@ -117,7 +117,7 @@ def recommend_under(
     """Return the choice to use under one context, or the best one for many conditions.
 
     Args:
-        known: What the run knows, in a space with conditions.
+        state: What the run knows, in a space with conditions.
         context: The conditions to decide for, or None.
         conditions: Conditions to decide for, each as likely as it is often in the list; None means
             those told so far.
@@ -125,7 +125,7 @@ def recommend_under(
         rule: Must be ``"pessimistic"``.
         level: Probability of each interval and of the bound on the gain.
     """
-    space = known.settings.space
+    space = state.space
     if not space.conditions:
         raise SpaceError(
             "context= and conditions= need a space with conditions. Leave them out, or declare "
@@ -141,18 +141,22 @@ def recommend_under(
             "recommend() needs context= for one condition, or conditions= and "
             "risk_over_conditions= for many. Pass one of them."
         )
-    newest = newest_times(space, known.trials)
+    newest = newest_times(space, state.trials.values())
     if context is None and conditions is None and len(newest) == len(space.conditions):
         context = newest
     if context is not None:
-        return recommend(placed_under(known, _at(space, context, newest)), rule, level)
-    # What was told at other times counts for now.
-    told = [{**c, **newest} for c in told_conditions(space, known.trials)]
-    wanted = [_at(space, c, newest) for c in (told if conditions is None else _listed(conditions))]
+        return recommend(state.at(_at(space, context, newest)), rule, level)
+    is_asked = conditions is not None
+    if conditions is None:
+        # What was told at other times counts for now.
+        conditions = [{**c, **newest} for c in told_conditions(space, state.trials.values())]
+    else:
+        conditions = _listed(conditions)
+    wanted = [_at(space, c, newest) for c in conditions]
     slices, weights = distinct(wanted)
-    if conditions is not None and len(slices) == 1:
-        return recommend(placed_under(known, slices[0]), rule, level)
-    return _recommend_for_all(Average(known, slices, weights, total).thinned(MOST), level)
+    if is_asked and len(slices) == 1:
+        return recommend(state.at(slices[0]), rule, level)
+    return _recommend_for_all(Average(state, slices, weights, total).thinned(MOST), level)
 
 
 def _at(space: Space, context: object, newest: Mapping[str, float]) -> Space:
@@ -185,13 +189,13 @@ class Average:
     """The average over conditions.
 
     Attributes:
-        known: What the run knows.
+        state: What the run knows.
         slices: The space at each condition.
         weights: The probability of each condition, ``(k,)``.
         total: Whether the variance between conditions counts as risk.
     """
 
-    known: Snapshot
+    state: State
     slices: Sequence[Space]
     weights: Array
     total: bool
@@ -206,15 +210,15 @@ class Average:
 
     def reportable(self, X: Array) -> Mask:
         """Return which choices ``(m,)`` may be reported: legal, and limits kept everywhere."""
-        legal, limits = self.legal(X), self.known.limits
-        return legal if limits is None else limits.reportable(self.tightest(X), legal)
+        legal, known = self.legal(X), limits(self.state)
+        return legal if known is None else known.reportable(self.tightest(X), legal)
 
     def tightest(self, X: Array) -> Array:
         """Return each choice ``(m, d)`` under the condition that leaves limits least room."""
-        Z, limits = self.points(X), self.known.limits
-        if limits is None:
+        Z, known = self.points(X), limits(self.state)
+        if known is None:
             return np.asarray(Z[:, 0])
-        room = limits.room(Z.reshape(-1, Z.shape[2])).reshape(Z.shape[:2])
+        room = known.room(Z.reshape(-1, Z.shape[2])).reshape(Z.shape[:2])
         return np.asarray(Z[np.arange(len(Z)), np.argmin(room, axis=1)])
 
     def thinned(self, most: int) -> Average:
@@ -225,7 +229,7 @@ class Average:
         """
         if len(self.slices) <= most:
             return self
-        rng = generator(self.known.settings.seed, Stream.CONDITIONS, most)
+        rng = generator(self.state.settings.seed, Stream.CONDITIONS, most)
         order = rng.permutation(len(self.slices))
         ends = np.cumsum(self.weights[order])
         at = np.searchsorted(ends[:-1], (rng.random() + np.arange(most)) / most, side="right")
@@ -234,7 +238,7 @@ class Average:
 
     def central(self, X: Array) -> tuple[Array, Array]:
         """Return the mean and noise variance at the centre of the posterior, each ``(m,)``."""
-        f, v = self._each(X, lambda Z: centre(self.known.model, Z))
+        f, v = self._each(X, lambda Z: centre(self.state.model, Z))
         return f @ self.weights, v @ self.weights + (self._between(f) if self.total else 0.0)
 
     def worst(self, X: Array) -> tuple[Array, Array, Array]:
@@ -242,7 +246,7 @@ class Average:
 
         They are in user units and in the sense of maximisation.
         """
-        bound, model, w = self.known.bound, self.known.model, self.weights
+        bound, model, w = report_bound(self.state), self.state.model, self.weights
         mu, sigma = self._each(X, model.mean.predict)
         g, s = self._each(X, model.noise.latent)
         v = np.maximum(model.noise.link(g + bound.z_noise * s), model.min_noise_var) @ w
@@ -255,7 +259,7 @@ class Average:
 
     def optimistic(self, X: Array) -> Array:
         """Return a value that is hardly exceeded, ``(m,)``, in the model's units; for ranking."""
-        bound, model, w = self.known.bound, self.known.model, self.weights
+        bound, model, w = report_bound(self.state), self.state.model, self.weights
         mu, sigma = self._each(X, model.mean.predict)
         g, s = self._each(X, model.noise.latent)
         v = np.maximum(model.noise.link(g - REACH * s), model.min_noise_var) @ w
@@ -264,8 +268,8 @@ class Average:
     def drawn(self, X: Array, stream: Stream) -> tuple[Array, Array]:
         """Return joint draws of mean and noise variance, each ``(n, m)``, in user units."""
         Z, (m, k) = self.points(X), (len(X), len(self.slices))
-        rng = generator(self.known.settings.seed, stream)
-        F, V = joint_draws(self.known.model, Z.reshape(m * k, -1), rng)
+        rng = generator(self.state.settings.seed, stream)
+        F, V = joint_draws(self.state.model, Z.reshape(m * k, -1), rng)
         f, v = (drawn.reshape(-1, m, k) for drawn in (F, V))
         return f @ self.weights, v @ self.weights + (self._between(f) if self.total else 0.0)
 
@@ -282,34 +286,36 @@ class Average:
 
 def _recommend_for_all(average: Average, level: float) -> Recommendation:
     """Return the choice that is best on average over conditions."""
-    known, placed = average.known, placed_under(average.known, average.slices[0])
-    told = placed.observations
-    legal = average.reportable(told.X)
+    state = average.state
+    here = state.at(average.slices[0])
+    data, space = told(here).observations, told(here).space
+    legal = average.reportable(data.X)
     if not legal.any():
         raise NotReadyError(
             "No choice can be reported for these conditions. It needs one that was told and "
             "satisfies valid= under each of them."
         )
-    middle = np.where(legal, known.risk.value(*average.central(told.X)), -np.inf)
+    middle = np.where(legal, state.risk.value(*average.central(data.X)), -np.inf)
     leading = largest_first(middle)[: min(LEADING, int(legal.sum()))]
-    worst = average.worst(told.X[leading])
+    worst = average.worst(data.X[leading])
     order = largest_first(worst[2])
     leading, score = leading[order], worst[2][order]
     i = int(leading[0])
-    (f,), (v,) = (part.tolist() for part in average.central(told.X[[i]]))
-    F, V = average.drawn(told.X[[i]], Stream.GAIN_DRAWS)
-    risk, s2 = known.risk, told.sample_var[i]
-    shortfall, runner_ups = _rivals(average, placed, leading, score, level)
+    (f,), (v,) = (part.tolist() for part in average.central(data.X[[i]]))
+    F, V = average.drawn(data.X[[i]], Stream.GAIN_DRAWS)
+    risk, s2 = state.risk, data.sample_var[i]
+    shortfall, runner_ups = _rivals(average, here, leading, score, level)
     noise_std = math.sqrt(v)
-    trials = placed.trials_at(told.X[i])
-    everywhere = np.full((2, told.n), np.nan)
+    confirm = to_confirm(here, int(data.count[i]), noise_std) if repeating(state).revisit else 0
+    trials = told(here).trials_at(data.X[i])
+    everywhere = np.full((2, data.n), np.nan)
     everywhere[:, leading] = worst[0][order], worst[1][order]
 
     def decode(x: Array) -> dict[str, Any]:
-        return _choice(placed.space, x)
+        return _choice(space, x)
 
     return Recommendation(
-        decode(told.X[i]),
+        decode(data.X[i]),
         mean=f,
         mean_interval=_interval(F, f, level),
         noise_std=noise_std,
@@ -320,53 +326,54 @@ def _recommend_for_all(average: Average, level: float) -> Recommendation:
         pessimistic=float(score[0]),
         rule="pessimistic",
         score=float(score[0]),
-        n_evaluations=int(told.count[i]),
-        sample_mean=float(told.mean[i]),
+        n_evaluations=int(data.count[i]),
+        sample_mean=float(data.mean[i]),
         sample_std=None if math.isnan(s2) else math.sqrt(s2),
         gain=Gain.of(shortfall, level),
         runner_ups=runner_ups,
         p_best=None,
-        confirm=to_confirm(placed, int(told.count[i]), noise_std) if known.settings.revisit else 0,
-        constraints=checks(known.limits, average.tightest(told.X[[i]]), level)[0],
-        blocks=BlockEffects.of(known.model, level),
-        not_noise=known.not_noise,
+        confirm=confirm,
+        constraints=checks(limits(state), average.tightest(data.X[[i]]), level)[0],
+        blocks=BlockEffects.of(state.model, level),
+        not_noise=not_noise(state),
         trials=trials,
-        luckiest=luckiest_of(placed, trials),
-        aversion=aversion_of(placed, i, leading, everywhere, (f, noise_std), decode, settled=True),
-        unsuited=unsuited(known),
+        luckiest=luckiest_of(here, trials),
+        aversion=aversion_of(here, i, leading, everywhere, (f, noise_std), decode, settled=True),
+        unsuited=unsuited(state),
     )
 
 
 def _rivals(
-    average: Average, placed: Placed, leading: Index, score: Array, level: float
+    average: Average, here: State, leading: Index, score: Array, level: float
 ) -> tuple[Array, tuple[RunnerUp, ...]]:
     """Return how far the first choice is below the best, ``(n,)``, and others that were tried."""
-    X, few = placed.observations.X, average.thinned(DRAWN)
-    rng = generator(placed.settings.seed, Stream.GAIN_SEARCH)
+    X, few = told(here).observations.X, average.thinned(DRAWN)
+    space = told(here).space
+    rng = generator(here.settings.seed, Stream.GAIN_SEARCH)
     tried = X[leading[: RIVALS // 2]]
-    others = scattered(placed.space, SAMPLES, SAMPLES, tried[:3], AROUND, rng)
+    others = scattered(space, SAMPLES, SAMPLES, tried[:3], AROUND, rng)
     others = others[few.legal(others)]
     others = others[_is_hopeful(few, others)] if len(others) else others
     if len(others):
         others = others[np.argsort(-few.optimistic(others), kind="stable")]
-    drawn = average.known.risk.value(
+    drawn = average.state.risk.value(
         *few.drawn(np.vstack([tried, others])[:RIVALS], Stream.GAIN_DRAWS)
     )
     over = drawn - drawn[:, :1]
     better = [j for j in range(1, len(tried)) if np.mean(over[:, j] > 0.0) > 1.0 - level]
-    better = set_apart(placed, tried, better, 0)
-    central = average.known.risk.value(*average.central(tried))
+    better = set_apart(here, tried, better, 0)
+    central = average.state.risk.value(*average.central(tried))
     found = []
     for j in better:
-        gain, params = Gain.of(over[:, j], level), _choice(placed.space, tried[j])
-        trials = placed.trials_at(tried[j])
+        gain, params = Gain.of(over[:, j], level), _choice(space, tried[j])
+        trials = told(here).trials_at(tried[j])
         found.append(RunnerUp(params, float(central[j]), float(score[j]), gain, trials))
     return np.asarray(over.max(axis=1)), tuple(found)
 
 
 def _is_hopeful(average: Average, X: Array) -> Mask:
     """Return which choices are likely to give a value, averaged over the conditions."""
-    success = average.known.domain.success
+    success = domain(average.state).success
     if success is None:
         return np.ones(len(X), dtype=bool)
     Z = average.points(X)

@@ -29,13 +29,21 @@ from rahbo.analysis.recommendation import to_confirm
 from rahbo.analysis.rivals import are_alike, bolder
 from rahbo.analysis.rules import best_scored, choose, scores
 from rahbo.analysis.sensitivity import columns_of, sensitivity_of
-from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.told import legal, not_noise, told
 from rahbo.analysis.unevenness import LEVELS, Answer, Unevenness, unevenness
 from rahbo.analysis.wording import advice, in_one_line, settings_told_apart
 from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array, FixedStream, brief, fixed_generator
-from rahbo.policy import at_observations, optimistic, pessimistic, pessimistic_values
+from rahbo.policy import (
+    Rahbo,
+    at_observations,
+    optimistic,
+    pessimistic_values,
+    repeating,
+    report_bound,
+)
 from rahbo.risk import MeanVariance, RiskMeasure
+from rahbo.state import State
 
 MAX_REPEATS = 100
 # Inputs that explain a smaller share of the noise are counted, not named, if they are several.
@@ -247,51 +255,52 @@ class Diagnosis:
         return table(["question", "answer"], self.answers)
 
 
-def diagnose(known: Snapshot) -> Diagnosis:
+def diagnose(state: State) -> Diagnosis:
     """Answer the five questions from what a run knows, with or without repeats.
 
     Raises:
         NotReadyError: No point that was told satisfies ``valid``.
     """
-    confirm = _confirm(known)
+    confirm = _confirm(state)
     # Every strategy is judged by the same bound, whichever bound it reports by.
-    known = replace(known, bound=pessimistic(known.model, known.risk))
-    model, space = known.model, known.space
+    state = state.reported_by(Rahbo())
+    model, space = state.model, told(state).space
     observations = model.observations
     differ = observations.n > 1 and bool(np.ptp(observations.values) > 0.0)
     effects = sensitivity_of(model, space)
     uneven, tested = unevenness(observations, model, list(columns_of(space).values()))
     shares = effects.noise_total.tolist()
-    if known.not_noise:
+    if not_noise(state):
         uneven = replace(uneven, answer="cannot tell", p_value=None, source="nothing", n_points=0)
         tested = (None,) * len(shares)
     is_uneven = uneven.answer == "yes"
-    decision = _decision(known, differ, is_uneven)
-    if known.not_noise:
+    decision = _decision(state, differ, is_uneven)
+    if not_noise(state):
         decision = replace(decision, answer="cannot tell")
     return Diagnosis(
         uneven,
         tuple(InputNoise(*row) for row in zip(effects.names, shares, tested, strict=True)),
         decision,
-        _repeats(known, differ, confirm),
+        _repeats(state, differ, confirm),
         calibration_of(model, differ),
-        known.not_noise,
+        not_noise(state),
     )
 
 
-def _decision(known: Snapshot, differ: bool, uneven: bool) -> RiskDecision:
+def _decision(state: State, differ: bool, uneven: bool) -> RiskDecision:
     """Compare the points that the risk measure and the mean alone would report."""
-    model, risk, X = known.model, known.risk, known.observations.X
-    by_mean = replace(known, bound=pessimistic(model, MeanVariance(0.0)))
-    averse, neutral = choose("pessimistic", known), choose("pessimistic", by_mean)
-    decided = differ and bool(np.sum(known.legal) > 1)
-    same = not decided or bool(are_alike(known, X[[neutral]], X[averse])[0])
-    if same and decided and (best := bolder(known, averse)) is not None:
+    model, risk, X = state.model, state.risk, told(state).observations.X
+    by_mean = state.by(MeanVariance(0.0))
+    averse, neutral = choose("pessimistic", state), choose("pessimistic", by_mean)
+    decided = differ and bool(np.sum(legal(state)) > 1)
+    same = not decided or bool(are_alike(state, X[[neutral]], X[averse])[0])
+    if same and decided and (best := bolder(state, averse)) is not None:
         same, neutral = False, best
     neutral = averse if same else neutral
-    quiet = _quieter(known, averse) if same and decided else averse
-    params = [known.space.decode(x) for x in X[[averse, neutral, quiet]]]
-    first, second, third = predict(known.bound, risk, X[[averse, neutral, quiet]], params, LEVEL)
+    quiet = _quieter(state, averse) if same and decided else averse
+    some = X[[averse, neutral, quiet]]
+    params = [told(state).space.decode(x) for x in some]
+    first, second, third = predict(report_bound(state), risk, some, params, LEVEL)
     if quiet == neutral:
         unchanged: Answer = "no" if decided else "cannot tell"
         return RiskDecision(unchanged, first, second, 0.0, Interval(0.0, 0.0), 0.0, uneven)
@@ -306,15 +315,15 @@ def _decision(known: Snapshot, differ: bool, uneven: bool) -> RiskDecision:
     )
 
 
-def _quieter(known: Snapshot, i: int) -> int:
+def _quieter(state: State, i: int) -> int:
     """Return the leading point for which risk speaks most against point ``i``, or else ``i``.
 
     Its mean is worse and its noise less. Its risk value is better, or may be, together with a worse
     mean, with a probability of more than 0.1.
     """
-    model, risk, X = known.model, known.risk, known.observations.X
-    rows = best_scored(scores("pessimistic", known))
-    rows = np.append(i, rows[~are_alike(known, X[rows], X[i])])
+    model, risk, X = state.model, state.risk, told(state).observations.X
+    rows = best_scored(scores("pessimistic", state))
+    rows = np.append(i, rows[~are_alike(state, X[rows], X[i])])
     drawn = joint_draws(model, X[rows], fixed_generator(FixedStream.RISK_GAIN))
     (f, v), (F, V) = centre(model, X[rows]), drawn
     better = risk.value(F, V) > risk.value(F[:, :1], V[:, :1])
@@ -333,15 +342,15 @@ def risk_gain(model: MeanNoiseModel, risk: RiskMeasure, X: Array) -> Array:
     return np.asarray(value[:, 0] - value[:, 1])
 
 
-def _repeats(known: Snapshot, differ: bool, confirm: int) -> RepeatsThatPay:
+def _repeats(state: State, differ: bool, confirm: int) -> RepeatsThatPay:
     """Compare the noise with the variance of f given all other points, at the leading points."""
-    model, risk = known.model, known.risk
+    model, risk = state.model, state.risk
     X = model.observations.X
-    legal = known.space.is_valid(X)
+    valid = told(state).space.is_valid(X)
     # Of thousands of points, the model may have kept no legal one.
-    legal |= not legal.any()
-    best = float(np.max(pessimistic_values(known.bound, X)[2][legal]))
-    leading = legal & (model.units.to_outcome(at_observations(optimistic(model, risk))) >= best)
+    valid |= not valid.any()
+    best = float(np.max(pessimistic_values(report_bound(state), X)[2][valid]))
+    leading = valid & (model.units.to_outcome(at_observations(optimistic(model, risk))) >= best)
     # The variance of f at a point given all others: that of the left-out mean minus its noise.
     unknown = (model.mean.leave_one_out()[1] - model.mean.noise_var)[leading]
     noise_var = np.maximum(model.noise.variance(X[leading]), model.min_noise_var)
@@ -357,13 +366,13 @@ def _repeats(known: Snapshot, differ: bool, confirm: int) -> RepeatsThatPay:
     )
 
 
-def _confirm(known: Snapshot) -> int:
+def _confirm(state: State) -> int:
     """Return how many more measurements of the recommended point are advised.
 
     In a space with conditions that depends on those to decide for, so nothing is advised here.
     """
-    if known.space.conditions or not known.settings.confirmed:
+    if told(state).space.conditions or not repeating(state).confirmed:
         return 0
-    i = choose("pessimistic", known)
-    (noise_var,) = centre(known.model, known.observations.X[[i]])[1]
-    return to_confirm(known, int(known.count_here[i]), math.sqrt(noise_var))
+    i = choose("pessimistic", state)
+    (noise_var,) = centre(state.model, told(state).observations.X[[i]])[1]
+    return to_confirm(state, int(told(state).count_here[i]), math.sqrt(noise_var))

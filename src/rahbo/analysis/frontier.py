@@ -19,9 +19,11 @@ from rahbo.analysis.compliance import warning
 from rahbo.analysis.markup import paragraph, table
 from rahbo.analysis.posterior import LEVEL
 from rahbo.analysis.prediction import Prediction, predict
-from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.told import legal, told, worst
 from rahbo.analysis.wording import in_one_line, settings_told_apart
 from rahbo.errors import NotReadyError, SettingsError
+from rahbo.policy import limits, report_bound
+from rahbo.state import State
 
 
 @dataclass(frozen=True)
@@ -148,41 +150,42 @@ class Frontier:
         ]
 
 
-def frontier_of(known: Snapshot, level: float = LEVEL) -> Frontier:
+def frontier_of(state: State, level: float = LEVEL) -> Frontier:
     """Return the trade-off among evaluated points that satisfy ``valid`` and keep their limits.
 
     It is in the sense of maximisation.
 
     Args:
-        known: What the run knows.
+        state: What the run knows.
         level: Probability of each interval.
     """
-    valid = known.space.is_valid(known.observations.X)
-    X, count = known.observations.X[valid], known.observations.count[valid]
+    data, space = told(state).observations, told(state).space
+    valid = space.is_valid(data.X)
+    X, count = data.X[valid], data.count[valid]
     if len(X) == 0:
         raise NotReadyError("frontier() needs a point that was told and satisfies valid=.")
-    params = [known.space.decode(x) for x in X]
-    evaluated = predict(known.bound, known.risk, X, params, level, known.limits)
-    lower, noise_var, value = (end[valid] for end in known.worst)
-    rows = np.flatnonzero(known.legal[valid])
+    params = [space.decode(x) for x in X]
+    evaluated = predict(report_bound(state), state.risk, X, params, level, limits(state))
+    lower, noise_var, value = (end[valid] for end in worst(state))
+    rows = np.flatnonzero(legal(state)[valid])
     lines = envelope(lower[rows], noise_var[rows])
-    worst = zip(lower.tolist(), np.sqrt(noise_var).tolist(), strict=True)
+    ends = zip(lower.tolist(), np.sqrt(noise_var).tolist(), strict=True)
     choices = (Choice(start, end, evaluated[rows[i]], int(count[rows[i]]))
                for i, start, end in lines)  # fmt: skip
-    alpha, best = _own_alpha(known), np.max(value[rows])
+    alpha, best = _own_alpha(state), np.max(value[rows])
     chosen = next(((start, end) for i, start, end in lines if value[rows[i]] == best), None)
     return Frontier(
         tuple(choices),
         tuple(evaluated),
-        tuple(worst),
+        tuple(ends),
         alpha,
-        repr(known.risk) if alpha is None else "",
+        repr(state.risk) if alpha is None else "",
         chosen if alpha is None else None,
-        () if known.limits is None else tuple(known.legal[valid].tolist()),
+        () if limits(state) is None else tuple(legal(state)[valid].tolist()),
     )
 
 
-def _own_alpha(known: Snapshot) -> float | None:
+def _own_alpha(state: State) -> float | None:
     """Return the alpha that the run reports by; None if it has none."""
-    penalty, weight = penalty_of(known.bound, known.risk)
+    penalty, weight = penalty_of(report_bound(state), state.risk)
     return weight if penalty == "noise variance" or weight == 0.0 else None

@@ -9,10 +9,11 @@ import numpy as np
 
 from rahbo.analysis.blocks import BlockEffects
 from rahbo.analysis.posterior import LEVEL, central_interval, centre, new_values
-from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.told import told
 from rahbo.model import output_scale
 from rahbo.numerics import Array, Justified
-from rahbo.policy import NEGLIGIBLE
+from rahbo.policy import NEGLIGIBLE, limits
+from rahbo.state import State
 from rahbo.trials import Trial, valued
 
 # The probability of being within one standard deviation of a normal distribution's mean.
@@ -73,44 +74,45 @@ class Luckiest:
         )
 
 
-def luckiest_of(known: Snapshot, recommended: tuple[int, ...]) -> Luckiest | None:
+def luckiest_of(state: State, recommended: tuple[int, ...]) -> Luckiest | None:
     """Return the luckiest trial, in the sense of maximisation; None if none satisfies ``valid``.
 
     Args:
-        known: What the run knows.
+        state: What the run knows.
         recommended: The trials of the recommended setting.
     """
-    sign = known.observations.sign
-    trials = valued(known.trials)
-    trials = [t for t, ok in zip(trials, _valid(known, trials), strict=True) if ok]
+    sign = told(state).observations.sign
+    trials = valued(state.trials.values())
+    trials = [t for t, ok in zip(trials, _valid(state, trials), strict=True) if ok]
     best = [(sign * max(sign * v for v in t.values.values()), t) for t in trials]
     if not best:
         return None
     # Of equal values, one at the recommended setting, or else the first.
     value, trial = max(best, key=lambda one: (sign * one[0], one[1].id in recommended, -one[1].id))
     repeat = next(i for i in sorted(trial.values) if trial.values[i] == value)
-    expected, spread = fresh_value(known, trial.x)
+    expected, spread = fresh_value(state, trial.x)
     beyond = sign * value - expected
-    is_luck = beyond > spread and beyond > NEGLIGIBLE * output_scale(known.observations)
-    kept = known.limits is None or bool(known.limits.kept(trial.x[None])[0])
+    is_luck = beyond > spread and beyond > NEGLIGIBLE * output_scale(told(state).observations)
+    known = limits(state)
+    kept = known is None or bool(known.kept(trial.x[None])[0])
     return Luckiest(
         trial.id, repeat, dict(trial.params), sign * value, expected, spread,
         trial.id in recommended, kept, is_luck,
     )  # fmt: skip
 
 
-def _valid(known: Snapshot, trials: list[Trial]) -> list[bool]:
+def _valid(state: State, trials: list[Trial]) -> list[bool]:
     if not trials:
         return []
-    return [bool(ok) for ok in known.settings.space.is_valid(np.array([t.x for t in trials]))]
+    return [bool(ok) for ok in state.space.is_valid(np.array([t.x for t in trials]))]
 
 
-def fresh_value(known: Snapshot, x: Array) -> tuple[float, float]:
+def fresh_value(state: State, x: Array) -> tuple[float, float]:
     """Return the expectation of one new value at ``x (d,)``, and how far it may be from it.
 
     That is the further end of the interval that contains it with a probability of 68 %.
     """
-    blocks = BlockEffects.of(known.model, LEVEL)
-    drawn = new_values(known.model, x, 0.0 if blocks is None else blocks.std**2)
-    expected = float(centre(known.model, x[None])[0][0])
+    blocks = BlockEffects.of(state.model, LEVEL)
+    drawn = new_values(state.model, x, 0.0 if blocks is None else blocks.std**2)
+    expected = float(centre(state.model, x[None])[0][0])
     return expected, float(np.max(np.abs(central_interval(drawn, ONE_STD) - expected)))

@@ -23,7 +23,7 @@ from rahbo.analysis.posterior import LEVEL
 from rahbo.analysis.prediction import Prediction, predict
 from rahbo.analysis.rivals import RunnerUp, bolder, runner_ups_of
 from rahbo.analysis.rules import SCORES, Rule, best_scored, scores
-from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.told import domain, legal, not_noise, told, worst
 from rahbo.analysis.unit import unsuited
 from rahbo.analysis.wording import (
     advice,
@@ -35,7 +35,8 @@ from rahbo.analysis.wording import (
 )
 from rahbo.model import CubeNoise, output_scale
 from rahbo.numerics import Justified, brief
-from rahbo.policy import NEGLIGIBLE, is_listed
+from rahbo.policy import NEGLIGIBLE, is_listed, limits, repeating, report_bound
+from rahbo.state import State
 
 # A sentence names a setting of at most so many parameters, and the trial of a longer one.
 IN_LINE = 4
@@ -285,23 +286,25 @@ class Recommendation(Prediction):
         return found + table(head, rows)
 
 
-def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL) -> Recommendation:
+def recommend(state: State, rule: Rule = "pessimistic", level: float = LEVEL) -> Recommendation:
     """Return the point that a rule reports, in the sense of maximisation.
 
     Args:
-        known: What the run knows.
+        state: What the run knows.
         rule: As for `choose`.
         level: Probability of each interval and of the bound on the gain.
     """
-    observations, space = known.observations, known.space
-    X, score = observations.X, scores(rule, known)
+    observations, space = told(state).observations, told(state).space
+    X, score = observations.X, scores(rule, state)
     order = best_scored(score)
     i = int(order[0])
-    found = prospects(known.model, known.risk, known.domain, X[order], known.settings.seed)
+    found = prospects(state.model, state.risk, domain(state), X[order], state.settings.seed)
     s2, shortfall = observations.sample_var[i], found.shortfall(X[i])
-    n, n_here = int(observations.count[i]), int(known.count_here[i])
-    trials, rows = known.trials_at(X[i]), np.flatnonzero(known.legal)
-    (here,) = predict(known.bound, known.risk, X[[i]], [space.decode(X[i])], level, known.limits)
+    n, n_here = int(observations.count[i]), int(told(state).count_here[i])
+    trials, rows = told(state).trials_at(X[i]), np.flatnonzero(legal(state))
+    (here,) = predict(
+        report_bound(state), state.risk, X[[i]], [space.decode(X[i])], level, limits(state)
+    )
     return Recommendation(
         **vars(here),
         rule=rule,
@@ -310,31 +313,31 @@ def recommend(known: Snapshot, rule: Rule = "pessimistic", level: float = LEVEL)
         sample_mean=float(observations.mean[i]),
         sample_std=None if math.isnan(s2) else float(np.sqrt(s2)),
         gain=Gain.of(shortfall, level),
-        runner_ups=runner_ups_of(known, score, i, found, level),
+        runner_ups=runner_ups_of(state, score, i, found, level),
         p_best=float(np.mean(shortfall <= 0.0)) if is_listed(space) else None,
-        confirm=to_confirm(known, n_here, here.noise_std) if known.settings.confirmed else 0,
-        blocks=BlockEffects.of(known.model, level),
+        confirm=to_confirm(state, n_here, here.noise_std) if repeating(state).confirmed else 0,
+        blocks=BlockEffects.of(state.model, level),
         n_elsewhere=n - n_here,
         trials=trials,
-        luckiest=luckiest_of(known, trials),
+        luckiest=luckiest_of(state, trials),
         aversion=aversion_of(
-            known,
+            state,
             i,
             rows,
-            known.worst,
+            worst(state),
             (here.mean, here.noise_std),
             space.decode,
-            settled=known.legal[i] and bolder(known, i) is None,
+            settled=legal(state)[i] and bolder(state, i) is None,
         ),
         scope=space.scope,
-        not_noise=known.not_noise,
-        unsuited=unsuited(known),
+        not_noise=not_noise(state),
+        unsuited=unsuited(state),
     )
 
 
-def to_confirm(known: Snapshot, n: int, noise_std: float) -> int:
+def to_confirm(state: State, n: int, noise_std: float) -> int:
     """Return how many measurements a point with ``n`` lacks; 0 if its noise is known or small."""
-    quiet = noise_std <= NEGLIGIBLE * output_scale(known.observations)
-    if quiet or isinstance(known.model.settings.noise, CubeNoise):
+    quiet = noise_std <= NEGLIGIBLE * output_scale(told(state).observations)
+    if quiet or isinstance(state.model.settings.noise, CubeNoise):
         return 0
-    return max(0, known.settings.confirmed - n)
+    return max(0, repeating(state).confirmed - n)

@@ -12,41 +12,42 @@ import numpy as np
 from rahbo.analysis.gain import Gain, Prospects
 from rahbo.analysis.posterior import centre
 from rahbo.analysis.rules import SCORES, Rule
-from rahbo.analysis.snapshot import Snapshot
+from rahbo.analysis.told import legal, told
 from rahbo.analysis.wording import in_one_line, scores_told_apart, settings_told_apart
 from rahbo.numerics import Array, Justified, Mask, brief
+from rahbo.state import State
 
 RUNNER_UPS = 3
 # Settings whose means, and whose noise, have at least this prior correlation lie in one region.
 ALIKE = 0.9
 
 
-def are_alike(known: Snapshot, X: Array, x: Array) -> Mask:
+def are_alike(state: State, X: Array, x: Array) -> Mask:
     """Return which of ``X (m, d)`` are nearly the same setting as ``x (d,)``.
 
     They are in the same categories, and according to the learned lengthscales hardly anything
     distinguishes their means or their noise. Different rows of a list are never alike.
     """
-    listed = known.space.listed
+    listed = told(state).space.listed
     alike = np.asarray((X[:, listed] == x[listed]).all(axis=1))
-    for gp in (known.model.mean, known.model.noise.gp):
+    for gp in (state.model.mean, state.model.noise.gp):
         if gp is not None:
             alike &= gp.kernel.are_beside(X, x, ALIKE)
     return np.asarray(alike | (x == X).all(axis=1))
 
 
-def bolder(known: Snapshot, i: int) -> int | None:
+def bolder(state: State, i: int) -> int | None:
     """Return the point with the best mean, if risk is what speaks for point ``i`` instead.
 
     It may be reported, is not alike, and has the better mean and the worse risk value, each at the
     centre of the posterior.
     """
-    X, rows = known.observations.X, np.flatnonzero(known.legal)
-    f, v = centre(known.model, X[rows])
+    X, rows = told(state).observations.X, np.flatnonzero(legal(state))
+    f, v = centre(state.model, X[rows])
     best, here = int(np.argmax(f)), int(np.flatnonzero(rows == i)[0])
-    R = known.risk.value(f, v)
+    R = state.risk.value(f, v)
     decides = f[best] > f[here] and R[best] < R[here]
-    if not decides or are_alike(known, X[rows[[best]]], X[i])[0]:
+    if not decides or are_alike(state, X[rows[[best]]], X[i])[0]:
         return None
     return int(rows[best])
 
@@ -94,13 +95,13 @@ class RunnerUp:
 
 
 def runner_ups_of(
-    known: Snapshot, score: Array, i: int, found: Prospects, level: float
+    state: State, score: Array, i: int, found: Prospects, level: float
 ) -> tuple[RunnerUp, ...]:
     """Return evaluated points that could still be better than point ``i``, best score first.
 
     They are not alike, neither with point ``i`` nor with each other.
     """
-    X = known.observations.X
+    X = told(state).observations.X
     over = found.over(X[i])
     column = {x.tobytes(): k for k, x in enumerate(found.X)}
     drawn = {j: over[:, column[x.tobytes()]] for j, x in enumerate(X) if x.tobytes() in column}
@@ -109,25 +110,25 @@ def runner_ups_of(
         for j in np.argsort(-score, kind="stable")
         if j in drawn and not math.isnan(score[j]) and np.mean(drawn[j] > 0.0) > 1.0 - level
     ]
-    rows = set_apart(known, X, open_still, i)
-    value = known.risk.value(*centre(known.model, X[rows]))
+    rows = set_apart(state, X, open_still, i)
+    value = state.risk.value(*centre(state.model, X[rows]))
     return tuple(
         RunnerUp(
-            known.space.decode(X[j]), float(v), float(score[j]), Gain.of(drawn[j], level),
-            known.trials_at(X[j]),
+            told(state).space.decode(X[j]), float(v), float(score[j]), Gain.of(drawn[j], level),
+            told(state).trials_at(X[j]),
         )
         for j, v in zip(rows, value, strict=True)
     )  # fmt: skip
 
 
-def set_apart(known: Snapshot, X: Array, rows: Sequence[int], first: int) -> list[int]:
+def set_apart(state: State, X: Array, rows: Sequence[int], first: int) -> list[int]:
     """Return the first few of some rows of ``X (n, d)`` that are not alike.
 
     They are alike neither with the row ``first`` nor with each other.
     """
     left, kept = np.array(rows, dtype=np.intp), list[int]()
-    left = left[~are_alike(known, X[left], X[first])]
+    left = left[~are_alike(state, X[left], X[first])]
     while len(left) and len(kept) < RUNNER_UPS:
         kept.append(int(left[0]))
-        left = left[~are_alike(known, X[left], X[left[0]])]
+        left = left[~are_alike(state, X[left], X[left[0]])]
     return kept

@@ -6,10 +6,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from rahbo.analysis.snapshot import Snapshot, check_risk
+from rahbo.analysis.told import legal, own_bound, told, worst
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.numerics import Array, Index, largest_first
 from rahbo.risk import RiskMeasure
+from rahbo.state import State
 from rahbo.trials import Observations
 
 Rule = Literal["pessimistic", "own_round", "best_observed", "empirical"]
@@ -28,14 +29,13 @@ def check_rule(rule: Rule, risk: RiskMeasure | None) -> None:
     """Raise an error for an unknown rule, or for a risk measure that the rule does not use."""
     if rule not in get_args(Rule):
         raise SettingsError(f"rule must be one of {', '.join(get_args(Rule))}, got {rule!r}.")
-    check_risk(risk)
     if risk is not None and rule in ("own_round", "best_observed"):
         raise SettingsError(
             f"rule={rule!r} does not use risk=. Leave risk= out, or use rule='pessimistic'."
         )
 
 
-def choose(rule: Rule, known: Snapshot) -> int:
+def choose(rule: Rule, state: State) -> int:
     """Return the index of the point to report.
 
     Args:
@@ -43,20 +43,20 @@ def choose(rule: Rule, known: Snapshot) -> int:
             bound that a point had when it was chosen (Corollary 1.1). ``"best_observed"``: the
             largest sample mean. ``"empirical"``: the largest risk measure of sample mean and
             sample variance.
-        known: What the run knows.
+        state: What the run knows.
     """
-    return int(largest_first(scores(rule, known))[0])
+    return int(largest_first(scores(rule, state))[0])
 
 
-def scores(rule: Rule, known: Snapshot) -> Array:
+def scores(rule: Rule, state: State) -> Array:
     """Return the value that a rule compares at each point, ``(n,)``; NaN if it may not choose."""
     of_rule: dict[Rule, Array] = {
-        "pessimistic": known.pessimistic,
-        "own_round": known.own_bound,
-        "best_observed": known.observations.mean,
-        "empirical": _empirical(known.observations, known.risk),
+        "pessimistic": worst(state)[2],
+        "own_round": own_bound(state),
+        "best_observed": told(state).observations.mean,
+        "empirical": _empirical(told(state).observations, state.risk),
     }
-    eligible = np.where(known.legal, of_rule[rule], np.nan)
+    eligible = np.where(legal(state), of_rule[rule], np.nan)
     if np.all(np.isnan(eligible)):
         chosen = " and was chosen by the strategy" if rule == "own_round" else ""
         raise NotReadyError(
@@ -66,14 +66,14 @@ def scores(rule: Rule, known: Snapshot) -> Array:
     return eligible
 
 
-def choices(known: Snapshot) -> dict[Rule, int]:
+def choices(state: State) -> dict[Rule, int]:
     """Return the index of the point that each rule reports.
 
     ``"own_round"`` is missing until a point that the strategy chose is told.
     """
-    own = np.where(known.legal, known.own_bound, np.nan)
+    own = np.where(legal(state), own_bound(state), np.nan)
     return {
-        rule: choose(rule, known)
+        rule: choose(rule, state)
         for rule in get_args(Rule)
         if rule != "own_round" or not np.isnan(own).all()
     }

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rahbo.analysis.snapshot import Snapshot
 from rahbo.model import Raw
 from rahbo.numerics import brief
+from rahbo.policy import report_bound
 from rahbo.risk import MeanVariance
+from rahbo.state import State
 
 # Alpha times the variance, as a share of the spread of the means, below and above which alpha is
 # most likely meant for another unit. The variance is that of the noisier settings.
@@ -23,15 +24,15 @@ NOISIER = 0.9
 APART = 1.645
 
 
-def unsuited(known: Snapshot) -> str:
+def unsuited(state: State) -> str:
     """Return what to know if alpha counts the noise for nearly nothing or nearly everything.
 
     It is empty for other measures, for alpha = 0, and where the noise may be the same everywhere.
     So it is for raw outputs, as the paper's preset has them: a method that is
     reproduced has the alpha that it has.
     """
-    model, risk = known.model, known.risk
-    reported_by = known.bound.risk
+    model, risk = state.model, state.risk
+    reported_by = report_bound(state).risk
     if not isinstance(risk, MeanVariance) or isinstance(model.settings.outputs, Raw):
         return ""
     if risk.alpha == 0.0 or (isinstance(reported_by, MeanVariance) and reported_by.alpha == 0.0):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rahbo.analysis import choices
+from rahbo.analysis import choices, told
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.experiments.records import RoundRecord, Store
 from rahbo.experiments.spec import METHODS, Case, problem_named
@@ -91,11 +91,11 @@ def _values(case: Case, problem: Problem, suggestion: Suggestion) -> list[float]
 
 def _reported(problem: Problem, optimizer: Optimizer) -> dict[str, Any]:
     """Return the truth at the point that each rule would report now."""
-    known = optimizer.snapshot()
+    state = optimizer.state
     with one_blas_thread():
-        rows = choices(known)
-    X = known.observations.X
-    return {rule: _truth(problem, known.space.decode(X[i])) for rule, i in rows.items()}
+        rows = choices(state)
+    X, space = told(state).observations.X, told(state).space
+    return {rule: _truth(problem, space.decode(X[i])) for rule, i in rows.items()}
 
 
 def _truth(problem: Problem, params: dict[str, Any]) -> dict[str, Any]:

@@ -171,12 +171,9 @@ class RahboOptimizer(
         with self._lock:
             kept = [self._is_out(suggestion) for suggestion in suggestions]
             chosen = [_params(s) for s, own in zip(suggestions, kept, strict=True) if not own]
-            encoded = [self.rahbo.settings.space.encode(params) for params in chosen]
-            ledger = self.rahbo.ledger
-            opened = ledger.hand_out(
-                ledger.open(x, params, 1, "user", None)
-                for x, params in zip(encoded, chosen, strict=True)
-            )
+            for params in chosen:
+                self.rahbo.settings.space.encode(params)  # refuses all if one is wrong
+            opened = [self.rahbo.ask_at(params) for params in chosen]
             new = iter(self._give([(s, 0) for s in opened]))
             return [
                 dict(suggestion) if own else next(new)
@@ -330,7 +327,7 @@ class RahboOptimizer(
         made = self.rahbo.n_evaluations
         if self._evaluations is not None and made >= self._evaluations:
             return True, f"{made} of {self._evaluations} evaluations were made."
-        designed = self.rahbo.counts.trials.get("strategy", 0) > 0
+        designed = self.rahbo.state.counts.trials.get("strategy", 0) > 0
         if self._stop is not None and designed and self._stop.is_met(self.rahbo):
             return True, f"{self._stop!r} is met after {made} evaluations."
         return False, None

@@ -16,7 +16,7 @@ from rahbo.integrations.fold_tables import FoldTable, SingleFold, score_of
 from rahbo.numerics import Array
 from rahbo.optimizer import Optimizer
 from rahbo.policy import Contest, share_of
-from rahbo.space import Space
+from rahbo.state import State
 from rahbo.trials import LARGEST_VALUE, Suggestion
 
 
@@ -24,13 +24,12 @@ class PairedFolds(Optimizer):
     """An optimizer that does not ask for a candidate again once a fold of it has failed."""
 
     def excluded(self) -> Set[bytes]:
-        """Return the points that have all folds, and those that failed."""
-        failed = {trial.x.tobytes() for trial in self.trials if trial.failures}
-        return super().excluded() | failed
+        """Return the points that failed."""
+        return {trial.x.tobytes() for trial in self.trials if trial.failures}
 
-    def _contest(self, at: Space) -> tuple[Array, Contest]:
+    def _contest(self, state: State) -> tuple[Array, Contest]:
         """Return the candidates in the contest. Each wants all folds, however many there are."""
-        X, contest = super()._contest(at)
+        X, contest = super()._contest(state)
         return X, replace(contest, wanted=contest.most or contest.wanted)
 
 

@@ -277,7 +277,8 @@ class _FixedFolds(Optimizer):
 
     def tell_all(self, batch: Sequence[Suggestion], scores: Array) -> None:
         """Tell the scores ``(len(batch), n_splits)``; a missing score fails its candidate."""
-        self.settings = replace(self.settings, repeats=Fixed(scores.shape[1]))
+        settings = replace(self.settings, repeats=Fixed(scores.shape[1]))
+        self._state = replace(self._state, settings=settings)
         for suggestion, row in zip(batch, scores, strict=True):
             if usable(row):
                 self.tell(suggestion, row)

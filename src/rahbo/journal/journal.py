@@ -9,7 +9,6 @@ newline is written, so a change is recorded as a whole or not at all.
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -97,8 +96,8 @@ def settings_to_resume(path: FileName, again: Mapping[str, Any]) -> dict[str, An
     return keywords
 
 
-class Journal(dict[int, Trial]):
-    """The trials of a run by id, in memory and on disk. Each change is written before it is kept.
+class Journal:
+    """The file of a run. Each change of a trial is written before it is kept in memory.
 
     One `Journal` at a time holds a file. The file is released when the process ends, even in a
     crash. A fork of the process may read the file but not write it.
@@ -113,12 +112,13 @@ class Journal(dict[int, Trial]):
 
     Attributes:
         settings: The settings, with the seed and the risk of the file.
+        trials: The trials by id, as the run began or continues.
     """
 
     def __init__(
         self, path: FileName, settings: Settings, trials: Mapping[int, Trial], given: Keywords
     ) -> None:
-        super().__init__(trials)
+        self.trials = dict(trials)
         self._fd: int | None = None
         self._name, self._owner = full_name(path), os.getpid()
         self.settings = settings
@@ -171,18 +171,25 @@ class Journal(dict[int, Trial]):
                 "settings, or another journal."
             )
         self.settings = here
-        self.clear()
-        self.update((t.id, t) for t in trials_of(events, self.settings.space, self._name))
+        listed = trials_of(events, self.settings.space, self._name)
+        self.trials = {trial.id: trial for trial in listed}
 
-    def __setitem__(self, number: int, trial: Trial) -> None:
-        change = change_of(self.get(number), trial)
-        keep = functools.partial(super().__setitem__, number, trial)
+    def write(self, before: Trial | None, after: Trial, keep: Callable[[], object]) -> None:
+        """Write what changed in a trial, then keep it.
+
+        Args:
+            before: The trial before; None if it is new.
+            after: The trial now.
+            keep: Takes the change over in memory. No interrupt falls between the line and this, if
+                it is not written in Python.
+        """
+        change = change_of(before, after)
         if change is None:
             keep()
         else:
             self._append(encoded_line(change, self._lines + 1), keep)
 
-    def _append(self, line: bytes, keep: Callable[[], None] = lambda: None) -> None:
+    def _append(self, line: bytes, keep: Callable[[], object] = lambda: None) -> None:
         fd, size, lines = self._writable(), self._size + len(line), self._lines + 1
         try:
             append(fd, line)
@@ -227,10 +234,6 @@ class Journal(dict[int, Trial]):
 
     def __del__(self) -> None:
         self.close()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A copy, in this or another process, holds the trials and does not write the file.
-        return dict, (dict(self),)
 
 
 def _untimed(records: list[dict[str, Any]]) -> list[dict[str, Any]]:

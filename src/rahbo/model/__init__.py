@@ -4,7 +4,7 @@ from rahbo.model.assumption import knows_nothing, learn_assuming
 from rahbo.model.blocks import Effects
 from rahbo.model.confidence import Confidence, ConstantBeta, Lemma1Beta, as_confidence, lemma1_beta
 from rahbo.model.evidence import Evidence, Hyperparameters, fit
-from rahbo.model.fitting import Beliefs, Fits, Fitting, Refit, fits_before, shared_fits
+from rahbo.model.fitting import Fits, Fitting, Past, Refit, fits_before, shared_fits
 from rahbo.model.gp import GP
 from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
@@ -12,7 +12,7 @@ from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52, check_k
 from rahbo.model.learning import condition, learn
 from rahbo.model.lognoise import LogNoise, LogPosterior
 from rahbo.model.noise import DirectNoise, DirectPosterior, sample_variance_var
-from rahbo.model.outcomes import AtLeast, AtMost, Constraint, Models, OutcomeBeliefs, outcome_of
+from rahbo.model.outcomes import AtLeast, AtMost, Constraint, Models, outcome_of
 from rahbo.model.places import Places, as_told, find_places
 from rahbo.model.plausible import alternatives
 from rahbo.model.units import Limited, Outputs, Raw, Standardized, Units, output_scale
@@ -23,7 +23,6 @@ __all__ = [
     "RBF",
     "AtLeast",
     "AtMost",
-    "Beliefs",
     "Confidence",
     "ConstantBeta",
     "Constraint",
@@ -51,8 +50,8 @@ __all__ = [
     "Models",
     "NoiseModel",
     "NoisePosterior",
-    "OutcomeBeliefs",
     "Outputs",
+    "Past",
     "Places",
     "Raw",
     "Refit",

@@ -7,7 +7,7 @@ the fit before it, so fits are kept only to save time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -91,6 +91,27 @@ class Base:
     model: MeanNoiseModel
 
 
+@dataclass(frozen=True, eq=False)
+class Past:
+    """What was learned from some of the trials of a run. It follows from them and saves time.
+
+    Attributes:
+        fits: The fits so far.
+        base: The posteriors that rounds extend.
+        assumed: The same if the mean is assumed to vary.
+    """
+
+    fits: Fits = field(default_factory=dict)
+    base: Base | None = None
+    assumed: Base | None = None
+
+    def before(self, trial_id: int) -> Past:
+        """Return what does not depend on this trial or on later ones."""
+        fits = fits_before(self.fits, trial_id)
+        holds = self.base is not None and self.base.last < trial_id
+        return Past(fits, self.base, self.assumed) if holds else Past(fits)
+
+
 @dataclass(frozen=True)
 class Fitting:
     """How a run learns the model from its trials.
@@ -108,58 +129,50 @@ class Fitting:
     sign: float
     assumes: bool = field(default=False, compare=False)
 
-    def believe(self, trials: Iterable[Trial], fits: Fits) -> tuple[MeanNoiseModel, Fits]:
-        """Return both posteriors and all fits so far.
+    def believe(self, trials: Sequence[Trial], past: Past) -> tuple[MeanNoiseModel, Past]:
+        """Return both posteriors, and all that was learned so far.
 
-        The result depends on the trials alone. Passing ``fits`` of the same trials saves time.
+        The result depends on the trials alone. What was learned from them before saves time.
         """
-        trials = list(trials)
         rounds = _rounds(trials)
-        fits, learned = self._learn(rounds, _first_fit(trials), fits)
-        return self._given(rounds, learned), fits
+        fits, learned = self._learn(rounds, _first_fit(trials), past.fits)
+        return self._given(rounds, learned), replace(past, fits=fits)
 
-    def follow(
-        self, trials: Iterable[Trial], fits: Fits, base: Base | None
-    ) -> tuple[MeanNoiseModel, Fits, Base]:
+    def follow(self, trials: Sequence[Trial], past: Past) -> tuple[MeanNoiseModel, Past]:
         """Return nearly the same posteriors as `believe` at a fraction of the cost.
 
         All rounds up to a stage are conditioned on, and later ones extend that. A stage comes with
         each fit, and at the latest when the rounds have grown by a tenth or by 256. The result
-        depends on the trials alone. Passing ``fits`` and ``base`` of the same trials saves time.
+        depends on the trials alone. What was learned from them before saves time.
         """
-        trials = list(trials)
         rounds, first = _rounds(trials), _first_fit(trials)
         last = max(r.stages(first, len(rounds))[-1] for r in (self.refit, REBASE))
         stage = last + (len(rounds) - last) // MOST_LATER * MOST_LATER
+        base = past.base
         if base is None or base.key != (first, stage):
             some = rounds[:stage]
-            fits, learned = self._learn(some, first, fits)
+            fits, learned = self._learn(some, first, past.fits)
             base = Base((first, stage), some[-1].id, self._given(some, learned))
-        return self._after(base, rounds), fits, base
+            past = replace(past, fits=fits, base=base)
+        return self._after(base, rounds), past
 
-    def assume(
-        self, trials: Iterable[Trial], base: Base, assumed: Base | None
-    ) -> tuple[MeanNoiseModel, Base] | None:
+    def assume(self, trials: Sequence[Trial], past: Past) -> tuple[MeanNoiseModel | None, Past]:
         """Return the posteriors to propose by as long as the data hardly show that the mean varies.
 
-        None if the rounds up to the stage of ``base`` do show it, or if the run assumes nothing:
-        its strategy does not, its kernel is given, or hyperparameters are never learned again. The
-        result depends on the trials alone. Passing what was ``assumed`` before saves time.
-
-        Args:
-            trials: All trials of the run.
-            base: What `follow` returned for them.
-            assumed: What this method returned for some of them.
+        None if the rounds up to the last stage of `follow` do show it, or if the run assumes
+        nothing: its strategy does not, its kernel is given, or hyperparameters are never learned
+        again. The result depends on the trials alone.
         """
         learns = isinstance(self.model.kernel, type) and np.isfinite(self.refit.growth)
-        if not (self.assumes and learns and knows_nothing(base.model)):
-            return None
-        rounds = _rounds(list(trials))
+        base, assumed = past.base, past.assumed
+        if base is None or not (self.assumes and learns and knows_nothing(base.model)):
+            return None, replace(past, assumed=None)
+        rounds = _rounds(trials)
         if assumed is None or assumed.key != base.key:
             some = rounds[: base.key[1]]
             learned = learn_assuming(self.model, observations_of(some, self.sign))
             assumed = Base(base.key, base.last, self._given(some, learned))
-        return self._after(assumed, rounds), assumed
+        return self._after(assumed, rounds), replace(past, assumed=assumed)
 
     def _after(self, base: Base, rounds: list[Trial]) -> MeanNoiseModel:
         """Return the posteriors of a stage, extended by the rounds after it."""
@@ -186,7 +199,7 @@ class Fitting:
             fits: The fits that `believe` returned for these trials, to save time.
             ends: Numbers of trials. At least one of the trials up to each must have a value.
         """
-        first = _first_fit(list(trials))
+        first = _first_fit(trials)
         everything = valued(trials)
         for end in ends:
             rounds = valued(trials[:end])
@@ -238,55 +251,6 @@ class Fitting:
         return known, known[first, stages[-1]].learned
 
 
-class Beliefs:
-    """The posteriors of a run that grows, kept for as long as they hold.
-
-    Everything kept follows from the trials. It only saves time.
-    """
-
-    def __init__(self, fitting: Fitting) -> None:
-        self._fitting = fitting
-        self.fits: Fits = {}
-        self._now: MeanNoiseModel | None = None
-        self._followed: MeanNoiseModel | None = None
-        self._base: Base | None = None
-        self._assumed: MeanNoiseModel | None = None
-        self._assumed_base: Base | None = None
-
-    def now(self, trials: Iterable[Trial]) -> MeanNoiseModel:
-        """Return the posteriors given all trials, to report by."""
-        if self._now is None:
-            self._now, self.fits = self._fitting.believe(trials, self.fits)
-        return self._now
-
-    def followed(self, trials: Iterable[Trial]) -> MeanNoiseModel:
-        """Return nearly the same posteriors at a fraction of the cost, for each round."""
-        if self._followed is None:
-            found, self.fits, self._base = self._fitting.follow(trials, self.fits, self._base)
-            self._followed = found
-        return self._followed
-
-    def assumed(self, trials: Iterable[Trial]) -> MeanNoiseModel | None:
-        """Return the posteriors to propose by if the mean is assumed to vary, else None."""
-        if self._base is None or self._followed is None:
-            self.followed(trials)
-        if self._base is not None and self._assumed is None:
-            found = self._fitting.assume(trials, self._base, self._assumed_base)
-            self._assumed, self._assumed_base = found or (None, None)
-        return self._assumed
-
-    def forget(self, trial_id: int) -> None:
-        """Drop what depends on this trial or on later ones."""
-        self._now = self._followed = self._assumed = None
-        if self._base is not None and self._base.last >= trial_id:
-            self._base = self._assumed_base = None
-        self.fits = fits_before(self.fits, trial_id)
-
-    def reuse(self, fits: Fits) -> None:
-        """Take over fits of the same trials."""
-        self.fits = {**fits, **self.fits}
-
-
 def fits_before(fits: Fits, trial_id: int) -> Fits:
     """Return the fits that do not depend on this trial or on later ones."""
     return {key: fit for key, fit in fits.items() if fit.last < trial_id}
@@ -303,7 +267,7 @@ def shared_fits(fits: Fits, trials: Sequence[Trial], others: Sequence[Trial]) ->
     return fits_before(fits, n_same)
 
 
-def _rounds(trials: list[Trial]) -> list[Trial]:
+def _rounds(trials: Sequence[Trial]) -> list[Trial]:
     """Return the trials that gave a value; raise an error if there are none."""
     rounds = valued(trials)
     if not rounds:
@@ -317,7 +281,7 @@ def _afresh(stages: list[int]) -> int:
     return last if stages[last] >= ENOUGH else 0
 
 
-def _first_fit(trials: list[Trial]) -> int:
+def _first_fit(trials: Sequence[Trial]) -> int:
     """Return the number of rounds known when the strategy first proposed, or now; at least 1."""
     chosen = (trial.id for trial in trials if trial.source == "strategy")
     first_chosen = next(chosen, len(trials))

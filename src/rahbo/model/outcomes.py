@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rahbo.errors import SettingsError
-from rahbo.model.fitting import Beliefs, Fits, Fitting, shared_fits
 from rahbo.model.joint import MeanNoiseModel
 from rahbo.numerics import is_number
 from rahbo.risk import Quantile
-from rahbo.trials import Trial, valued
+from rahbo.trials import Trial
 
 # What is believed of each outcome, by name; None until a value of it was told.
 Models = Mapping[str, MeanNoiseModel | None]
@@ -108,80 +107,3 @@ def outcome_of(trials: Iterable[Trial], name: str) -> Iterator[Trial]:
     for trial in trials:
         told = {i: b.outcomes[name] for i, b in trial.beside.items() if name in b.outcomes}
         yield replace(trial, values=told, failures={}, beside={})
-
-
-class OutcomeBeliefs:
-    """What is believed of each outcome of a run that grows.
-
-    Args:
-        fittings: How the model of each outcome is learned, by the outcome's name.
-
-    Attributes:
-        fittings: The same.
-        beliefs: The posteriors of each outcome, kept to save time.
-    """
-
-    def __init__(self, fittings: Mapping[str, Fitting]) -> None:
-        self.fittings = fittings
-        self.beliefs = {name: Beliefs(fitting) for name, fitting in fittings.items()}
-
-    def now(self, trials: Iterable[Trial]) -> Models:
-        """Return the posteriors given all trials, to report by."""
-        told = {name for name in self.beliefs if _is_told(trials, name)}
-        return {
-            name: kept.now(outcome_of(trials, name)) if name in told else None
-            for name, kept in self.beliefs.items()
-        }
-
-    def followed(self, trials: Iterable[Trial]) -> Models:
-        """Return nearly the same posteriors at a fraction of the cost, to propose by."""
-        told = {name for name in self.beliefs if _is_told(trials, name)}
-        return {
-            name: kept.followed(outcome_of(trials, name)) if name in told else None
-            for name, kept in self.beliefs.items()
-        }
-
-    def after(self, trials: Sequence[Trial], ends: Sequence[int]) -> Iterator[Models]:
-        """Yield the posteriors as they were after the first ``end`` trials, for each end."""
-        past = {name: self._past(trials, name, ends) for name in self.beliefs}
-        for _ in ends:
-            yield {name: next(models) for name, models in past.items()}
-
-    def _past(
-        self, trials: Sequence[Trial], name: str, ends: Sequence[int]
-    ) -> Iterator[MeanNoiseModel | None]:
-        told = list(outcome_of(trials, name))
-        known = [end for end in ends if valued(told[:end])]
-        models = self.fittings[name].believed_after(told, self.beliefs[name].fits, known)
-        for end in ends:
-            yield next(models) if end in known else None
-
-    def forget(self, trial_id: int) -> None:
-        """Drop what depends on this trial or on later ones."""
-        for kept in self.beliefs.values():
-            kept.forget(trial_id)
-
-    def fits(self) -> Mapping[str, tuple[Fitting, Fits]]:
-        """Return the fits of each outcome so far, and how they were made."""
-        return {name: (self.fittings[name], kept.fits) for name, kept in self.beliefs.items()}
-
-    def reuse(
-        self,
-        theirs: Mapping[str, tuple[Fitting, Fits]],
-        trials: Sequence[Trial],
-        others: Sequence[Trial],
-    ) -> None:
-        """Take over fits of outcomes that another run learned in the same way.
-
-        Args:
-            theirs: The fits of the other run.
-            trials: Its trials.
-            others: The trials of this run.
-        """
-        for name, kept in self.beliefs.items():
-            if name in theirs and theirs[name][0] == self.fittings[name]:
-                kept.reuse(shared_fits(theirs[name][1], trials, others))
-
-
-def _is_told(trials: Iterable[Trial], name: str) -> bool:
-    return any(name in told.outcomes for trial in trials for told in trial.beside.values())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rahbo.analysis import best_pessimistic
 from rahbo.numerics import one_blas_thread
 from rahbo.optimizer import Optimizer
 from rahbo.pages.rounding import digits_of, rounded
@@ -41,7 +42,7 @@ def history_of(optimizer: Optimizer) -> History:
     """Return the history of a run, in the order of its trials.
 
     The pessimistic values use the data that the run had at the time, see
-    `Optimizer.snapshots_after`.
+    `State.after`.
     """
     number, value, failed, spent = [], [], [], []
     n = 0
@@ -76,12 +77,12 @@ def _best(optimizer: Optimizer, spent: list[int]) -> tuple[list[int], list[float
     ends = [rounds[i].id + 1 for i in shown]
     at, best = [], []
     with one_blas_thread():
-        past = optimizer.snapshots_after(ends)
-        for i, known in zip(shown, past, strict=True):
-            best_then = known.best_pessimistic
+        past = optimizer.state.after(ends)
+        for i, state in zip(shown, past, strict=True):
+            best_then = best_pessimistic(state)
             if best_then is not None:
                 at.append(spent[i])
-                best.append(known.model.units.signed(best_then))
+                best.append(state.model.units.signed(best_then))
     return at, best
 
 

@@ -27,6 +27,7 @@ from rahbo.plots.points import (
 from rahbo.plots.replay import draw_progress, progress
 from rahbo.plots.style import legends_under, panels, styled
 from rahbo.plots.surfaces import Quantity, draw_surface, surface
+from rahbo.policy import limits
 from rahbo.running import Result
 from rahbo.space import Candidates
 
@@ -95,12 +96,12 @@ def _of_space(optimizer: Optimizer, at: Params) -> list[Draw]:
 def _of_outcomes(optimizer: Optimizer, at: Params) -> list[Draw]:
     """Return the panels of outcomes with limits, and of blocks; none without them."""
     drawn: list[Draw] = []
-    limits = optimizer.limits
+    known = limits(optimizer.state)
     listed = isinstance(optimizer.settings.space.spec, Candidates)
-    if limits is not None and not listed:
+    if known is not None and not listed:
         names = optimizer.settings.space.names
         # Each along the input over which its quantile varies most.
-        for limit in [one for one in limits.each if one.model is not None][:COLUMNS]:
+        for limit in [one for one in known.each if one.model is not None][:COLUMNS]:
             along = [outcome_slice(optimizer, name, limit.name, at=at, n=31) for name in names]
             widest = max(
                 along,

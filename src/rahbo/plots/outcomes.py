@@ -29,6 +29,7 @@ from rahbo.plots.inputs import (
     shown_point,
 )
 from rahbo.plots.style import BELIEF, CLEAR, DATA, FAINT, INK, REPORT, fitting, interval_label
+from rahbo.policy import limits
 from rahbo.running import Result
 
 # The most blocks drawn: those with the largest and the smallest effects.
@@ -91,7 +92,8 @@ def outcome_slice(
     optimizer = run_in(optimizer)
     axis = input_named(optimizer, name)
     check_size("A slice", n)
-    known = {} if (limits := optimizer.limits) is None else {one.name: one for one in limits.each}
+    kept = limits(optimizer.state)
+    known = {} if kept is None else {one.name: one for one in kept.each}
     if outcome not in known:
         raise SettingsError(f"The outcome must be one of {list(known)}, got {outcome!r}.")
     model = known[outcome].model

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from rahbo.analysis import LEVEL, Prediction, choose, predict
+from rahbo.analysis import LEVEL, Prediction, choose, predict, told
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.experiments import Band
 from rahbo.numerics import Array, Mask, is_whole, one_blas_thread
@@ -21,6 +21,7 @@ from rahbo.optimizer import Optimizer
 from rahbo.plots.inputs import Params, run_in
 from rahbo.plots.regret import Curve, draw_log_curves
 from rahbo.plots.style import BELIEF, COLORS, DASHES, GREY, draw_unsure, interval_label
+from rahbo.policy import limits, report_bound
 from rahbo.running import Result
 
 
@@ -86,10 +87,10 @@ def progress(optimizer: Optimizer | Result, *, marks: int = 30) -> Progress:
     ends = np.unique(np.linspace(len(trials), start, marks).astype(int)).tolist()
     found = []
     with one_blas_thread():
-        for known in optimizer.snapshots_after(ends):
-            x = known.observations.X[choose("pessimistic", known)]
-            at = [space.decode(x)]
-            (there,) = predict(known.bound, known.risk, x[None], at, LEVEL, known.limits)
+        for state in optimizer.state.after(ends):
+            x = told(state).observations.X[choose("pessimistic", state)]
+            at, bound, kept = [space.decode(x)], report_bound(state), limits(state)
+            (there,) = predict(bound, state.risk, x[None], at, LEVEL, kept)
             found.append(optimizer.in_user_sign(there))
     spent = np.cumsum([len(t.values) + len(t.failures) for t in trials])
     first = next((i for i, t in enumerate(trials) if t.source == "strategy"), None)

@@ -10,22 +10,16 @@ from rahbo.policy.acquisition import (
     pessimistic,
     pessimistic_at_mean_noise,
     pessimistic_values,
+    report_bound,
 )
+from rahbo.policy.asking import Proposal, propose
 from rahbo.policy.blocks import next_blocks
-from rahbo.policy.confirmation import Contest, share_of
-from rahbo.policy.constraints import KEPT, Limit, Limits
+from rahbo.policy.confirmation import Contest, contest_of, share_of
+from rahbo.policy.constraints import KEPT, Limit, Limits, limits, limits_followed
 from rahbo.policy.design import initial_design
 from rahbo.policy.domain import Domain, is_listed, scattered, whole_domain
 from rahbo.policy.feasibility import Chance, Success
-from rahbo.policy.proposal import (
-    PolicySettings,
-    Proposal,
-    contest_between,
-    propose_design,
-    propose_first,
-    propose_several,
-    with_pending,
-)
+from rahbo.policy.repeating import Repeating, excluded, has_all, repeating
 from rahbo.policy.repeats import (
     CONFIRMED,
     NEGLIGIBLE,
@@ -36,7 +30,7 @@ from rahbo.policy.repeats import (
     as_repeats,
     is_quiet,
 )
-from rahbo.policy.safety import UNSAFE, propose_safely, safely_repeated
+from rahbo.policy.safety import safely_repeated
 from rahbo.policy.screening import in_chunks, values
 from rahbo.policy.search import maximise
 from rahbo.policy.strategies import (
@@ -44,9 +38,9 @@ from rahbo.policy.strategies import (
     Rahbo,
     RahboUS,
     RandomSearch,
-    Situation,
     Strategy,
     TopTwo,
+    Turn,
 )
 
 __all__ = [
@@ -54,7 +48,6 @@ __all__ = [
     "GPUCB",
     "KEPT",
     "NEGLIGIBLE",
-    "UNSAFE",
     "Acquisition",
     "Adaptive",
     "Chance",
@@ -65,24 +58,28 @@ __all__ = [
     "Limit",
     "Limits",
     "NoiseUncertainty",
-    "PolicySettings",
     "Proposal",
     "Rahbo",
     "RahboUS",
     "RandomSearch",
+    "Repeating",
     "Repeats",
     "RiskBound",
-    "Situation",
     "Strategy",
     "Success",
     "TopTwo",
+    "Turn",
     "as_repeats",
     "at_observations",
-    "contest_between",
+    "contest_of",
+    "excluded",
+    "has_all",
     "in_chunks",
     "initial_design",
     "is_listed",
     "is_quiet",
+    "limits",
+    "limits_followed",
     "maximise",
     "next_blocks",
     "optimistic",
@@ -90,14 +87,12 @@ __all__ = [
     "pessimistic",
     "pessimistic_at_mean_noise",
     "pessimistic_values",
-    "propose_design",
-    "propose_first",
-    "propose_safely",
-    "propose_several",
+    "propose",
+    "repeating",
+    "report_bound",
     "safely_repeated",
     "scattered",
     "share_of",
     "values",
     "whole_domain",
-    "with_pending",
 ]

@@ -16,6 +16,7 @@ import numpy as np
 from rahbo.model import MeanNoiseModel, NoisePosterior
 from rahbo.numerics import Array
 from rahbo.risk import RiskMeasure
+from rahbo.state import State, kept
 
 
 class Acquisition(ABC):
@@ -167,6 +168,17 @@ def optimistic_at_mean_noise(model: MeanNoiseModel, risk: RiskMeasure) -> RiskBo
 def pessimistic_at_mean_noise(model: MeanNoiseModel, risk: RiskMeasure) -> RiskBound:
     """Return R(lcb_f, centre of rho^2), which RAHBO-US reports by."""
     return _bound(model, risk, -model.beta, 0.0)
+
+
+@kept
+def report_bound(state: State) -> RiskBound:
+    """Return the lower bound that the run's strategy reports by.
+
+    Another risk measure takes the place of the run's; the ends of the intervals stay the same.
+    """
+    model, other = state.model, state.other_risk
+    bound = state.settings.strategy.report_bound(model, state.settings.risk)
+    return bound if other is None else replace(bound, risk=model.units.risk_to_model(other))
 
 
 def at_observations(bound: RiskBound) -> Array:

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
-import numpy as np
-
 from rahbo.numerics import Array
-from rahbo.policy import acquisition as acq
-from rahbo.policy.strategies import Situation
 from rahbo.trials import (
     MOST_FAILURES,
     Trial,
@@ -69,25 +65,3 @@ def _connected(names: Set[str], points: Iterable[Collection[str]]) -> Set[str]:
     while more := set().union(*(g for g in groups if not g.isdisjoint(found))) - found:
         found |= more
     return found
-
-
-def leader_to_complete(situation: Situation, report: acq.RiskBound) -> Array | None:
-    """Return the point ``(d,)`` with the largest lower bound among those that lack blocks.
-
-    A strategy prefers a new point beside a good one to another value of it, because neighbours tell
-    about each other. But in all its blocks a point is known exactly, and nothing else shows which
-    of several good points is the best. So in half of the cases it is the leader's turn, else None
-    is returned.
-
-    Args:
-        situation: Everything that a proposal depends on.
-        report: The bound that the strategy reports by.
-    """
-    if situation.rng.random() >= 0.5:
-        return None
-    X = situation.observations.X
-    rows = np.flatnonzero(situation.domain.allowed(X))
-    if len(rows) == 0:
-        return None
-    F = acq.at_observations(report)
-    return np.asarray(X[rows[np.argmax(F[rows])]])

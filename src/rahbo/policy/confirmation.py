@@ -13,15 +13,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rahbo.errors import SettingsError
+from rahbo.errors import NotReadyError, SettingsError
+from rahbo.model import as_told
 from rahbo.numerics import Array, Index, Mask, is_whole
+from rahbo.policy.acquisition import pessimistic_values, report_bound
+from rahbo.policy.conditions import placed
+from rahbo.policy.constraints import limits
+from rahbo.policy.repeating import Repeating
 from rahbo.policy.repeats import CONFIRMED
-from rahbo.trials import MOST_REPEATS
+from rahbo.policy.screening import values
+from rahbo.state import State
+from rahbo.trials import MOST_REPEATS, attempts_at
 
 # The share of a budget that is reserved for confirmation, and the smallest budget with such a
 # share. At 30 evaluations the minimum, CONFIRMED, is a sixth; the search needs all of a smaller
 # budget.
 SHARE, SMALLEST_BUDGET = 0.1, 30
+# Of thousands of points, the most that compete for the recommendation.
+CONTENDERS = 512
 
 
 def share_of(evaluations: int) -> int:
@@ -102,3 +111,34 @@ class Contest:
             chosen[point] = chosen.get(point, 0) + more
             left -= more
         return chosen
+
+
+def contest_of(state: State) -> tuple[Array, Contest]:
+    """Return the points ``(n, d)`` that may be recommended, and the contest between them."""
+    how, space, model = Repeating.of(state.settings), state.space, state.model
+    if not how.confirmed:
+        raise SettingsError(
+            "Points can be confirmed only if they may be measured again, which revisit=False, "
+            "Folds and KnownNoise(0) forbid."
+        )
+    bound, known = report_bound(state), limits(state)
+    X = as_told(model.observations).X
+    if space.conditions:
+        X = placed(space, X)
+    legal = space.is_valid(X)
+    if not legal.any():
+        raise NotReadyError("No point can be confirmed: none that was told satisfies valid=.")
+    if len(X) == model.observations.n:
+        reported = pessimistic_values(bound, X)[2][legal]
+        X = X[legal]
+    else:
+        # What is reported lies below the centre, which is much cheaper.
+        X = X[legal]
+        X = X[np.argsort(-values(bound.widened(0.0), X), kind="stable")[:CONTENDERS]]
+        reported = pessimistic_values(bound, X)[2]
+    tried, under_way = attempts_at(X, state.trials.values())
+    if known is not None:
+        reported = known.ranked(reported, X, tried)
+    if not how.n_blocks:
+        return X, Contest(reported, tried, under_way)
+    return X, Contest(reported, tried, under_way, how.confirmed, how.most)

@@ -25,6 +25,7 @@ from rahbo.numerics import Array, Index, Mask
 from rahbo.policy.feasibility import Chance
 from rahbo.policy.repeats import CONFIRMED
 from rahbo.policy.screening import in_chunks
+from rahbo.state import State, kept
 
 # Degrees of freedom of the tails.
 DOF = 4
@@ -278,6 +279,18 @@ class Both(Chance):
         """Return the product ``(m,)`` and its gradients ``(m, d)``."""
         (p, d_p), (q, d_q) = (one.chance_with_gradient(X) for one in (self.first, self.second))
         return p * q, p[:, None] * d_q + q[:, None] * d_p
+
+
+@kept
+def limits(state: State) -> Limits | None:
+    """Return what is believed of the outcomes that have limits; None without constraints."""
+    return Limits.of(state.settings.constraints, state.outcome_models)
+
+
+@kept
+def limits_followed(state: State) -> Limits | None:
+    """Return nearly the same at a fraction of the cost, to propose by."""
+    return Limits.of(state.settings.constraints, state.outcomes_followed)
 
 
 def jointly(first: Chance | None, second: Chance | None) -> Chance | None:

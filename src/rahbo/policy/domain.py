@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rahbo.errors import ExhaustedError, SpaceError
 from rahbo.numerics import Array, Mask
-from rahbo.policy.constraints import Limits, jointly
-from rahbo.policy.feasibility import Chance, Success
+from rahbo.policy.constraints import Limits, jointly, limits
+from rahbo.policy.feasibility import Chance, success
 from rahbo.space import Candidates, Space
-from rahbo.trials import Observations, Trial, tallies_of
+from rahbo.state import State
+from rahbo.trials import Observations
 
 ENUMERATE = 4096  # finite spaces up to this size are searched exhaustively
 SAMPLES = 160  # uniform samples of a larger space
@@ -85,19 +86,15 @@ class Domain:
         return np.array([x.tobytes() not in self.excluded for x in X], dtype=bool)
 
 
-def whole_domain(
-    space: Space,
-    trials: Iterable[Trial],
-    observations: Observations,
-    limits: Limits | None = None,
-) -> Domain:
+def whole_domain(state: State, space: Space, observations: Observations) -> Domain:
     """Return where the best setting may lie, including points that have all their repeats.
 
     Once an evaluation has failed, the domain knows the chance of success, because a setting that
     cannot be evaluated is not a rival. Neither is one that violates the limits of outcomes.
     """
-    success = jointly(Success.learn(*tallies_of(trials)), limits)
-    return Domain(space, observations.best_first(), frozenset(), success, limits)
+    known = limits(state)
+    chance = jointly(success(state), known)
+    return Domain(space, observations.best_first(), frozenset(), chance, known)
 
 
 def random_point(domain: Domain, rng: np.random.Generator) -> Array:

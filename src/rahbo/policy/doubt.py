@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 
-from rahbo.model import MeanNoiseModel, knows_nothing
+from rahbo import model as models
 from rahbo.numerics import Array, Mask
 from rahbo.policy import acquisition as acq
-from rahbo.risk import RiskMeasure
-from rahbo.trials import Observations
+from rahbo.state import State, kept
 
 # A value this many noise standard deviations above the mean is too good to be noise.
 TOO_GOOD = 2.0
 
 
-@dataclass(frozen=True, eq=False)
-class Doubts:
-    """What speaks against the model, found when it is first asked for.
-
-    Attributes:
-        observations: What was told.
-        model: The model to propose by, given what was told.
-        risk: The risk measure, in user units.
-        assumed: Whether this model assumes that the mean varies, because nothing is known of it.
-    """
-
-    observations: Observations
-    model: MeanNoiseModel
-    risk: RiskMeasure
-    assumed: bool = False
-
-    @cached_property
-    def unbelieved(self) -> Array:
-        """Points with one value that the model takes for noise but is too good for it."""
-        return unbelieved(self.observations, self.model, self.risk)
-
-    @cached_property
-    def knows_nothing(self) -> bool:
-        """Whether a constant with noise explains the outputs nearly as well as the mean GP."""
-        return self.assumed or knows_nothing(self.model)
+@kept
+def knows_nothing(state: State) -> bool:
+    """Return whether a constant with noise explains the outputs nearly as well as the mean GP."""
+    return state.assumed is not None or models.knows_nothing(state.followed)
 
 
-def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeasure) -> Array:
+@kept
+def unbelieved(state: State) -> Array:
     """Return points with one value that the model takes for noise but is too good for it.
 
     (y - mu) / rho > 2  and  R(y, rho^2) > max R(mu, v)
@@ -54,6 +30,8 @@ def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeas
     repeated points show. The model's own v would not do: the distance of the value from mu raises
     it, and so explains the value away.
     """
+    model = state.assumed or state.followed
+    observations = model.observations
     if not observations.any_single:
         return observations.X[:0]
     single = observations.count == 1
@@ -62,7 +40,7 @@ def unbelieved(observations: Observations, model: MeanNoiseModel, risk: RiskMeas
     doubted: Mask = model.mean.residuals[single] > TOO_GOOD * np.sqrt(noise_var)
     if not doubted.any():
         return observations.X[:0]
-    centre = acq.central(model, risk)
+    centre = acq.central(model, state.settings.risk)
     if_true = centre.risk.value(y, noise_var)
     doubted &= if_true > acq.at_observations(centre).max()
     order = np.argsort(-if_true, kind="stable")

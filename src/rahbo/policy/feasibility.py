@@ -18,6 +18,8 @@ import numpy as np
 from rahbo.model import GP, Evidence, Hyperparameters, Hyperprior, Matern52, Units, fit
 from rahbo.numerics import Array, Index
 from rahbo.policy.acquisition import Acquisition
+from rahbo.state import State, kept
+from rahbo.trials import tallies_of
 
 # The smallest noise of a share, in standardised units, because borders are seldom smooth.
 FLOOR = 0.05
@@ -76,6 +78,12 @@ class Success(Chance):
         p = self.units.to_outcome(mu)
         inside = (p > 0.0) & (p < 1.0)
         return np.clip(p, 0.0, 1.0), np.where(inside[:, None], self.units.std_to_user(d_mu), 0.0)
+
+
+@kept
+def success(state: State) -> Success | None:
+    """Return the chance of success; None if no evaluation has failed."""
+    return Success.learn(*tallies_of(state.trials.values()))
 
 
 def _prior(d: int) -> Hyperprior:

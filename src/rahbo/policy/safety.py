@@ -9,7 +9,7 @@ lets it grow. If nothing is certified yet, the setting that keeps the limits bes
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable
 
 import numpy as np
 
@@ -18,11 +18,11 @@ from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array
 from rahbo.policy.acquisition import optimistic
 from rahbo.policy.confirmation import Contest
-from rahbo.policy.constraints import KEPT, Limits
+from rahbo.policy.constraints import KEPT, Limits, limits, limits_followed
 from rahbo.policy.domain import Domain, is_listed, scattered
-from rahbo.policy.proposal import PolicySettings, Proposal, proposed_at
 from rahbo.policy.screening import values
-from rahbo.trials import Trial
+from rahbo.risk import RiskMeasure
+from rahbo.state import State
 
 # Posterior deviations between the limits and a point that may be evaluated.
 SURE = 2.5
@@ -40,47 +40,45 @@ NONE_LEFT = (
 )
 
 
-def propose_safely(
-    settings: PolicySettings,
-    trials: Collection[Trial],
-    model: MeanNoiseModel,
-    domain: Domain,
-    rng: np.random.Generator,
-) -> Proposal:
-    """Return the next point, which surely keeps the limits.
+def safe_point(
+    state: State, domain: Domain, pending: Callable[[], MeanNoiseModel], rng: np.random.Generator
+) -> tuple[Array, MeanNoiseModel]:
+    """Return the next point, which surely keeps the limits, and the model it was chosen by.
 
     Args:
-        settings: The settings of the run.
-        trials: All trials of the run.
-        model: The model given their values, with evaluations under way.
-        domain: Where to look, with the limits of outcomes.
+        state: What the run knows.
+        domain: Where to look.
+        pending: Returns the model given what was told, with evaluations under way.
         rng: Seeded by the run's seed and the number of asks.
     """
-    limits = domain.limits
+    if not any(trial.values for trial in state.trials.values()):
+        raise NotReadyError(UNSAFE)
+    model, limits = pending(), limits_followed(state)
     if limits is None or any(limit.model is None for limit in limits.each):
         raise NotReadyError(UNSAFE)
-    x = _chosen(model, settings, domain, limits.warily(), rng)
-    if x is None and any(trial.source != "user" for trial in trials):
+    x = _chosen(model, state.settings.risk, domain, limits.warily(), rng)
+    if x is not None:
+        return x, model
+    if any(trial.source != "user" for trial in state.trials.values()):
         raise ExhaustedError(NONE_LEFT)
-    if x is None:
-        raise NotReadyError(UNSAFE)
-    return proposed_at(settings, trials, model, model, x)
+    raise NotReadyError(UNSAFE)
 
 
-def safely_repeated(limits: Limits | None, X: Array, contest: Contest) -> tuple[Array, Contest]:
+def safely_repeated(state: State, X: Array, contest: Contest) -> tuple[Array, Contest]:
     """Return the told points that a safe run may measure again, and the contest between them.
 
     These are the points that are sure to keep the limits. If none is, it is the one that keeps them
     best, unless it probably does not.
 
     Args:
-        limits: The limits of outcomes.
+        state: What the run knows.
         X: The points in the contest, ``(n, d)``.
         contest: The contest.
     """
-    if limits is None:
+    known = limits(state)
+    if known is None or not state.settings.safe:
         return X, contest
-    room = limits.warily().room(X)
+    room = known.warily().room(X)
     least = min(KEPT, max(room.max(initial=-np.inf), -KEPT))
     safe = np.asarray(room >= least)
     if not safe.any():
@@ -90,7 +88,7 @@ def safely_repeated(limits: Limits | None, X: Array, contest: Contest) -> tuple[
 
 def _chosen(
     model: MeanNoiseModel,
-    settings: PolicySettings,
+    risk: RiskMeasure,
     domain: Domain,
     limits: Limits,
     rng: np.random.Generator,
@@ -101,7 +99,7 @@ def _chosen(
     by_value = rng.random() < 0.5
     X = X[limits.room(X) >= SURE] if len(X) else X
     if len(X):
-        worth = values(optimistic(model, settings.risk), X) if by_value else limits.doubt(X)
+        worth = values(optimistic(model, risk), X) if by_value else limits.doubt(X)
         found = domain.first_canonical(X[np.argsort(-worth, kind="stable")])
         if found is not None and limits.room(found[None])[0] >= SURE:
             return found

@@ -7,7 +7,7 @@ are `Optimizer.tell` and the next call of `model.joint`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,63 +17,42 @@ from rahbo.errors import SettingsError
 from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array, is_number, is_whole
 from rahbo.policy import acquisition as acq
-from rahbo.policy.domain import Domain, hopeful_point, random_point
-from rahbo.policy.doubt import Doubts
+from rahbo.policy.domain import Domain, random_point
 from rahbo.policy.search import Pool, maximise, maximise_widened
 from rahbo.risk import MeanVariance, RiskMeasure
-from rahbo.trials import Observations, Trial, tried_once
+from rahbo.state import State
 
 # Factors that widen the bounds in the search for a challenger.
 WIDER = (2.0, 4.0)
-# The share of random points as long as the data hardly show that the mean varies.
-RANDOM_SHARE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Situation:
-    """Everything that a proposal depends on.
+class Turn:
+    """What the next point is chosen from.
 
     Attributes:
-        observations: What was told.
-        told: The model to propose by, given what was told.
-        model: The same model, with values drawn for the evaluations under way.
-        risk: The risk measure, in user units.
+        state: What the run knows.
+        model: What is believed, with values drawn for the evaluations under way.
         domain: Where to look.
-        n_chosen: How many points the strategy proposed before this one.
         rng: Seeded by the run's seed and the number of asks.
-        trials: All trials of the run.
         pool: Points to choose from if several proposals share one search.
-        doubts: What speaks against the model ``told``, if several proposals share it.
     """
 
-    observations: Observations
-    told: MeanNoiseModel
+    state: State
     model: MeanNoiseModel
-    risk: RiskMeasure
     domain: Domain
-    n_chosen: int
     rng: np.random.Generator
-    trials: Collection[Trial] = ()
     pool: Pool | None = None
-    doubts: Doubts | None = None
 
-    def doubted(self) -> Array | None:
-        """Return a point ``(d,)`` to evaluate as the model may be wrong; None if it is trusted.
+    @property
+    def risk(self) -> RiskMeasure:
+        """The risk measure, in user units."""
+        return self.state.settings.risk
 
-        A single value that is too good to be noise is measured again. As long as the data hardly
-        show that the mean varies at all, a random point is taken with probability 1/4.
-        """
-        doubts = self.doubts or Doubts(self.observations, self.told, self.risk)
-        again = doubts.unbelieved
-        again = again[self.domain.allowed(again)]
-        if self.domain.limits is not None and len(again):
-            again = again[self.domain.limits.room(again) > 0.0]
-        for x in again:
-            if tried_once(x, self.trials):
-                return np.asarray(x)
-        if doubts.knows_nothing and self.rng.random() < RANDOM_SHARE:
-            return hopeful_point(self.domain, self.rng)
-        return None
+    @property
+    def told(self) -> MeanNoiseModel:
+        """The model to propose by, given what was told alone."""
+        return self.state.assumed or self.state.followed
 
     def maximise_widened(self, bound: acq.RiskBound, widths: Sequence[float]) -> Iterator[Array]:
         """Yield the point ``(d,)`` with the largest value of the bound widened by each factor."""
@@ -85,14 +64,15 @@ class Strategy(ABC):
     """A way to choose the next point and the point to report.
 
     Attributes:
-        assumes: Whether it proposes as if the mean varied, as long as the data hardly show that it
-            does.
+        assumes: Whether it doubts the model. A single value that is too good to be noise is then
+            measured again first, and as long as the data hardly show that the mean varies, points
+            are proposed as if it did, or at random.
     """
 
     assumes: ClassVar[bool] = False
 
     @abstractmethod
-    def propose(self, situation: Situation) -> Array:
+    def propose(self, turn: Turn) -> Array:
         """Return the next point to evaluate, ``(d,)``."""
 
     def optimism(
@@ -116,10 +96,10 @@ class Rahbo(Strategy):
     x_t = argmax ucb_f(x) - alpha lcb_var(x), reported: argmax lcb_f(x) - alpha ucb_var(x)
     """
 
-    def propose(self, situation: Situation) -> Array:
+    def propose(self, turn: Turn) -> Array:
         """Maximise the optimistic risk bound."""
-        bound = acq.optimistic(situation.model, situation.risk)
-        return next(situation.maximise_widened(bound, (1.0,)))
+        bound = acq.optimistic(turn.model, turn.risk)
+        return next(turn.maximise_widened(bound, (1.0,)))
 
     def optimism(
         self, model: MeanNoiseModel, risk: RiskMeasure
@@ -141,9 +121,8 @@ class TopTwo(Rahbo):
     with probability 1/2. The challenger is the optimistic choice under bounds twice as wide, or
     four times as wide if that is still beside the leader. If there is none, x_t is evaluated.
 
-    A single value that is too good to be noise is measured again first. As long as the data hardly
-    show that the mean varies at all, a proposal is a random point with probability 1/4. The others
-    come from a model that assumes that the mean varies (`rahbo.model.learn_assuming`).
+    It doubts the model: see `doubted`. As long as the data hardly show that the mean varies at all,
+    points are proposed by a model that assumes it (`rahbo.model.learn_assuming`).
 
     Attributes:
         beside: A point is beside the leader if their prior correlation is at least this.
@@ -157,18 +136,15 @@ class TopTwo(Rahbo):
         if not (is_number(self.beside) and 0 < self.beside <= 1):
             raise SettingsError(f"TopTwo needs beside in (0, 1], got {self.beside!r}.")
 
-    def propose(self, situation: Situation) -> Array:
-        """Return a point to measure again, a random one, the optimistic choice or a challenger."""
-        model, risk = situation.model, situation.risk
-        doubted = situation.doubted()
-        if doubted is not None:
-            return doubted
+    def propose(self, turn: Turn) -> Array:
+        """Return the optimistic choice or a challenger."""
+        model, risk = turn.model, turn.risk
         # The coin comes first, because challengers are found in the same search.
-        challenged = situation.rng.random() < 0.5
+        challenged = turn.rng.random() < 0.5
         widths = (1.0, *WIDER) if challenged else (1.0,)
-        choices = situation.maximise_widened(acq.optimistic(model, risk), widths)
+        choices = turn.maximise_widened(acq.optimistic(model, risk), widths)
         x = next(choices)
-        leader = self._leader(situation) if challenged else None
+        leader = self._leader(turn) if challenged else None
         if leader is None or not self._is_beside(x, leader, model):
             return x
         for challenger in choices:
@@ -182,19 +158,19 @@ class TopTwo(Rahbo):
         """Return the optimistic risk bound and the factors that may widen it."""
         return acq.optimistic(model, risk), (1.0, *WIDER)
 
-    def _leader(self, situation: Situation) -> Array | None:
+    def _leader(self, turn: Turn) -> Array | None:
         """Return the legal point ``(d,)`` that would be reported; None if there is none."""
-        model, X = situation.model, situation.observations.X
-        lower = self.report_bound(model, situation.risk)
-        if situation.domain.space.conditions:
+        model, X = turn.model, turn.told.observations.X
+        lower = self.report_bound(model, turn.risk)
+        if turn.domain.space.conditions:
             # What was tried under any conditions, under those that are given now.
-            X = situation.domain.known
-            legal, values = situation.domain.space.is_valid(X), lower.value(X)
+            X = turn.domain.known
+            legal, values = turn.domain.space.is_valid(X), lower.value(X)
         else:
-            legal = situation.domain.space.is_valid(X)
+            legal = turn.domain.space.is_valid(X)
             values = acq.at_observations(lower)
-        if situation.domain.limits is not None:
-            legal = situation.domain.limits.reportable(X, legal)
+        if turn.domain.limits is not None:
+            legal = turn.domain.limits.reportable(X, legal)
         F = np.where(legal, values, -np.inf)
         return np.asarray(X[int(np.argmax(F))]) if legal.any() else None
 
@@ -220,12 +196,12 @@ class RahboUS(Strategy):
         if not is_whole(n) or n < 0:
             raise SettingsError(f"learning_rounds must be a whole number >= 0, got {n!r}.")
 
-    def propose(self, situation: Situation) -> Array:
+    def propose(self, turn: Turn) -> Array:
         """Sample where the noise is most uncertain, then maximise the bound at its mean."""
-        bound: acq.Acquisition = acq.optimistic_at_mean_noise(situation.model, situation.risk)
-        if situation.n_chosen < self.learning_rounds:
-            bound = acq.NoiseUncertainty(situation.model.noise)
-        return maximise(bound, situation.domain, situation.rng)
+        bound: acq.Acquisition = acq.optimistic_at_mean_noise(turn.model, turn.risk)
+        if turn.state.counts.trials.get("strategy", 0) < self.learning_rounds:
+            bound = acq.NoiseUncertainty(turn.model.noise)
+        return maximise(bound, turn.domain, turn.rng)
 
     def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
         """Return the bound that is pessimistic in f alone."""
@@ -239,10 +215,10 @@ class GPUCB(Strategy):
     x_t = argmax ucb_f(x), reported: argmax lcb_f(x)
     """
 
-    def propose(self, situation: Situation) -> Array:
+    def propose(self, turn: Turn) -> Array:
         """Maximise the upper bound on f."""
-        bound = acq.optimistic(situation.model, MeanVariance(0.0))
-        return maximise(bound, situation.domain, situation.rng)
+        bound = acq.optimistic(turn.model, MeanVariance(0.0))
+        return maximise(bound, turn.domain, turn.rng)
 
     def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
         """Return the lower bound on f, whatever the risk measure."""
@@ -253,9 +229,9 @@ class GPUCB(Strategy):
 class RandomSearch(Strategy):
     """Uniformly random points, reported by the pessimistic risk bound."""
 
-    def propose(self, situation: Situation) -> Array:
+    def propose(self, turn: Turn) -> Array:
         """Return a random point."""
-        return random_point(situation.domain, situation.rng)
+        return random_point(turn.domain, turn.rng)
 
     def report_bound(self, model: MeanNoiseModel, risk: RiskMeasure) -> acq.RiskBound:
         """Return the pessimistic risk bound."""

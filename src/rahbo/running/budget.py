@@ -15,7 +15,7 @@ import numpy as np
 from rahbo.errors import SettingsError
 from rahbo.numerics import is_whole
 from rahbo.optimizer import Optimizer
-from rahbo.policy import Adaptive, is_quiet, share_of
+from rahbo.policy import Adaptive, Repeating, is_quiet, share_of
 from rahbo.trials import Counts, Trial, attempts_at, observations_of, repetition_of
 
 
@@ -48,7 +48,7 @@ class Budget:
                 f"confirm must be less than evaluations, which include it, got confirm={n!r} and "
                 f"evaluations={self.evaluations!r}."
             )
-        if n and not optimizer.settings.policy.confirmed:
+        if n and not Repeating.of(optimizer.settings).confirmed:
             raise SettingsError(
                 f"confirm={n!r} measures points again, which revisit=False, Folds and "
                 "KnownNoise(0) forbid. Leave it out."
@@ -77,7 +77,7 @@ class Budget:
             enough: From this number on, fewer than there are may be returned. It saves time.
         """
         if self.rounds is None:
-            left = self.left(optimizer.counts) - under_way
+            left = self.left(optimizer.state.counts) - under_way
             at_least = left - self._most_kept(optimizer)
             return at_least if at_least >= enough else max(0, left - self.reserved(optimizer))
         waiting = any(trial.source != "confirm" for trial in open_trials(optimizer, asked))
@@ -87,12 +87,12 @@ class Budget:
         """Return how many suggestions the search may still make, whatever they cost."""
         if self.rounds is None:
             return math.inf
-        return self.rounds - optimizer.counts.trials.get("strategy", 0)
+        return self.rounds - optimizer.state.counts.trials.get("strategy", 0)
 
     def for_all(self, optimizer: Optimizer, under_way: int, asked: Container[int]) -> float:
         """Return how many evaluations may still be asked for, to search and to confirm."""
         if self.rounds is None:
-            return max(0, self.left(optimizer.counts) - under_way)
+            return max(0, self.left(optimizer.state.counts) - under_way)
         if self.for_search(optimizer, under_way, asked) > 0:
             return math.inf
         return max(0, self.reserved(optimizer) - confirmations(optimizer.trials, asked))
@@ -111,26 +111,25 @@ class Budget:
         told = [trial for trial in optimizer.trials if trial.values and not trial.n_missing]
         settings = optimizer.settings
         quiet = bool(told) and is_quiet(observations_of(told, settings.sign))
-        return most if settings.policy.given(repetition_of(told)).confirmed and not quiet else 0
+        return most if Repeating.of(settings, repetition_of(told)).confirmed and not quiet else 0
 
     def _most_kept(self, optimizer: Optimizer) -> int:
         """Return how many evaluations are reserved unless the noise is negligible."""
         settings = optimizer.settings
         if self.confirm is not None:
             return self.confirm
-        if not isinstance(settings.repeats, Adaptive) or not settings.policy.confirmed:
+        if not isinstance(settings.repeats, Adaptive) or not Repeating.of(settings).confirmed:
             return 0
         if settings.space.conditions:
             # A point would be confirmed for the present conditions alone.
             return 0
-        made = optimizer.counts.made("design", "strategy")
+        made = optimizer.state.counts.made("design", "strategy")
         return share_of(made if self.evaluations is None else self.evaluations)
 
 
 def open_trials(optimizer: Optimizer, asked: Container[int] = ()) -> list[Trial]:
     """Return the trials with missing repeats, except those in ``asked``."""
-    with optimizer.ledger.lock.here():
-        return [trial for trial in optimizer.ledger.missing() if trial.id not in asked]
+    return [trial for trial in optimizer.state.open if trial.id not in asked]
 
 
 def all_complete(optimizer: Optimizer) -> bool:

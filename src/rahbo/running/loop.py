@@ -246,7 +246,7 @@ def _in_turn(run: Run) -> End:
                 outcome = attempt(run.objective, run.arguments(suggestion, repeat))
                 taken = run.clock.elapsed - began
                 run.record(suggestion, repeat, replace(outcome, seconds=taken))
-            missing = optimizer.ledger.trials[suggestion.id].n_missing
+            missing = optimizer.state.trials[suggestion.id].n_missing
             run.evaluated(suggestion, complete=not missing)
             if run.is_called_off:
                 return "callback"

@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rahbo.analysis import LEVEL, Snapshot, best_scored, predict, short
+from rahbo.analysis import LEVEL, best_scored, legal, predict, short, told, worst
 from rahbo.numerics import one_blas_thread
 from rahbo.optimizer import Optimizer
+from rahbo.policy import report_bound
 from rahbo.running.budget import Budget
 from rahbo.running.clock import Clock
 from rahbo.trials import Trial, valued
@@ -156,7 +157,7 @@ class Course:
 
     def _counted(self, optimizer: Optimizer) -> float:
         """Return the part of the budget that trials have spent; 0 if only time is limited."""
-        budget, counts = self._budget, optimizer.counts
+        budget, counts = self._budget, optimizer.state.counts
         if budget.evaluations is not None:
             return 1.0 - budget.left(counts) / budget.evaluations
         if budget.rounds is not None:
@@ -167,7 +168,7 @@ class Course:
     def now(self, optimizer: Optimizer) -> Stage:
         """Return how far the run is."""
         budget, clock = self._budget, self._clock
-        share, made = self._counted(optimizer), optimizer.counts
+        share, made = self._counted(optimizer), optimizer.state.counts
         n = made.made("design", "strategy", "confirm")
         left = clock.left
         if share > self._before:
@@ -209,19 +210,16 @@ def leading(optimizer: Optimizer) -> tuple[dict[str, Any], float] | None:
     It is nearly always the point that `Optimizer.recommend` would give, from the model that
     proposals need anyway. With conditions, it leads under its own.
     """
-    with optimizer.ledger.lock.here(), one_blas_thread():
-        trials = optimizer.ledger.trials.values()
-        if not valued(trials):
-            return None
-        model = optimizer.beliefs.followed(trials)
-        limits = optimizer.limits_given(optimizer.outcomes.followed(trials))
-        known = Snapshot.of(optimizer.settings.policy, optimizer.trials, model, None, limits)
-        order = best_scored(np.where(known.legal, known.pessimistic, np.nan))
+    if not valued(optimizer.trials):
+        return None
+    with one_blas_thread():
+        state = optimizer.state.quick
+        order = best_scored(np.where(legal(state), worst(state)[2], np.nan))
         if not len(order):
             return None
-        x = known.observations.X[order[0]]
-        params = known.space.decode(x)
-        (found,) = predict(known.bound, known.risk, x[None], [params], LEVEL)
+        x = told(state).observations.X[order[0]]
+        params = told(state).space.decode(x)
+        (found,) = predict(report_bound(state), state.risk, x[None], [params], LEVEL)
         return params, optimizer.in_user_sign(found).risk
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from rahbo.analysis import not_noise
 from rahbo.errors import ExhaustedError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
-from rahbo.policy import share_of
+from rahbo.policy import Repeating, has_all, repeating, share_of
 from rahbo.running.budget import Budget, all_complete, confirmations, open_trials
 from rahbo.running.calls import CallResult, Objective, wanted_keywords, with_outcomes
 from rahbo.running.clock import Clock
@@ -104,7 +105,7 @@ class Run:
     @property
     def left(self) -> float:
         """How many evaluations may still be made; past results cost nothing."""
-        return self._budget.left(self.optimizer.counts)
+        return self._budget.left(self.optimizer.state.counts)
 
     def is_spent(self, under_way: int = 0, asked: Container[int] = ()) -> bool:
         """Return whether nothing more may be asked for.
@@ -151,7 +152,7 @@ class Run:
         optimizer = self.optimizer
         if any(trial.source == "design" for trial in open_trials(optimizer)):
             return False
-        if optimizer.counts.trials.get("strategy", 0) > 0:
+        if optimizer.state.counts.trials.get("strategy", 0) > 0:
             return True
         told = {trial.x.tobytes() for trial in optimizer.trials if trial.values}
         return len(told) >= optimizer.settings.n_initial
@@ -172,7 +173,7 @@ class Run:
             asked: As for `is_spent`.
         """
         optimizer = self.optimizer
-        enough = n * optimizer.settings.policy.most
+        enough = n * Repeating.of(optimizer.settings).most
         room = self._budget.for_search(optimizer, under_way, asked, enough)
         if self._is_late():
             room = 0
@@ -183,8 +184,9 @@ class Run:
                 return []
         self.confirming = self._criterion_met or room <= 0
         earlier = open_trials(optimizer, asked)
-        if not (self.confirming or earlier) and optimizer.policy.has_all(optimizer.trials):
-            raise ExhaustedError(f"Every point has its value. {optimizer.policy.repetition}")
+        if not (self.confirming or earlier) and has_all(optimizer.state):
+            said = repeating(optimizer.state).repetition
+            raise ExhaustedError(f"Every point has its value. {said}")
         if not self.confirming:
             return self._paid(self._search(1 if earlier else n, room, self._given()), room)
         unpaid = [trial for trial in earlier if not self._is_paid(trial)]
@@ -331,7 +333,7 @@ class Run:
 
     def _raise_mistake(self, suggestion: Suggestion, outcome: CallResult) -> None:
         """Raise the objective's own error if the objective itself is wrong, not the setting."""
-        trials = self.optimizer.ledger.trials.values()
+        trials = self.optimizer.trials
         # Past results are of no help: another program may have measured them.
         if any(trial.values and trial.source != "user" for trial in trials):
             return
@@ -377,7 +379,7 @@ class Run:
         """Finish a suggestion that got all its repeats, or all that the budget paid for."""
         if not complete:
             self.optimizer.cancel(suggestion)
-        log_trial(self.optimizer.ledger.trials[suggestion.id], self.optimizer.n_evaluations)
+        log_trial(self.optimizer.state.trials[suggestion.id], self.optimizer.n_evaluations)
         self._notice()
         self._watch.told(self.optimizer)
         if self._callback is not None:
@@ -387,7 +389,7 @@ class Run:
 
     def _notice(self) -> None:
         """Say once that repeats are not noise, as soon as that shows."""
-        said = str(self.optimizer.policy.repetition or "")
+        said = not_noise(self.optimizer.state)
         if said and not self._is_noticed:
             self._is_noticed = True
             log_notice(said)

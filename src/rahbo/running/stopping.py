@@ -12,7 +12,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rahbo.analysis import LEVEL, Gain, among, best_scored, prospects
+from rahbo.analysis import (
+    LEVEL,
+    Gain,
+    among,
+    best_pessimistic,
+    best_scored,
+    domain,
+    legal,
+    prospects,
+    told,
+    worst,
+)
 from rahbo.errors import SettingsError
 from rahbo.numerics import Array, is_finite, one_blas_thread
 from rahbo.optimizer import Optimizer
@@ -103,20 +114,19 @@ def shortfalls(optimizer: Optimizer) -> Iterator[tuple[Array, float]]:
     ``valid`` and surely keeps its limits is told, nor while all values are equal: they do not show
     how large a difference in the user's units would be.
     """
-    known = optimizer.snapshot()
-    if not known.model.settings.have_scale(known.observations):
+    state = optimizer.state
+    data, model, seed = told(state).observations, state.model, state.settings.seed
+    if not model.settings.have_scale(data):
         return
-    X, seed = known.observations.X, known.settings.seed
-    with one_blas_thread():
-        score = np.where(known.legal, known.pessimistic, np.nan)
-    if known.best_pessimistic is None:
+    score = np.where(legal(state), worst(state)[2], np.nan)
+    if best_pessimistic(state) is None:
         return
-    first = X[best_scored(score)]
+    first = data.X[best_scored(score)]
     with one_blas_thread():
-        tried = among(known.model, known.risk, first[:1], X[known.legal], seed, TRIED)
+        tried = among(model, state.risk, first[:1], data.X[legal(state)], seed, TRIED)
     yield tried.shortfall(first[0]), SLACK
     with one_blas_thread():
-        whole = prospects(known.model, known.risk, known.domain, first, seed)
+        whole = prospects(model, state.risk, domain(state), first, seed)
     yield whole.shortfall(first[0]), 0.0
 
 

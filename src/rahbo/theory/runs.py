@@ -26,7 +26,7 @@ from rahbo.model import (
 )
 from rahbo.numerics import Array, Index, Mask
 from rahbo.optimizer import Optimizer
-from rahbo.policy import Fixed, Rahbo
+from rahbo.policy import Fixed, Rahbo, Repeating
 from rahbo.risk import MeanVariance
 from rahbo.settings import Settings
 from rahbo.theory.bounds import (
@@ -263,7 +263,7 @@ def _checked_alpha(settings: Settings) -> float:
         (all(isinstance(kernel, Kernel) for kernel in kernels), "kernels fixed in advance, such "
          "as kernel=Matern52([0.2]) and DirectNoise(Matern52([0.2]))", kernels,
          "An RKHS norm refers to one kernel"),
-        (settings.revisit, "a space with revisit=True and no Folds", settings.space.spec,
+        (Repeating.of(settings).revisit, "a space with revisit=True and no Folds", settings.space.spec,
          "The strategy must be able to choose the best point again"),
     ):  # fmt: skip
         if not ok:

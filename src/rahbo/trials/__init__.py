@@ -11,15 +11,15 @@ from rahbo.trials.blocks import (
     failures_by_point,
     past_trials,
 )
+from rahbo.trials.counts import Counts
 from rahbo.trials.files import write_whole
 from rahbo.trials.given import checked_trials, is_same_point, listed_trials
 from rahbo.trials.growing import added
-from rahbo.trials.ledger import Counts, Ledger
 from rahbo.trials.observations import Observations, Removed, point_statistics
 from rahbo.trials.outcomes import record_of, split_record
 from rahbo.trials.repetition import Repetition, repetition_of
 from rahbo.trials.rows import as_frame, header, rows_of, trials_in, write_csv
-from rahbo.trials.times import is_time
+from rahbo.trials.times import is_time, now
 from rahbo.trials.trial import (
     LARGEST_VALUE,
     MOST_REPEATS,
@@ -29,6 +29,7 @@ from rahbo.trials.trial import (
     attempts_at,
     checked_repeat,
     checked_values,
+    gave_more,
     observations_of,
     own_bounds,
     params_by_point,
@@ -49,7 +50,6 @@ __all__ = [
     "NOTHING",
     "Beside",
     "Counts",
-    "Ledger",
     "Observations",
     "Removed",
     "Repetition",
@@ -69,10 +69,12 @@ __all__ = [
     "checked_trials",
     "checked_values",
     "failures_by_point",
+    "gave_more",
     "header",
     "is_same_point",
     "is_time",
     "listed_trials",
+    "now",
     "observations_of",
     "own_bounds",
     "params_by_point",

@@ -277,6 +277,13 @@ def valued(trials: Iterable[Trial]) -> list[Trial]:
     return [trial for trial in trials if trial.values]
 
 
+def gave_more(old: Trial | None, new: Trial) -> bool:
+    """Return whether a trial, None before it was opened, has values or outcomes it had not."""
+    if old is None:
+        return bool(new.values)
+    return bool(added(new.values, old.values) or added(new.beside, old.beside))
+
+
 def observations_of(trials: Iterable[Trial], sign: float) -> Observations:
     """Return the data of trials in order of id, multiplied by ``sign``."""
     ordered = sorted(trials, key=lambda trial: trial.id)

@@ -163,7 +163,7 @@ class RahboGenerator(Generator):
         return [self._point(number) for number in taken]
 
     def _ask(self) -> None:
-        made = len(self.optimizer.ledger.trials)
+        made = len(self.optimizer.state.trials)
         suggestion = self.optimizer.ask()
         numbers = [self._number(suggestion.id, repeat) for repeat in suggestion.indices]
         if suggestion.id >= made:
@@ -180,7 +180,7 @@ class RahboGenerator(Generator):
     # -- ids ---------------------------------------------------------------------------------
 
     def _trial(self, number: int) -> Trial:
-        return self.optimizer.ledger.trials[number]
+        return self.optimizer.state.trials[number]
 
     def _number(self, trial: int, repeat: int) -> int:
         self._count()
@@ -201,7 +201,7 @@ class RahboGenerator(Generator):
         )
 
     def _count(self) -> None:
-        for number in range(len(self._starts) - 1, len(self.optimizer.ledger.trials)):
+        for number in range(len(self._starts) - 1, len(self.optimizer.state.trials)):
             self._starts.append(self._starts[-1] + self._trial(number).n_requested)
 
     # -- ingesting ---------------------------------------------------------------------------
@@ -272,7 +272,7 @@ class RahboGenerator(Generator):
                 )
             return trial.id, repeat
         x = self.optimizer.settings.space.encode(one.params or {})
-        for trial in self.optimizer.ledger.missing():
+        for trial in self.optimizer.state.open:
             free = [i for i in trial.missing if (trial.id, i) not in claimed]
             if free and trial.is_at(x):
                 out = [i for i in free if self._number(trial.id, i) in self._given]
@@ -316,7 +316,7 @@ class RahboGenerator(Generator):
     def _without_id(self) -> list[Result]:
         """Return what was told of points, or of repeats, that have no id."""
         found: list[Result] = []
-        for trial in self.optimizer.ledger.trials.values():
+        for trial in self.optimizer.state.trials.values():
             told: dict[int, float | None] = {**dict.fromkeys(trial.failures), **trial.values}
             found += [
                 Result(None, trial.params, value, {})

@@ -195,9 +195,7 @@ class Study:
         x = space.encode(params)
         if not space.is_valid(x[None])[0]:
             raise SpaceError("This setting is not allowed in this study.")
-        opened = optimizer.ledger.open(x, dict(params), repeats, "user", None)
-        optimizer.ledger.hand_out(iter([opened]))
-        return opened.id
+        return optimizer.ask_at(params, repeats).id
 
     # -- what was measured -------------------------------------------------------------------
 
@@ -273,7 +271,7 @@ class Study:
             self._changed(goes_on)
 
     def _trial(self, number: int) -> Trial:
-        found = self._optimizer.ledger.trials.get(number)
+        found = self._optimizer.state.trials.get(number)
         if found is None:
             raise DataError(f"There is no suggestion {number} in this study. Reload the page.")
         return found

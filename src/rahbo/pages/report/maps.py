@@ -21,6 +21,7 @@ from rahbo.pages.report.inputs import (
     value_at,
 )
 from rahbo.pages.rounding import digits_of, rounded
+from rahbo.policy import limits
 from rahbo.space import Candidates
 
 # Places along one input, places along each of two, the most inputs mapped, the most candidates.
@@ -227,9 +228,9 @@ def _centres(
     mean, noise = (
         np.where(legal, a, np.nan) for a in (optimizer.model.units.signed(f), np.sqrt(v))
     )
-    limits = optimizer.limits
+    kept = limits(optimizer.state)
     with one_blas_thread():
-        outcomes = [] if limits is None else [limit.quantile(X) for limit in limits.each]
+        outcomes = [] if kept is None else [limit.quantile(X) for limit in kept.each]
     columns = (mean, noise, *(np.where(legal, quantile, np.nan) for quantile in outcomes))
     first, second, *rest = (_shown(column, digits_of(column, few=4)) for column in columns)
     return first, second, tuple(rest)

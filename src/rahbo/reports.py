@@ -1,8 +1,8 @@
-"""What a run knows: its trials, what is believed after them, and what that says to a user."""
+"""What a run says to a user: recommendation, prediction, frontier, diagnosis, and its table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
@@ -20,7 +20,6 @@ from rahbo.analysis import (
     Prediction,
     Recommendation,
     Rule,
-    Snapshot,
     check_level,
     check_rule,
     diagnose,
@@ -28,23 +27,20 @@ from rahbo.analysis import (
     predict,
     recommend,
     recommend_under,
-    snapshots_after,
 )
 from rahbo.errors import DataError, NotReadyError, at
-from rahbo.model import Beliefs, MeanNoiseModel, Models, OutcomeBeliefs
-from rahbo.numerics import one_blas_thread, shared_by_threads
-from rahbo.policy import Limits, PolicySettings
+from rahbo.model import MeanNoiseModel
+from rahbo.numerics import one_blas_thread
+from rahbo.policy import limits, report_bound
 from rahbo.risk import RiskMeasure
 from rahbo.settings import Settings
 from rahbo.space import Space, is_frame, is_frame_row
+from rahbo.state import State
 from rahbo.trials import (
-    Counts,
-    Ledger,
     Observations,
     Trial,
     as_frame,
     header,
-    observations_of,
     rows_of,
     shortened,
     valued,
@@ -55,109 +51,53 @@ Params = Mapping[str, Any]
 R = TypeVar("R", Prediction, Recommendation, Frontier, Diagnosis)
 
 
-@shared_by_threads()
-class Knowledge:
-    """The settings and trials of a run, and everything that follows from them.
-
-    Nothing here changes the run. `Optimizer` adds asking and telling.
-
-    Args:
-        settings: The settings of the run.
-        trials: The trials by id. Changes of the run are written there.
+class Reports:
+    """What a state says to a user. Nothing here changes the run; `Optimizer` asks and tells.
 
     Attributes:
-        settings: The settings of the run.
-        ledger: The trials, and who has them.
-        beliefs: The models after these trials, kept to save time.
-        outcomes: The models of outcomes with limits, kept to save time.
+        state: What the run knows.
         numbers: What the trials are called where their values come from; None if that is here.
     """
 
     numbers: Numbers | None = None
 
-    def __init__(self, settings: Settings, trials: MutableMapping[int, Trial]) -> None:
-        self.settings = settings
-        self.ledger = Ledger(trials)
-        self._lock = self.ledger.lock
-        self.beliefs = Beliefs(settings.fitting)
-        self.outcomes = OutcomeBeliefs(settings.outcome_fittings)
+    def __init__(self, state: State) -> None:
+        self._state = state
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Models follow from settings and trials, and some cannot be pickled.
-        with self._lock.here():
-            kept = self.ledger.copied()
-        fresh = Beliefs(self.settings.fitting)
-        outcomes = OutcomeBeliefs(self.settings.outcome_fittings)
-        known = {**self.__dict__, "ledger": kept, "_lock": kept.lock}
-        return {**known, "beliefs": fresh, "outcomes": outcomes}
+    @property
+    def state(self) -> State:
+        """What the run knows now. Later changes of the run are in other states."""
+        return self._state
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the run."""
+        return self.state.settings
 
     @property
     def trials(self) -> tuple[Trial, ...]:
         """Every trial so far, in order. With the settings they are the whole state of the run."""
-        return tuple(self.ledger.trials.values())
+        return tuple(self.state.trials.values())
 
     @property
     def space(self) -> Space:
         """The space. A point that was told decodes to the parameters it was told with."""
-        return self.settings.space.with_told(self.ledger.params())
+        return self.settings.space.with_told(self.state.params)
 
     @property
     def n_evaluations(self) -> int:
         """Single evaluations so far, failures included."""
-        return self.counts.made()
-
-    @property
-    def counts(self) -> Counts:
-        """How many trials and evaluations there are, by where their points came from."""
-        return self.ledger.counts
-
-    @property
-    def policy(self) -> PolicySettings:
-        """The settings that decide where to evaluate next, and whether repeats are noise."""
-        return self.settings.policy.given(self.ledger.repetition)
-
-    # -- believing ---------------------------------------------------------------------------
+        return self.state.counts.made()
 
     @property
     def observations(self) -> Observations:
         """The data, in the sense of maximisation."""
-        return observations_of(valued(self.ledger.trials.values()), self.settings.sign)
+        return self.state.observations
 
     @property
     def model(self) -> MeanNoiseModel:
         """Both posteriors given all data, in the sense of maximisation."""
-        with one_blas_thread():
-            return self.beliefs.now(self.ledger.trials.values())
-
-    @property
-    def limits(self) -> Limits | None:
-        """What is believed of the outcomes that have limits; None without constraints."""
-        with one_blas_thread():
-            return self.limits_given(self.outcomes.now(self.ledger.trials.values()))
-
-    def limits_given(self, models: Models) -> Limits | None:
-        """Return the limits with these models of their outcomes; None without constraints."""
-        return Limits.of(self.settings.constraints, models)
-
-    def snapshot(self, *, risk: RiskMeasure | None = None) -> Snapshot:
-        """Return what is known now, for reports and plots, under this risk or the run's own."""
-        return Snapshot.of(self.policy, self.trials, self.model, risk, self.limits)
-
-    def snapshots_after(
-        self, ends: Iterable[int], *, risk: RiskMeasure | None = None
-    ) -> Iterator[Snapshot]:
-        """Yield what was known after the first ``end`` trials, for each end.
-
-        Nothing is learned again: the hyperparameters are those the run had at the time, or those
-        of its first fit if that came later. At least one trial up to each end needs a value.
-        """
-        _ = self.model  # learns what is not learned yet
-        own, fits, trials, ends = self.settings, self.beliefs.fits, self.trials, list(ends)
-        if not own.constraints:
-            return snapshots_after(own.policy, own.fitting, trials, fits, ends, risk)
-        _ = self.limits
-        past = map(self.limits_given, self.outcomes.after(trials, ends))
-        return snapshots_after(own.policy, own.fitting, trials, fits, ends, risk, past)
+        return self.state.model
 
     # -- as a table --------------------------------------------------------------------------
 
@@ -218,12 +158,12 @@ class Knowledge:
             conditions = self.settings.space.conditions_in(conditions)
         special = context is not None or conditions is not None or risk_over_conditions
         with one_blas_thread():
-            known = self.snapshot(risk=risk)
+            state = self.state.by(risk)
             if self.settings.space.conditions or special:
                 asked = context, conditions, bool(risk_over_conditions)
-                found = recommend_under(known, *asked, rule, level)
+                found = recommend_under(state, *asked, rule, level)
             else:
-                found = recommend(known, rule, level)
+                found = recommend(state, rule, level)
             return self.in_user_sign(found).told_as(self.numbers)
 
     def tried_at(self, params: Params) -> dict[str, Any]:
@@ -236,7 +176,7 @@ class Knowledge:
         if not space.conditions:
             return dict(params)
         chosen = {name: v for name, v in params.items() if name not in space.conditions}
-        for trial in reversed(valued(self.ledger.trials.values())):
+        for trial in reversed(valued(self.state.trials.values())):
             there = space.encode({**trial.params, **chosen})
             if trial.is_at(there) and space.is_valid(there[None])[0]:
                 return self.space.decode(there)
@@ -255,7 +195,7 @@ class Knowledge:
         """
         check_level(level)
         with one_blas_thread():
-            return self.in_user_sign(frontier_of(self.snapshot(), level))
+            return self.in_user_sign(frontier_of(self.state, level))
 
     def diagnose(self) -> Diagnosis:
         """Return a diagnosis of the noise and the model.
@@ -265,7 +205,7 @@ class Knowledge:
         needs only values, such as a table of past results in ``data``, repeated or not.
         """
         with one_blas_thread():
-            return self.in_user_sign(diagnose(self.snapshot()))
+            return self.in_user_sign(diagnose(self.state))
 
     @property
     def blocks(self) -> BlockEffects | None:
@@ -297,8 +237,9 @@ class Knowledge:
             with nullcontext() if is_one else at(f"params[{i}]"):
                 X[i] = self.settings.space.encode(one)
         with one_blas_thread():
-            known = self.snapshot()
-            found = predict(known.bound, known.risk, X, several, level, known.limits)
+            state = self.state
+            bound, kept = report_bound(state), limits(state)
+            found = predict(bound, state.risk, X, several, level, kept)
         records = [self.in_user_sign(record) for record in found]
         return records[0] if is_one else records
 

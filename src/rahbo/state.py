@@ -1,0 +1,321 @@
+"""What a run knows: its settings, its trials, and everything that follows from them.
+
+A `State` never changes. Whatever follows from it is computed when it is first asked for and kept in
+its memory, so nothing is computed twice and nothing else holds a cache. `State.told` returns the
+next state and hands on what is still true: hyperparameters, factors, posteriors.
+
+Data and models follow from the trials. They are shared by all views of the same trials: those under
+given conditions (`State.at`) and by another risk measure (`State.by`). What policy and analysis
+derive, they keep by `State.once`, in one view alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rahbo.errors import NotReadyError, SettingsError
+from rahbo.model import Fitting, MeanNoiseModel, Models, Past, outcome_of, shared_fits
+from rahbo.numerics import SharedLock, is_whole, one_blas_thread
+from rahbo.risk import RiskMeasure
+from rahbo.space import Space
+from rahbo.trials import (
+    Counts,
+    Observations,
+    Repetition,
+    Trial,
+    gave_more,
+    observations_of,
+    params_by_point,
+    repetition_of,
+    valued,
+)
+
+if TYPE_CHECKING:
+    # A strategy is a setting and a function of a state, so the types know one another.
+    from rahbo.policy import Strategy
+    from rahbo.settings import Settings
+
+T = TypeVar("T")
+# What is believed of the objective, or of the outcome of this name.
+Track = str | None
+
+
+class _Memory:
+    """What was computed so far. Threads that want the same thing wait for one another.
+
+    Attributes:
+        found: Results by what they are results of.
+        past: What was learned of each track from some of the trials.
+    """
+
+    __slots__ = ("_lock", "found", "past")
+
+    def __init__(self) -> None:
+        self.found: dict[Hashable, Any] = {}
+        self.past: dict[Track, Past] = {}
+        self._lock = SharedLock()
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what is known by this key, made now if it is not."""
+        if key not in self.found:
+            with self._lock.here(), one_blas_thread():
+                if key not in self.found:
+                    self.found[key] = make()
+        known: T = self.found[key]
+        return known
+
+    def after(self, old: Trial | None, new: Trial) -> _Memory:
+        """Return what is still true after a trial changed, or was opened if it was None before."""
+        later, found = _Memory(), self.found
+        if gave_more(old, new):
+            later.past = {track: past.before(new.id) for track, past in self.past.items()}
+        else:
+            made = new.n_made - (0 if old is None else old.n_made)
+            gone = {"counts", "open", "params", *(["repetition"] if made else [])}
+            later.found = {key: found[key] for key in list(found) if key not in gone}
+            later.past = dict(self.past)
+        if "counts" in found:
+            later.found["counts"] = found["counts"].after(old, new)
+        if "open" in found:
+            others = [trial for trial in found["open"] if trial.id != new.id]
+            still = sorted([*others, new], key=lambda trial: trial.id) if new.n_missing else others
+            later.found["open"] = tuple(still)
+        return later
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What a run knows at one moment, in the sense of maximisation.
+
+    Attributes:
+        settings: The settings of the run.
+        trials: The trials by id.
+        handed_out: Ids of the suggestions that somebody has.
+        given: The space at given conditions; None if none are given.
+        other_risk: A risk measure to report by instead of the run's; None for the run's own.
+    """
+
+    settings: Settings
+    trials: Mapping[int, Trial]
+    handed_out: frozenset[int] = frozenset()
+    given: Space | None = None
+    other_risk: RiskMeasure | None = None
+    _shared: _Memory = field(default_factory=_Memory, repr=False)
+    _own: _Memory = field(default_factory=_Memory, init=False, repr=False)
+
+    def once(self, function: Callable[[State], T]) -> T:
+        """Return what a function makes of this state, computed the first time only."""
+        return self._own.once(function, lambda: function(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Models follow from settings and trials, and some cannot be pickled.
+        fields = self.settings, dict(self.trials), self.handed_out, self.given, self.other_risk
+        return State, fields
+
+    # -- other states ------------------------------------------------------------------------
+
+    def told(self, trial: Trial) -> State:
+        """Return the state with a new trial, or with a new state of a known one."""
+        trials = {**self.trials, trial.id: trial}
+        shared = self._shared.after(self.trials.get(trial.id), trial)
+        return replace(self, trials=trials, _shared=shared)
+
+    def handing_out(self, ids: Iterable[int]) -> State:
+        """Return the state in which somebody has these suggestions."""
+        return replace(self, handed_out=self.handed_out.union(ids))
+
+    def at(self, space: Space) -> State:
+        """Return the same state at the conditions that a space is at."""
+        return self if space is self.space else replace(self, given=space)
+
+    def by(self, risk: RiskMeasure | None) -> State:
+        """Return the same state with another risk measure to report by; None changes nothing."""
+        if risk is None:
+            return self
+        if not isinstance(risk, RiskMeasure):
+            raise SettingsError(
+                f"risk must be a RiskMeasure such as MeanStd(kappa=1.0), got {risk!r}."
+            )
+        return replace(self, other_risk=risk)
+
+    def reported_by(self, strategy: Strategy) -> State:
+        """Return the same state with another strategy to report by."""
+        return replace(self, settings=replace(self.settings, strategy=strategy))
+
+    @property
+    def quick(self) -> State:
+        """The same state, with the models to propose by in place of those to report by."""
+        shared = _Memory()
+        shared.found = {("model", None): self.followed}
+        shared.found |= {("model", name): one for name, one in self.outcomes_followed.items()}
+        return replace(self, _shared=shared)
+
+    def after(self, ends: Iterable[int]) -> Iterator[State]:
+        """Yield what was known after the first ``end`` trials, for each end.
+
+        Nothing is learned again: the hyperparameters are those the run had at the time, or those
+        of its first fit if that came later. At least one trial up to each end needs a value.
+        """
+        trials, ends = list(self.trials.values()), list(ends)
+        for end in ends:
+            if not is_whole(end) or not 1 <= end <= len(trials):
+                raise SettingsError(
+                    f"Each end must be a number of trials from 1 to {len(trials)}, got {end!r}."
+                )
+            if not valued(trials[:end]):
+                raise NotReadyError(
+                    f"None of the first {end} trials has a value. Pass a larger end."
+                )
+        past = {track: self._models_after(track, ends) for track in self._tracks}
+        for end in ends:
+            shared = _Memory()
+            shared.found = {("model", track): next(models) for track, models in past.items()}
+            known = {trial.id: trial for trial in trials[:end]}
+            yield replace(self, trials=known, _shared=shared)
+
+    def learning_from(self, other: State) -> State:
+        """Return this state with the fits of another run that it would make itself."""
+        shared = _Memory()
+        shared.found, shared.past = dict(self._shared.found), dict(self._shared.past)
+        theirs, ours = list(other.trials.values()), list(self.trials.values())
+        for track, past in other._shared.past.items():
+            if track in self._tracks and self._fitting(track) == other._fitting(track):
+                own = shared.past.get(track, Past())
+                fits = shared_fits(past.fits, theirs, ours)
+                shared.past[track] = replace(own, fits={**fits, **own.fits})
+        return replace(self, _shared=shared)
+
+    # -- the data ----------------------------------------------------------------------------
+
+    @property
+    def space(self) -> Space:
+        """Where to look: the space, at given conditions if there are any."""
+        return self.given or self.settings.space
+
+    @property
+    def risk(self) -> RiskMeasure:
+        """The risk measure to report by, in user units."""
+        return self.other_risk or self.settings.risk
+
+    @property
+    def observations(self) -> Observations:
+        """The data by point, in the sense of maximisation."""
+        trials, sign = self.trials, self.settings.sign
+        return self._shared.once(
+            "observations", lambda: observations_of(valued(trials.values()), sign)
+        )
+
+    @property
+    def counts(self) -> Counts:
+        """How many trials and evaluations there are, by where their points came from."""
+        return self._shared.once("counts", lambda: Counts.of(self.trials.values()))
+
+    @property
+    def open(self) -> tuple[Trial, ...]:
+        """The trials with missing repeats, oldest first."""
+        trials = self.trials
+        return self._shared.once(
+            "open", lambda: tuple(trials[i] for i in sorted(trials) if trials[i].n_missing)
+        )
+
+    @property
+    def params(self) -> Mapping[bytes, Mapping[str, Any]]:
+        """The parameters of the first trial at each point, by the bytes of the point."""
+        return self._shared.once("params", lambda: params_by_point(self.trials.values()))
+
+    @property
+    def repetition(self) -> Repetition | None:
+        """What shows that repeats are not noise; None if nothing does."""
+        return self._shared.once("repetition", lambda: repetition_of(self.trials.values()))
+
+    # -- the models --------------------------------------------------------------------------
+
+    @property
+    def model(self) -> MeanNoiseModel:
+        """Both posteriors of the objective given all data, to report by."""
+        return self._needed(self._believed("model", None, Fitting.believe))
+
+    @property
+    def followed(self) -> MeanNoiseModel:
+        """Nearly the same posteriors at a fraction of the cost, to propose by."""
+        return self._needed(self._believed("followed", None, Fitting.follow))
+
+    @property
+    def assumed(self) -> MeanNoiseModel | None:
+        """The posteriors to propose by while the data hardly show that the mean varies."""
+        _ = self.followed
+        return self._believed("assumed", None, Fitting.assume)
+
+    @property
+    def outcome_models(self) -> Models:
+        """What is believed of each outcome with a limit, to report by."""
+        return {name: self._believed("model", name, Fitting.believe) for name in self._outcomes}
+
+    @property
+    def outcomes_followed(self) -> Models:
+        """What is believed of each outcome with a limit, to propose by."""
+        return {name: self._believed("followed", name, Fitting.follow) for name in self._outcomes}
+
+    @property
+    def _outcomes(self) -> Iterable[str]:
+        return self.settings.outcome_fittings
+
+    @property
+    def _tracks(self) -> Sequence[Track]:
+        return [None, *self._outcomes]
+
+    def _fitting(self, track: Track) -> Fitting:
+        settings = self.settings
+        return settings.fitting if track is None else settings.outcome_fittings[track]
+
+    def _told_of(self, track: Track) -> list[Trial]:
+        """Return the trials, with the values of an outcome in place of those of the objective."""
+        trials = self.trials.values()
+        return list(trials if track is None else outcome_of(trials, track))
+
+    def _believed(
+        self,
+        how: str,
+        track: Track,
+        learn: Callable[[Fitting, list[Trial], Past], tuple[MeanNoiseModel | None, Past]],
+    ) -> MeanNoiseModel | None:
+        """Return the posteriors of a track; None if no value of an outcome was told."""
+        shared = self._shared
+
+        def learned() -> MeanNoiseModel | None:
+            trials = self._told_of(track)
+            if track is not None and not valued(trials):
+                return None
+            past = shared.past.get(track, Past())
+            model, shared.past[track] = learn(self._fitting(track), trials, past)
+            return model
+
+        return shared.once((how, track), learned)
+
+    def _needed(self, model: MeanNoiseModel | None) -> MeanNoiseModel:
+        if model is None:
+            raise NotReadyError("Nothing has been told yet. Call ask() and tell() first.")
+        return model
+
+    def _models_after(self, track: Track, ends: Sequence[int]) -> Iterator[MeanNoiseModel | None]:
+        """Yield the posteriors of a track as they were after the first ``end`` trials."""
+        self._believed("model", track, Fitting.believe)  # learns what is not learned yet
+        trials = self._told_of(track)
+        known = [end for end in ends if valued(trials[:end])]
+        fits = self._shared.past.get(track, Past()).fits
+        models = self._fitting(track).believed_after(trials, fits, known)
+        for end in ends:
+            yield next(models) if end in known else None
+
+
+def kept(function: Callable[[State], T]) -> Callable[[State], T]:
+    """Let a function of a state be computed once for each state; see `State.once`."""
+
+    @wraps(function)
+    def first_time(state: State) -> T:
+        return state.once(function)
+
+    return first_time
