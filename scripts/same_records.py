@@ -1,6 +1,6 @@
 """Check that two states of the source make the same runs, bit for bit.
 
-    python scripts/same_records.py OTHER/src                       every kind of run
+    python scripts/same_records.py OTHER/src       every kind of run, about two minutes on two cores
     python scripts/same_records.py OTHER/src --kinds limits,safe --seeds 4
 
 Run it after a change that must not change results: check out the state before into another folder,
@@ -35,7 +35,7 @@ def records_of(source: Path, options: list[str]) -> dict[str, list[Any]]:
     path = os.pathsep.join([str(source), str(Path(__file__).resolve().parent)])
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     environment = {**os.environ, **dict.fromkeys(threads, "1"), "PYTHONPATH": path}
-    command = [sys.executable, "-m", "records.kinds", *options]
+    command = [sys.executable, "-P", "-m", "records.kinds", *options]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{source}: {done.stderr}")
@@ -76,19 +76,12 @@ def shown(value: Any) -> str:
     return json.dumps(value)[:300]
 
 
-def error_in(record: Any) -> str | None:
-    """Return the error that ended a run, if one did."""
-    return record.get("error")
-
-
 def compared(here: list[Any], there: list[Any], changes: Changes) -> str:
-    """Return what is to be said of the runs of one kind, one for each seed: that they are the same,
-    or their first difference.
-    """
+    """Return "same" for the runs of one kind, one for each seed, or their first difference."""
     for seed, (mine, other) in enumerate(zip(here, there, strict=True)):
         for state, record in (("here", mine), ("there", other)):
-            if (error := error_in(record)) is not None:
-                return f"seed {seed}: an error {state}\n{error}"
+            if "error" in record:
+                return f"seed {seed}: an error {state}\n{record['error']}"
         if found := next(differences(mine, other, "", changes), None):
             return f"seed {seed}: {found.lstrip('.')}"
     return "same"

@@ -25,7 +25,7 @@ from records.by_hand import (
     limits_by_hand,
     resumed,
 )
-from records.known import Record, answer, exact, journal_of, known
+from records.known import Record, answer, finished, journal_of, trials_of
 from records.objectives import (
     AT_BOTH,
     AT_MOST,
@@ -87,11 +87,7 @@ def run(objective: Any, space: Any = PLANE, *, end: Record | None = None, **sett
     def made(seed: int) -> Record:
         budget = {} if "rounds" in settings else {"evaluations": EVALUATIONS}
         result = rahbo.maximize(objective, space, seed=seed, **{**budget, **settings})
-        return {
-            "ended by": result.stopped_by,
-            "result": exact(result.recommendation),
-            **known(result.optimizer, **(end or {})),
-        }
+        return finished(result, **(end or {}))
 
     return made
 
@@ -116,7 +112,7 @@ def minimized(seed: int) -> Record:
         lambda x, y, seed: {**lossy(x, y, seed), "value": -hill(x, y, seed)}, PLANE,
         evaluations=EVALUATIONS, constraints=AT_MOST, seed=seed,
     )  # fmt: skip
-    return {"result": exact(result.recommendation), **known(result.optimizer)}
+    return finished(result)
 
 
 def weather(**more: Any) -> Record:
@@ -137,7 +133,7 @@ def conditions(seed: int) -> Record:
         "for all told": answer(recommend),
         "for some": answer(recommend, conditions=several),
         "their risk": answer(recommend, conditions=several, risk_over_conditions=True),
-        **known(result.optimizer, **weather()["end"]),
+        **finished(result, **weather()["end"]),
     }
 
 
@@ -171,8 +167,7 @@ def journal(objective: Any, space: Any = PLANE, *, torn: bool = False, **setting
             if torn:
                 path.write_bytes(path.read_bytes()[:-100])
             half, result = journal_of(path) if not torn else [], go_on()
-            found = {"half": half, "result": exact(result.recommendation)}
-            return {**found, "journal": journal_of(path), **known(result.optimizer)}
+            return {"half": half, "journal": journal_of(path), **finished(result)}
 
     return made
 
@@ -196,7 +191,7 @@ def interrupted(seed: int) -> Record:
 
     first = rahbo.maximize(objective, PLANE, evaluations=EVALUATIONS, seed=seed)
     again = run(objective, trials=first.trials)(seed)
-    return {"first": first.stopped_by, "half": exact(first.trials), **again}
+    return {"first": first.stopped_by, "half": trials_of(first), **again}
 
 
 def past(seed: int, **settings: Any) -> Record:
@@ -239,7 +234,7 @@ KINDS: dict[str, Kind] = {
     "blocks": run(folded, blocks=5),
     "blocks-seeds": run(hill, blocks=["a", "b", "c"], repeats=2),
     "blocks-list": run(folded, Candidates(LIST[::4]), blocks=3),
-    "blocks-failures": run(failing_folded, blocks=5),
+    "blocks-failures": run(failing_folded, blocks=3),
     "blocks-conditions": run(warm_folded, WARM, blocks=3, **weather()),
     "blocks-by-hand": batches_of_blocks,
     "folds": run(hill, repeats=rahbo.Folds(3)),

@@ -15,6 +15,10 @@ from rahbo.errors import RahboError
 
 # What differs each time: when, and by whom.
 STAMPS = ("time", "times", "crc32", "rahbo")
+OF_A_TRIAL = (
+    "id", "source", "n_requested", "params", "x", "blocks", "values", "failures", "missing",
+    "own_bound", "cancelled",
+)  # fmt: skip
 
 Record = dict[str, Any]
 
@@ -56,7 +60,7 @@ def known(opt: Optimizer, **given: Any) -> Record:
     tried = [trial.params for trial in opt.trials[:2]]
     rows = [{name: v for name, v in row.items() if name != "time"} for row in opt.rows()]
     return {
-        "trials": exact(opt.trials),
+        "trials": trials_of(opt),
         "rows": exact(rows),
         "open": exact(opt.open),
         **{f"recommend {rule}": answer(opt.recommend, rule=rule, **given) for rule in rules},
@@ -70,6 +74,20 @@ def known(opt: Optimizer, **given: Any) -> Record:
         "ask": answer(opt.ask, 3, **given),
         "confirm": answer(opt.confirm, 4, **given),
     }
+
+
+def finished(result: Any, **given: Any) -> Record:
+    """Return what is known at the end of a call of `maximize`."""
+    end = {"ended by": result.stopped_by, "result": exact(result.recommendation)}
+    return {**known(result.optimizer, **given), **end}
+
+
+def trials_of(run: Any) -> list[Any]:
+    """Return the trials of a run. How their values are kept may be another in the other state."""
+    return [
+        {RECORD: "Trial", **{n: exact(getattr(trial, n)) for n in OF_A_TRIAL if hasattr(trial, n)}}
+        for trial in run.trials
+    ]
 
 
 def replayed(opt: Optimizer) -> Any:
