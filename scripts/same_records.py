@@ -49,7 +49,11 @@ def record(problem_name: str, preset: str, seed: int) -> Any:
     def objective(seed: int, **params: Any) -> float:
         return float(problem.sample(params, np.random.default_rng(seed)))
 
-    paper = rahbo.paper_preset(alpha=1.0, repeats=4, n_initial=8)
+    if hasattr(rahbo, "paper"):
+        paper = {"risk": rahbo.MeanVariance(1.0), "repeats": 4, "n_initial": 8,
+                 "method": rahbo.paper()}  # fmt: skip
+    else:
+        paper = rahbo.paper_preset(alpha=1.0, repeats=4, n_initial=8)
     result = rahbo.maximize(
         objective, problem.space, evaluations=EVALUATIONS, seed=seed,
         **(paper if preset == "paper" else {}),

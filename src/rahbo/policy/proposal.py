@@ -358,7 +358,7 @@ def contest_between(
     if not settings.confirmed:
         raise SettingsError(
             "Points can be confirmed only if they may be measured again, which revisit=False, "
-            "Folds and KnownNoise(0) forbid."
+            "Folds and noise_std=0 forbid."
         )
     bound = settings.strategy.report_bound(model, settings.risk)
     X = as_told(model.observations).X
