@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from rahbo import AtMost, MeanVariance, maximize
+from rahbo import AtMost, MeanVariance, Method, maximize
 from rahbo.policy import RandomSearch
 from records import all_records, commits, log
 
@@ -217,7 +217,7 @@ def by_rahbo(name: str, method: str, seed: int, evaluations: int) -> dict[str, A
     else:
         settings["constraints"] = {"cost": AtMost(problem.limit, PROBABILITY)}
     if method == "random":
-        settings["strategy"] = RandomSearch()
+        settings["method"] = Method(strategy=RandomSearch())
     if method == "safe":
         starts = safe_settings(name, seed)
         draws = np.random.default_rng([seed, 8])

@@ -19,7 +19,6 @@ from pathlib import Path
 import numpy as np
 
 import rahbo
-from rahbo.model import KnownNoise, LogNoise
 from random_tables import KINDS, Table, make_table, position, why_absent
 from records import Job, Record, all_records, commits, log, markdown
 
@@ -36,14 +35,16 @@ def judge(job: Job) -> Record:
     """Return what rahbo says of a table beside the truth."""
     table = make_table(job["kind"], job["seed"])
     truth = table.truth
-    noise = LogNoise()
+    noise_std = None
     if job.get("knows_noise"):
-        noise = KnownNoise(
-            lambda row: float(truth.moments(position(truth.space, row)[None])[1][0] ** 2)
-        )
+
+        def noise_std(row):
+            return float(truth.moments(position(truth.space, row)[None])[1][0])
+
     optimizer = rahbo.Optimizer(
-        truth.space, risk=rahbo.MeanVariance(truth.alpha), direction=truth.direction, noise=noise,
+        truth.space, risk=rahbo.MeanVariance(truth.alpha), direction=truth.direction,
         data=list(zip(table.rows, table.values.tolist(), strict=True)), seed=job["seed"],
+        noise_std=noise_std,
     )  # fmt: skip
     best = optimizer.recommend(level=LEVEL)
     row = _row(table, best.params)

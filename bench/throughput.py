@@ -123,7 +123,7 @@ def main() -> None:
     evaluations = 256 if args.quick else args.evaluations
     settings = {"space": SPACE, "seed": args.seed}
     if args.strategy == "random":
-        settings |= {"space": GRID, "strategy": RandomSearch()}
+        settings |= {"space": GRID, "method": rahbo.Method(strategy=RandomSearch())}
     # What is loaded once does not count.
     rahbo.maximize(value, SPACE, evaluations=20, seed=0)
     print(f"{evaluations} evaluations, strategy {args.strategy}, commit {commit()}\n")

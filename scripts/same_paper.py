@@ -69,10 +69,12 @@ def _algorithm1(method: dict[str, Any]) -> Any:
     from rahbo.model import Raw, Refit
     from rahbo.policy import Rahbo
 
+    method = {"strategy": Rahbo(), "outputs": Raw(), "refit": Refit(math.inf), **method}
+    given = {"method": rahbo.Method(**method)} if hasattr(rahbo, "Method") else method
     rows = [{"x": i / 40} for i in range(41)]
     return rahbo.Optimizer(
         rahbo.Candidates(rows), risk=rahbo.MeanVariance(ALPHA), repeats=4, n_initial=3, seed=3,
-        strategy=Rahbo(), outputs=Raw(), refit=Refit(math.inf), **method,
+        **given,
     )  # fmt: skip
 
 

@@ -20,10 +20,15 @@ from rahbo.policy import RandomSearch
 from rahbo.trials import ledger
 
 SPACE = {"x": (0.0, 2.0), "kind": ["a", "b"]}
-RANDOM = {"strategy": RandomSearch(), "repeats": 2, "n_initial": 5, "evaluations": 13}
+RANDOM = {
+    "method": rahbo.Method(strategy=RandomSearch()),
+    "repeats": 2,
+    "n_initial": 5,
+    "evaluations": 13,
+}
 DEFAULT = {"n_initial": 4, "evaluations": 12}
 CONFIRM = {
-    "strategy": RandomSearch(),
+    "method": rahbo.Method(strategy=RandomSearch()),
     "repeats": 3,
     "n_initial": 3,
     "evaluations": 13,

@@ -17,8 +17,8 @@ import numpy as np
 
 import rahbo
 from rahbo.errors import NotReadyError
-from rahbo.model import DirectNoise, KnownNoise, LogNoise
-from rahbo.running import Gap, PBest
+from rahbo.model import DirectNoise
+from rahbo.running import Gap
 
 SQUARE = {"x": (0.0, 1.0), "z": (0.0, 1.0)}
 SPACES = {
@@ -31,7 +31,7 @@ SPACES = {
 SHAPES = ("honest", "honest", "honest", "noise-free", "coarse", "quiet", "constant")
 RISKS = (rahbo.MeanStd(1.0), rahbo.MeanStd(1.0), rahbo.Quantile(0.1), rahbo.ExpectedShortfall(0.2))
 WEATHER, SEASONS = {"t": 20.0}, [{"t": 12.0}, {"t": 18.0}, {"t": 27.0}]
-# The width of a `Gap`, and a difference that does not matter to `PBest`, as shares of the spread.
+# The width of a `Gap`, as shares of the spread.
 WIDTHS = (0.3, 1.0, 3.0)
 
 
@@ -80,13 +80,16 @@ class Problem:
 
     def optimizer(self, unit=Unit(), of_cost=Unit()):
         """Return a run that was told the values in these units."""
-        noise = {"log": LogNoise(), "direct": DirectNoise(),
-                 "known": KnownNoise((0.2 * unit.a) ** 2)}[self.noise]  # fmt: skip
+        noise = {
+            "log": {},
+            "direct": {"method": rahbo.Method(noise=DirectNoise())},
+            "known": {"noise_std": 0.2 * unit.a},
+        }[self.noise]
         limit = rahbo.AtMost(float(of_cost.of(1.0)))
         opt = rahbo.Optimizer(
             SPACES[self.space], seed=self.number, direction=self.direction, repeats=self.repeats,
-            noise=noise, risk=self.risk, n_initial=4, try_first=[self.first] if self.first else [],
-            constraints={"cost": limit} if self.limited else None,
+            risk=self.risk, n_initial=4, try_first=[self.first] if self.first else [],
+            constraints={"cost": limit} if self.limited else None, **noise,
         )  # fmt: skip
         for one in self.told:
             costs = {"cost": of_cost.of(one.costs).tolist()} if self.limited else None
@@ -178,17 +181,12 @@ def differences(found, unit, of_cost=Unit()):
             sizes[rule] = _apart(one, x, y, given) if x and y else float(x != y)
         for share in WIDTHS:
             width = share * found.spread
-            for stop in (Gap, _p_best):
-                same = stop(width).is_met(one) == stop(unit.a * width).is_met(other)
-                sizes[f"{stop.__name__} at {share}"] = float(not same)
+            same = Gap(width).is_met(one) == Gap(unit.a * width).is_met(other)
+            sizes[f"Gap at {share}"] = float(not same)
     for i, (x, y) in enumerate(zip(one.ask(3, **given), other.ask(3, **given), strict=True)):
         sizes[f"asked {i}"] = _apart(one, x.params, y.params, given)
         sizes[f"repeats {i}"] = float(x.repeats != y.repeats)
     return sizes
-
-
-def _p_best(within):
-    return PBest(0.7, within=within)
 
 
 def _records_apart(a, b, unit, spread):
@@ -247,7 +245,8 @@ def run_in(unit, kind, seed, asks=15):
         settings = {"constraints": {"cost": limit}, "safe": True, "try_first": known}
     elif kind == "bounds":
         low, high = unit.a * np.array([0.05, 1.0])
-        settings = {"min_noise_var": float(low**2), "max_noise_var": float(high**2)}
+        low, high = float(low**2), float(high**2)
+        settings = {"method": rahbo.Method(min_noise_var=low, max_noise_var=high)}
     opt = rahbo.Optimizer(space, seed=seed, n_initial=5, **settings)
     asked = []
     for _ in range(asks):

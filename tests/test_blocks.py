@@ -16,7 +16,7 @@ from rahbo.policy import RandomSearch
 
 SPACE = {"x": (0.0, 1.0)}
 EFFECTS = {"a": 1.0, "b": -1.0, "c": 0.25}
-QUICK = {"strategy": RandomSearch(), "n_initial": 3}
+QUICK = {"method": rahbo.Method(strategy=RandomSearch()), "n_initial": 3}
 
 
 def measured(x: float, block: str, seed: int = 0, t: float = 0.0) -> float:
@@ -288,7 +288,12 @@ def test_an_objective_is_told_its_block():
         return measured(x, block)
 
     result = rahbo.maximize(
-        objective, SPACE, blocks=list("abc"), evaluations=12, seed=0, strategy=RandomSearch()
+        objective,
+        SPACE,
+        blocks=list("abc"),
+        evaluations=12,
+        seed=0,
+        method=rahbo.Method(strategy=RandomSearch()),
     )
     assert len(calls) == result.n_evaluations == 12
     assert len({(x, block) for x, block, _ in calls}) == 12
@@ -303,7 +308,12 @@ def test_settings_share_the_seed_of_a_block():
         return -((x - 0.4) ** 2) + np.random.default_rng(seed).normal()
 
     result = rahbo.maximize(
-        objective, SPACE, blocks=4, evaluations=16, seed=0, strategy=RandomSearch()
+        objective,
+        SPACE,
+        blocks=4,
+        evaluations=16,
+        seed=0,
+        method=rahbo.Method(strategy=RandomSearch()),
     )
     assert len(seeds) == 4
     assert sorted(len(xs) for xs in seeds.values()) == [4, 4, 4, 4]

@@ -52,8 +52,12 @@ STRATEGIES = [TopTwo(), Rahbo(), RahboUS(2), GPUCB(), RandomSearch()]
 @pytest.mark.parametrize("space", [SPACE, MIXED], ids=["numbers", "mixed"])
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: type(s).__name__)
 def test_every_strategy_stays_under_the_conditions_and_can_continue(strategy, space):
-    opt = driven(rahbo.Optimizer(space, strategy=strategy, seed=1), 14, space=space)
-    again = rahbo.Optimizer(space, strategy=strategy, seed=1, trials=opt.trials)
+    opt = driven(
+        rahbo.Optimizer(space, method=rahbo.Method(strategy=strategy), seed=1), 14, space=space
+    )
+    again = rahbo.Optimizer(
+        space, method=rahbo.Method(strategy=strategy), seed=1, trials=opt.trials
+    )
     context = {"t": 36.5} if space is SPACE else {"t": 36.5, "line": "q"}
     batch = opt.ask(4, context=context)
     assert [s.params for s in again.ask(4, context=context)] == [s.params for s in batch]
@@ -246,8 +250,8 @@ def test_a_journal_cut_anywhere_gives_the_same_run(tmp_path):
     def run():
         return rahbo.maximize(
             lambda x, t, time, seed: value(x, t, seed) + 0.01 * time, space, evaluations=12,
-            n_initial=3, strategy=RandomSearch(), repeats=2, seed=5, journal=path,
-            context=lambda: {"t": 21.5},
+            n_initial=3, repeats=2, seed=5, journal=path,
+            method=rahbo.Method(strategy=RandomSearch()), context=lambda: {"t": 21.5},
         )  # fmt: skip
 
     whole, content = run(), path.read_bytes()

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import rahbo
-from rahbo.model import KnownNoise
 from rahbo.policy import RandomSearch
 from rahbo.running import display as display_module
 
@@ -90,7 +89,8 @@ def test_noise_is_not_said_to_be_none(noise):
         rng = np.random.default_rng(seed)
         result = rahbo.maximize(
             lambda x, y, rng=rng: mean(x, y) + noise(rng), SPACE, evaluations=30, seed=seed,
-            strategy=RandomSearch(), callback=lambda run: bool(run.policy.repetition),
+            method=rahbo.Method(strategy=RandomSearch()),
+            callback=lambda run: bool(run.policy.repetition),
         )  # fmt: skip
         assert result.stopped_by == "budget"
 
@@ -117,7 +117,7 @@ def test_an_objective_without_noise_is_hardly_repeated():
 
 @pytest.mark.slow
 def test_who_says_that_there_is_no_noise_gets_30_points_and_no_warning():
-    result = rahbo.maximize(mean, SPACE, evaluations=30, seed=0, noise=KnownNoise(0))
+    result = rahbo.maximize(mean, SPACE, evaluations=30, seed=0, noise_std=0)
     assert counts(result) == {1: 30}
     assert result.best.not_noise == ""
     assert result.best.mean == pytest.approx(0.0, abs=1e-3)
@@ -135,7 +135,12 @@ def test_a_number_that_was_said_is_kept(repeats):
 @pytest.mark.slow
 def test_a_confirmation_that_was_said_is_made():
     result = rahbo.maximize(
-        of_point, SPACE, evaluations=24, seed=0, confirm=4, strategy=RandomSearch()
+        of_point,
+        SPACE,
+        evaluations=24,
+        seed=0,
+        confirm=4,
+        method=rahbo.Method(strategy=RandomSearch()),
     )
     assert sum(t.n_requested for t in result.trials if t.source == "confirm") == 4
 
@@ -245,7 +250,9 @@ def test_nothing_is_said_of_the_cost_of_a_noise_that_is_not_shown(told):
 
 def test_the_log_says_it_once(caplog):
     with caplog.at_level(logging.WARNING, logger="rahbo"):
-        rahbo.maximize(of_point, SPACE, evaluations=22, seed=0, strategy=RandomSearch())
+        rahbo.maximize(
+            of_point, SPACE, evaluations=22, seed=0, method=rahbo.Method(strategy=RandomSearch())
+        )
     assert [r.message.startswith(SAID) for r in caplog.records] == [True]
 
 
@@ -258,7 +265,12 @@ def test_the_display_says_it_once_as_soon_as_it_shows(monkeypatch, verbose):
     out = Terminal()
     monkeypatch.setattr(display_module, "sys", SimpleNamespace(stderr=out))
     rahbo.maximize(
-        of_point, SPACE, evaluations=22, seed=0, strategy=RandomSearch(), verbose=verbose
+        of_point,
+        SPACE,
+        evaluations=22,
+        seed=0,
+        method=rahbo.Method(strategy=RandomSearch()),
+        verbose=verbose,
     )
     text = " ".join(out.getvalue().split())
     assert text.count(SAID) == 1

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import presets
 import rahbo
 from bands import bands
 from rahbo.analysis import diagnose
@@ -297,15 +298,15 @@ def test_pending_points_narrow_the_bands_and_leave_the_mean():
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", [Rahbo(), RahboUS(3), GPUCB(), RandomSearch()])
 def test_the_same_seed_gives_the_same_run(strategy):
-    a, b = (run(14, strategy=strategy) for _ in range(2))
+    a, b = (run(14, method=rahbo.Method(strategy=strategy)) for _ in range(2))
     assert [t.params for t in a.trials] == [t.params for t in b.trials]
     assert a.recommend() == b.recommend()
-    other = run(14, seed=1, strategy=strategy)
+    other = run(14, seed=1, method=rahbo.Method(strategy=strategy))
     assert [t.params for t in a.trials] != [t.params for t in other.trials]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", [{}, rahbo.paper_preset(repeats=3)], ids=["", "paper"])
+@pytest.mark.parametrize("preset", [{}, presets.paper(repeats=3)], ids=["", "paper"])
 @pytest.mark.parametrize("half", [3, 9, 17])
 def test_a_run_rebuilt_half_way_continues_bit_for_bit(preset, half):
     settings = {key: value for key, value in preset.items() if key != "repeats"}
@@ -430,8 +431,8 @@ def test_trials_with_gaps_are_refused():
 @pytest.mark.slow
 def test_rahbo_without_risk_aversion_is_gpucb():
     for seed in range(3):
-        a = run(16, seed=seed, strategy=Rahbo(), risk=rahbo.MeanVariance(0.0))
-        b = run(16, seed=seed, strategy=GPUCB())
+        a = run(16, seed=seed, method=rahbo.Method(strategy=Rahbo()), risk=rahbo.MeanVariance(0.0))
+        b = run(16, seed=seed, method=rahbo.Method(strategy=GPUCB()))
         assert [t.params for t in a.trials] == [t.params for t in b.trials]
         assert a.recommend().params == b.recommend().params
 
@@ -674,7 +675,7 @@ def test_each_strategy_reports_by_its_own_bound():
         (RahboUS(), lambda b, s: b.f_lower - s * b.noise_var),
         (GPUCB(), lambda b, s: b.f_lower),
     ]:
-        opt = rahbo.Optimizer(SQUARE, seed=0, data=data, strategy=strategy)
+        opt = rahbo.Optimizer(SQUARE, seed=0, data=data, method=rahbo.Method(strategy=strategy))
         values = bound(bands(opt.model, opt.observations.X), opt.model.units.scale)
         expected = opt.space.decode(opt.observations.X[np.argmax(values)])
         assert opt.recommend().params == expected
@@ -733,7 +734,7 @@ def test_a_point_that_the_constraint_forbids_is_not_recommended():
 @pytest.mark.parametrize("risk", [rahbo.MeanVariance(1.0), rahbo.MeanStd(1.0)])
 def test_every_interval_holds_its_centre(min_noise_var, risk):
     for noise in (DirectNoise(), LogNoise()):
-        opt = run(12, min_noise_var=min_noise_var, risk=risk, noise=noise)
+        opt = run(12, method=rahbo.Method(min_noise_var=min_noise_var, noise=noise), risk=risk)
         for p in ({"x": 0.1, "y": 0.9}, {"x": 0.9, "y": 0.1}):
             record = opt.predict(p)
             assert record.risk_interval.lower <= record.risk <= record.risk_interval.upper
@@ -931,24 +932,21 @@ def test_mixed_spaces_run():
 
 
 def test_known_noise_is_used_as_it_is():
-    opt = run(12, noise=KnownNoise(lambda p: (0.05 + 0.3 * p["x"]) ** 2))
+    opt = run(12, noise_std=lambda p: 0.05 + 0.3 * p["x"])
     record = opt.predict({"x": 0.5, "y": 0.5})
     assert record.noise_std == pytest.approx(0.2)
     assert record.noise_std_interval == pytest.approx((0.2, 0.2))
-    assert run(8, noise=KnownNoise(0.04)).predict({"x": 0.1, "y": 0.5}).noise_std == pytest.approx(
-        0.2
-    )
-    with pytest.raises(DataError, match="known noise variance"):
-        run(8, noise=KnownNoise(lambda p: None))
-    with pytest.raises(SettingsError, match="KnownNoise needs"):
-        run(1, noise=KnownNoise(None))
+    assert run(8, noise_std=0.2).predict({"x": 0.1, "y": 0.5}).noise_std == pytest.approx(0.2)
+    for bad in (None, -0.1, "x", float("inf")):
+        with pytest.raises(DataError, match="known noise must be a number at every point"):
+            run(8, noise_std=lambda p, bad=bad: bad)
 
 
 def test_known_noise_of_candidates_and_a_constraint():
     rows = [{"a": i} for i in range(10)]
-    noise = KnownNoise([0.1 * i for i in range(10)])
+    column = np.sqrt([0.1 * i for i in range(10)])
     opt = rahbo.Optimizer(
-        rahbo.Candidates(rows), valid=lambda p: p["a"] < 7, noise=noise, seed=0, n_initial=2
+        rahbo.Candidates(rows), valid=lambda p: p["a"] < 7, noise_std=column, seed=0, n_initial=2
     )
     for _ in range(4):
         s = opt.ask()
@@ -959,11 +957,13 @@ def test_known_noise_of_candidates_and_a_constraint():
 def test_fixed_kernels_are_taken_as_they_are():
     kernel = Matern52([0.2, 0.3], 2.0)
     noise = DirectNoise(kernel=Matern52([0.5, 0.5], 0.1), max_noise_var=0.2)
-    opt = run(14, kernel=kernel, noise=noise, outputs=Raw(), refit=Refit(np.inf))
+    opt = run(
+        14, method=rahbo.Method(kernel=kernel, noise=noise, outputs=Raw(), refit=Refit(np.inf))
+    )
     assert opt.model.mean.kernel == kernel
     assert opt.model.noise.gp.kernel == noise.kernel
     with pytest.raises(SettingsError, match=r"2 columns of the space \(x, y\), got .* with 1"):
-        rahbo.Optimizer(SQUARE, kernel=Matern52([0.2]))
+        rahbo.Optimizer(SQUARE, method=rahbo.Method(kernel=Matern52([0.2])))
 
 
 # -- bad input -----------------------------------------------------------------------------------
@@ -1042,20 +1042,17 @@ def test_bad_repeat_indices_are_refused(repeat):
         ({"repeats": True}, "repeats"),
         ({"direction": "up"}, "direction"),
         ({"risk": 1.0}, "risk"),
-        ({"strategy": "rahbo"}, "strategy"),
-        ({"noise": None}, "noise"),
-        ({"kernel": "rbf"}, "kernel"),
-        ({"beta": -1.0}, "beta"),
-        ({"beta": "2"}, "beta"),
-        ({"beta_noise": float("nan")}, "beta"),
-        ({"lam": 0.0}, "lam"),
-        ({"outputs": "raw"}, "outputs"),
+        ({"method": rahbo.paper}, r"method must be a Method such as rahbo.paper\(\)"),
+        ({"noise_std": -0.1}, "noise_std must be a number >= 0"),
+        ({"noise_std": float("nan")}, "noise_std must be a number >= 0"),
+        ({"noise_std": "std"}, r"noise_std .* pass the column itself"),
+        ({"noise_std": {"x": 0.1}}, "noise_std must be a number >= 0, a function"),
+        ({"noise_std": [0.1, None]}, "noise_std must be a number >= 0, got None"),
+        ({"noise_std": [0.1, 0.2]}, "Known noise needs one number for each"),
+        ({"noise_std": 0.1, "method": rahbo.paper()}, r"Leave out noise_std=, or noise="),
         ({"n_initial": 0}, "n_initial"),
         ({"seed": -1}, "seed"),
         ({"seed": 1.5}, "seed"),
-        ({"min_noise_var": 0.0}, "min_noise_var"),
-        ({"min_noise_var": 2.0, "max_noise_var": 1.0}, "max_noise_var"),
-        ({"refit": 1.1}, "refit"),
     ],
 )
 def test_bad_settings_are_named(settings, culprit):
@@ -1103,7 +1100,7 @@ def exercise(opt, evaluate, rounds=4):
     json.dumps(record.params)
 
 
-PRESETS = [{}, rahbo.paper_preset(repeats=3)]
+PRESETS = [{}, presets.paper(repeats=3)]
 
 
 @pytest.mark.slow
@@ -1165,10 +1162,10 @@ def check_recommended(opt):
 def test_other_kernels_and_risk_measures_run():
     for risk in (rahbo.MeanStd(1.0), rahbo.Quantile(0.1), rahbo.ExpectedShortfall(0.1)):
         for noise in (DirectNoise(), KnownNoise(lambda p: 0.01 + p["x"])):
-            check_recommended(run(9, risk=risk, noise=noise))
-    known = run(9, noise=KnownNoise(lambda p: 0.01 + p["x"])).recommend()
+            check_recommended(run(9, risk=risk, method=rahbo.Method(noise=noise)))
+    known = run(9, method=rahbo.Method(noise=KnownNoise(lambda p: 0.01 + p["x"]))).recommend()
     assert known.noise_std == pytest.approx(np.sqrt(0.01 + known.params["x"]))
-    check_recommended(run(9, kernel=Linear))
+    check_recommended(run(9, method=rahbo.Method(kernel=Linear)))
 
 
 def test_unequal_counts():
@@ -1209,7 +1206,11 @@ def test_the_recommended_point_is_the_one_confirmed(seed):
     rng = np.random.default_rng(seed)
     data = [({"x": float(x)}, x + 0.1 * rng.standard_normal(2)) for x in rng.random(15)]
     opt = rahbo.Optimizer(
-        {"x": (0.0, 1.0)}, risk=rahbo.MeanVariance(5.0), min_noise_var=0.04, data=data, seed=0
+        {"x": (0.0, 1.0)},
+        risk=rahbo.MeanVariance(5.0),
+        method=rahbo.Method(min_noise_var=0.04),
+        data=data,
+        seed=0,
     )
     assert opt.confirm(1)[0].params == opt.recommend().params
 
@@ -1218,7 +1219,9 @@ def test_a_largest_noise_variance_bounds_the_intervals():
     rng = np.random.default_rng(1)
     data = [({"x": float(x)}, float(np.sin(6 * x) + 0.1 * rng.standard_normal()))
             for x in rng.random(20)]  # fmt: skip
-    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, max_noise_var=0.0101, data=data, seed=0)
+    opt = rahbo.Optimizer(
+        {"x": (0.0, 1.0)}, method=rahbo.Method(max_noise_var=0.0101), data=data, seed=0
+    )
     best = opt.recommend()
     assert best.noise_std <= best.noise_std_interval.upper <= 0.0101**0.5 * (1 + 1e-9)
 
@@ -1240,7 +1243,9 @@ def test_eight_threads_share_an_optimizer_and_its_journal(tmp_path, strategy, mo
     space = rahbo.Candidates([{"x": float(x)} for x in range(20)]) if is_cheap else SQUARE
     # What counts is the order of writes. Waiting for the disk each time takes long.
     monkeypatch.setattr(os, "fsync", lambda fd: None)
-    opt = rahbo.Optimizer(space, seed=0, repeats=2, strategy=strategy, journal=path)
+    opt = rahbo.Optimizer(
+        space, seed=0, repeats=2, method=rahbo.Method(strategy=strategy), journal=path
+    )
     told = {}
 
     def work():

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from contest.problems import TASKS, Kind, problem_of, risk_of
-from rahbo import Adaptive, Folds, Optimizer, paper_preset
+from rahbo import Adaptive, Folds, MeanVariance, Method, Optimizer, paper
 from rahbo.model import DirectNoise
 from rahbo.policy import GPUCB, Fixed, Repeats, initial_design
 from rahbo.policy import Rahbo as Algorithm1
@@ -34,17 +34,22 @@ NEW_POINTS = 500
 # rahbo by the name of its settings; those not named are its defaults.
 VARIANTS: Mapping[str, dict[str, Any]] = {
     "rahbo": {},
-    "paper": paper_preset(repeats=10),
+    "paper": {
+        "risk": MeanVariance(1.0),
+        "repeats": 10,
+        "n_initial": N_INITIAL,
+        "method": paper(),
+    },
     "fixed2": {"repeats": 2},
     "fixed3": {"repeats": 3},
     "fixed5": {"repeats": 5},
     "fixed10": {"repeats": 10},
     # What the defaults were chosen by: each changes one of them.
     "min1": {"repeats": Adaptive(min=1)},
-    "wide": {"beta": 2.0, "beta_noise": 2.0},
-    "algorithm1": {"strategy": Algorithm1()},
-    "direct": {"noise": DirectNoise()},
-    "gpucb1": {"strategy": GPUCB(), "repeats": 1},
+    "wide": {"method": Method(beta=2.0, beta_noise=2.0)},
+    "algorithm1": {"method": Method(strategy=Algorithm1())},
+    "direct": {"method": Method(noise=DirectNoise())},
+    "gpucb1": {"method": Method(strategy=GPUCB()), "repeats": 1},
 }
 
 

@@ -13,8 +13,8 @@ run: ask for a point, tell the results, get a recommendation.
 `Float`, `Int` and `Categorical` describe parameters. `Candidates` lists points when no others can
 be tried. `Context` and `Time` are conditions that are given, not chosen. `MeanVariance`, `MeanStd`,
 `Quantile` and `ExpectedShortfall` say what a noisy outcome is worth. `AtMost` and `AtLeast` set
-limits for other outcomes. `Adaptive` and `Folds` decide how often a point is measured. `PBest` and
-`Gap` end a run early. `paper_preset` returns the settings of the paper's experiments.
+limits for other outcomes. `Adaptive` and `Folds` decide how often a point is measured. `Gap` ends
+a run early. A `Method` is what only its author sets, and `paper` returns that of the paper.
 
 >>> import random, rahbo
 >>> def objective(x):
@@ -26,12 +26,14 @@ limits for other outcomes. `Adaptive` and `Folds` decide how often a point is me
 
 __version__ = "0.1.0"
 
+from typing import TYPE_CHECKING
+
 from rahbo.model import AtLeast, AtMost
 from rahbo.optimizer import Optimizer
 from rahbo.policy import Adaptive, Folds
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
-from rahbo.running import Gap, PBest, maximize, minimize
-from rahbo.settings import paper_preset
+from rahbo.running import Gap, maximize, minimize
+from rahbo.settings import Method, paper
 from rahbo.space import Candidates, Categorical, Context, Float, Int, Time
 
 __all__ = [
@@ -48,12 +50,17 @@ __all__ = [
     "Int",
     "MeanStd",
     "MeanVariance",
+    "Method",
     "Optimizer",
-    "PBest",
     "Quantile",
     "Time",
     "__version__",
     "maximize",
     "minimize",
-    "paper_preset",
+    "paper",
 ]
+
+
+if not TYPE_CHECKING:
+    # Type checkers take a module that has this for one with all names.
+    from rahbo.numerics import refuse_former as __getattr__  # noqa: F401

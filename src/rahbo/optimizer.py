@@ -68,20 +68,12 @@ class Optimizer(Reports):
         risk: The risk measure to maximise, in the units of the objective. By default it is the mean
             minus one noise standard deviation, which means the same in all units.
         repeats: Evaluations per suggestion: an int, or `Adaptive` for as many as pay.
-        strategy: How points are chosen and reported.
         direction: ``"maximize"`` or ``"minimize"``.
         n_initial: Distinct points of the initial design; past results count towards it. By default
             twice the number of parameters plus 2, and at least 6.
-        kernel: Kernel of the mean GP: a class, whose hyperparameters are learned, or a kernel
-            that is used unchanged (in units of ``outputs``).
-        noise: Model of the noise variance.
-        beta: Width of the confidence band of the mean, in standard deviations.
-        beta_noise: Width of the confidence band of the noise variance.
-        lam: Regulariser lambda of the mean GP; the noise model has its own.
-        outputs: ``Standardized()`` or the paper's ``Raw()``.
-        min_noise_var: Lower bound on the noise variance, if known.
-        max_noise_var: Upper bound on the noise variance, if known (eq. 16).
-        refit: When hyperparameters are learned again.
+        noise_std: The noise standard deviation, if it is known: a number, a function of the
+            parameters (a dict), or one number for each row of `Candidates`, such as a column of a
+            table. 0 says that there is no noise.
         constraints: Limits of outcomes beside the objective, by the name of the outcome, such as
             ``{"loss": AtMost(5.0)}``. Each must hold with its probability, noise included.
         safe: Whether to evaluate only settings that surely keep the constraints. It needs a setting
@@ -93,6 +85,8 @@ class Optimizer(Reports):
             one in use today. They are the first points of the initial design. They are evaluated
             even with ``safe=True``, so that a run can start from settings known to be safe.
         seed: Seeds every random choice; drawn and kept in ``settings.seed`` if None.
+        method: How points are chosen and what the model assumes: a `Method`, such as
+            ``rahbo.paper()``.
         data: Past results, as pairs of parameters and values. A third part may name the block of
             the values, or of each. A data frame is read too: its columns are the parameters,
             ``value`` and, if there are any, ``block``, outcomes, ``failure`` and ``time``. Each row

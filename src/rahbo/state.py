@@ -143,7 +143,8 @@ class State:
 
     def reported_by(self, strategy: Strategy) -> State:
         """Return the same state with another strategy to report by."""
-        return replace(self, settings=replace(self.settings, strategy=strategy))
+        method = replace(self.settings.method, strategy=strategy)
+        return replace(self, settings=replace(self.settings, method=method))
 
     @property
     def quick(self) -> State:

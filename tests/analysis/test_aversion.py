@@ -51,7 +51,7 @@ def test_the_weights_are_those_at_which_the_recommendation_changes(risk, directi
 
 
 def test_a_strategy_that_ignores_the_noise_has_no_smaller_weight():
-    found = steps(rahbo.MeanStd(1.0), strategy=GPUCB()).recommend()
+    found = steps(rahbo.MeanStd(1.0), method=rahbo.Method(strategy=GPUCB())).recommend()
     assert found.params == {"c": "c"}
     assert (found.aversion.weight, found.aversion.less) == (0.0, None)
     assert found.aversion.more.params == {"c": "b"}

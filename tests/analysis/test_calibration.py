@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+import presets
 import rahbo
 from past_tables import left_out, optimizer
 from rahbo.analysis.calibration import calibration_of
 from rahbo.model import GP, KnownNoise
 
 
-@pytest.mark.parametrize("settings", [{}, rahbo.paper_preset(alpha=0.1)], ids=["default", "paper"])
+@pytest.mark.parametrize("settings", [{}, presets.paper(alpha=0.1)], ids=["default", "paper"])
 def test_calibration_is_that_of_points_left_out(settings):
     opt = optimizer(24, 4, noise_std=lambda p: 0.3 + p["x"], **settings)
     model, observations = opt.model, opt.observations
@@ -44,7 +45,13 @@ def with_noise_bound(opt, factor):
     ("factor", "answer"), [(0.02, "too narrow"), (1.0, "calibrated"), (20.0, "too wide")]
 )
 def test_bands_that_are_too_narrow_or_too_wide_are_told(factor, answer):
-    opt = optimizer(60, 5, mean=lambda p: p["x"], noise_std=lambda p: 2.0, noise=KnownNoise(4.0))
+    opt = optimizer(
+        60,
+        5,
+        mean=lambda p: p["x"],
+        noise_std=lambda p: 2.0,
+        method=rahbo.Method(noise=KnownNoise(4.0)),
+    )
     model = with_noise_bound(opt, factor)
     found = calibration_of(model, differ=True)
     assert found.answer == answer

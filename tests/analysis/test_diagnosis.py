@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import presets
 import rahbo
 from bands import bands
 from past_tables import SPACE, left_out, optimizer
@@ -65,7 +66,7 @@ def test_a_choice_is_one_input():
 # -- does risk change the decision ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("preset", [{}, rahbo.paper_preset(alpha=0.4)], ids=["default", "paper"])
+@pytest.mark.parametrize("preset", [{}, presets.paper(alpha=0.4)], ids=["default", "paper"])
 def test_gains_have_the_moments_of_both_posteriors(preset, monkeypatch):
     # This test depends on how draws get their tails: so many degrees of freedom are Gaussian ones,
     # and no other noise level is looked at.
@@ -96,7 +97,12 @@ def test_gains_have_the_moments_of_both_posteriors(preset, monkeypatch):
 
 
 def test_certain_noise_leaves_the_mean_uncertain():
-    opt = optimizer(15, 1, noise=KnownNoise(lambda p: 1.0 + p["x"]), risk=rahbo.MeanStd(1.0))
+    opt = optimizer(
+        15,
+        1,
+        method=rahbo.Method(noise=KnownNoise(lambda p: 1.0 + p["x"])),
+        risk=rahbo.MeanStd(1.0),
+    )
     model, scale = opt.model, opt.model.units.scale
     X = opt.observations.X[[0, 1]]
     a, b = (opt.settings.space.decode(x)["x"] for x in X)
@@ -283,9 +289,11 @@ TABLES = {
     "candidates": lambda: optimizer(
         30, 2, space=candidates(), mean=lambda p: p["c"], noise_std=lambda p: 1.0 + p["a"]
     ),
-    "paper preset": lambda: optimizer(20, 10, **rahbo.paper_preset()),
-    "known noise": lambda: optimizer(20, 1, noise=KnownNoise(1.0)),
-    "log noise": lambda: optimizer(20, 2, noise=LogNoise(), risk=rahbo.ExpectedShortfall(0.1)),
+    "paper preset": lambda: optimizer(20, 10, **presets.paper()),
+    "known noise": lambda: optimizer(20, 1, noise_std=1.0),
+    "log noise": lambda: optimizer(
+        20, 2, method=rahbo.Method(noise=LogNoise()), risk=rahbo.ExpectedShortfall(0.1)
+    ),
 }
 TITLES = [
     "Is the noise uneven?",
@@ -374,7 +382,7 @@ def test_the_printed_page():
 
 def test_a_point_that_the_others_predict_exactly_gives_a_finite_ratio():
     # The lengthscale makes all points one, and the noise is far above the spread of the values.
-    settings = {"kernel": rahbo.model.RBF([1e6], 1e-6), "noise": KnownNoise(1e9)}
+    settings = {"method": rahbo.Method(kernel=rahbo.model.RBF([1e6], 1e-6), noise=KnownNoise(1e9))}
     opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, **settings)
     for x in (0.1, 0.4, 0.8):
         opt.tell({"x": x}, [x, 2.0 * x])

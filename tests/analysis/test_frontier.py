@@ -121,7 +121,9 @@ def run(**settings):
 )
 def test_the_lines_are_the_ends_that_the_strategy_reports_by(strategy, noise, direction):
     risk = rahbo.MeanVariance(1.0)
-    opt = run(strategy=strategy, direction=direction, risk=risk, min_noise_var=0.05)
+    opt = run(
+        method=rahbo.Method(strategy=strategy, min_noise_var=0.05), direction=direction, risk=risk
+    )
     found, units = opt.frontier(), opt.model.units
     b, sign = bands(opt.model, opt.observations.X), opt.settings.sign
     mean, noise_std = np.array(found.worst).T
@@ -135,7 +137,7 @@ def test_the_lines_are_the_ends_that_the_strategy_reports_by(strategy, noise, di
 
 
 def test_a_strategy_that_ignores_the_noise_reports_as_alpha_zero_does():
-    opt = run(strategy=GPUCB(), risk=rahbo.MeanVariance(3.0))
+    opt = run(method=rahbo.Method(strategy=GPUCB()), risk=rahbo.MeanVariance(3.0))
     found, best = opt.frontier(), opt.recommend()
     assert found.alpha == 0.0
     assert found.at(0.0).prediction.params == best.params

@@ -9,7 +9,7 @@ from scipy import stats
 import rahbo
 from rahbo.analysis import Gain, among, gain, posterior, prospects
 from rahbo.analysis.gain import Prospects
-from rahbo.model import KnownNoise
+from rahbo.model import Matern52, Raw
 from rahbo.policy import is_listed, optimistic, whole_domain
 
 RISK = rahbo.MeanVariance(1.0)
@@ -78,11 +78,9 @@ def two(more=0.0, noise_var=0.25, counts=(4, 4)):
     """Two settings far apart whose sample means differ by ``more``, with known noise."""
     rows = rahbo.Candidates([{"x": "a"}, {"x": "b"}])
     data = [({"x": "a"}, [1.0] * counts[0]), ({"x": "b"}, [1.0 + more] * counts[1])]
-    return rahbo.Optimizer(
-        rows, seed=0, data=data, noise=KnownNoise(noise_var), risk=RISK,
-        kernel=rahbo.model.kernels.Matern52([0.05], variance=4.0),
-        outputs=rahbo.model.Raw(),
-    )  # fmt: skip
+    method = rahbo.Method(kernel=Matern52([0.05], variance=4.0), outputs=Raw())
+    known = {"noise_std": np.sqrt(noise_var), "method": method}
+    return rahbo.Optimizer(rows, seed=0, data=data, risk=RISK, **known)
 
 
 def difference(opt):

@@ -12,7 +12,7 @@ from bands import bands
 from rahbo.analysis import centre, check_level, posterior
 from rahbo.analysis.posterior import draws, marginals, plausible, risk_draws
 from rahbo.errors import SettingsError
-from rahbo.model import DirectNoise, KnownNoise, alternatives
+from rahbo.model import DirectNoise, KnownNoise, LogNoise, alternatives
 from rahbo.policy import GPUCB, RahboUS, TopTwo, pessimistic, pessimistic_values
 
 RISK = rahbo.MeanVariance(0.5)
@@ -112,12 +112,11 @@ def test_centres_are_those_of_the_posterior(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", [None, DirectNoise(), KnownNoise(4.0)], ids=str)
+@pytest.mark.parametrize("noise", [LogNoise(), DirectNoise(), KnownNoise(4.0)], ids=str)
 @pytest.mark.parametrize("min_noise_var", [None, 9.0, 400.0])
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 5.0])
 def test_every_interval_holds_its_centre(noise, min_noise_var, alpha, rng):
-    settings = {} if noise is None else {"noise": noise}
-    opt = optimizer(min_noise_var=min_noise_var, **settings)
+    opt = optimizer(method=rahbo.Method(min_noise_var=min_noise_var, noise=noise))
     X = np.vstack([opt.observations.X, rng.random((30, 1))])
     for level in (0.1, 0.5, 0.9):
         found = marginals(opt.model, rahbo.MeanVariance(alpha), X, level)
@@ -130,7 +129,7 @@ def test_every_interval_holds_its_centre(noise, min_noise_var, alpha, rng):
 
 
 def test_known_noise_has_no_spread():
-    opt = optimizer(noise=KnownNoise(4.0))
+    opt = optimizer(noise_std=2.0)
     found = marginals(opt.model, RISK, opt.observations.X, 0.9)
     np.testing.assert_allclose(found.noise_std, 2.0)
     assert (found.mean[:, 0] < found.mean[:, 2]).all()
@@ -176,9 +175,9 @@ def test_pessimistic_values_are_those_of_the_bound(risk, rng):
 
 
 @pytest.mark.parametrize("strategy", [TopTwo(), RahboUS(), GPUCB()])
-@pytest.mark.parametrize("noise", [{}, {"noise": DirectNoise()}])
+@pytest.mark.parametrize("noise", [LogNoise(), DirectNoise()])
 def test_no_pessimistic_value_is_above_the_risk_value(strategy, noise, rng):
-    opt = optimizer(min_noise_var=100.0, **noise)
+    opt = optimizer(method=rahbo.Method(min_noise_var=100.0, noise=noise))
     X = rng.random((30, 1))
     bound = strategy.report_bound(opt.model, RISK)
     _, v, value = pessimistic_values(bound, X)
@@ -219,7 +218,7 @@ def test_risk_draws_are_those_of_their_generator():
 
 
 def test_risk_draws_have_the_middle_of_the_posterior():
-    opt = optimizer(noise=KnownNoise(4.0))
+    opt = optimizer(noise_std=2.0)
     X = opt.observations.X
     drawn = risk_draws(opt.model, RISK, X, np.random.default_rng(0))
     found = marginals(opt.model, RISK, X, 0.5)
@@ -229,7 +228,7 @@ def test_risk_draws_have_the_middle_of_the_posterior():
 
 
 def test_noise_counts_in_the_draws_at_least_with_its_lower_bound():
-    opt = optimizer(min_noise_var=400.0, noise=DirectNoise())
+    opt = optimizer(method=rahbo.Method(min_noise_var=400.0, noise=DirectNoise()))
     X = opt.observations.X
     averse, neutral = (
         risk_draws(opt.model, rahbo.MeanVariance(alpha), X, np.random.default_rng(0))
@@ -259,7 +258,7 @@ def test_intervals_are_those_of_a_student_distribution(level):
 
 
 def test_draws_together_have_the_same_tails_as_alone():
-    opt = optimizer(noise=KnownNoise(4.0))
+    opt = optimizer(noise_std=2.0)
     X = opt.observations.X[:3]
     drawn = risk_draws(opt.model, RISK, X, np.random.default_rng(0))
     for level in (0.5, 0.9):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import presets
 import rahbo
 from rahbo.analysis import (
     Alternative,
@@ -20,7 +21,6 @@ from rahbo.analysis import (
     predict,
 )
 from rahbo.analysis.posterior import marginals
-from rahbo.model import KnownNoise
 from rahbo.policy import CONFIRMED, GPUCB, Folds, RahboUS, TopTwo, pessimistic, pessimistic_values
 from rahbo.space import Space
 
@@ -200,7 +200,7 @@ def test_the_leader_is_the_first_though_another_may_well_be_better():
         ({"x": 1.0}, -3.0 + 0.3 * rng.standard_normal(40)),
         ({"x": 2.0}, [1.3]),
     ]
-    found = rahbo.Optimizer(rows, seed=0, data=data, noise=KnownNoise(0.25)).recommend()
+    found = rahbo.Optimizer(rows, seed=0, data=data, noise_std=0.5).recommend()
     assert found.params == {"x": 0.0}
     (other,) = found.runner_ups
     assert other.params == {"x": 2.0}
@@ -278,7 +278,7 @@ def test_a_noisy_setting_needs_some_values_of_its_own(k):
 
 
 def test_what_needs_no_confirmation_asks_for_none():
-    assert three_points((0.0, 1.0, 5.0), k=2, noise=KnownNoise(0.2)).recommend().confirm == 0
+    assert three_points((0.0, 1.0, 5.0), k=2, noise_std=0.2**0.5).recommend().confirm == 0
     assert three_points((0.0, 1.0, 5.0), k=2, spread=1e-4).recommend().confirm == 0
     assert three_points((0.0, 1.0, 5.0), k=2, repeats=Folds(2)).recommend().confirm == 0
     rng = np.random.default_rng(0)
@@ -303,7 +303,7 @@ def run(preset, risk):
     return rahbo.Optimizer(space, seed=0, **{**preset, "risk": risk}, data=data)
 
 
-PRESETS = {"default": {}, "paper": rahbo.paper_preset()}
+PRESETS = {"default": {}, "paper": presets.paper()}
 RISKS = {
     "mean-variance": (rahbo.MeanVariance(0.3), lambda f, v: f - 0.3 * v),
     "mean-std": (rahbo.MeanStd(2.0), lambda f, v: f - 2.0 * np.sqrt(v)),
@@ -339,7 +339,10 @@ def test_predictions_are_the_intervals_in_user_units(preset, risk, formula, rng)
 @pytest.mark.parametrize(("alpha", "min_noise_var"), [(0.0, None), (1.0, 4.0), (5.0, 60.0)])
 def test_every_record_says_the_same_of_a_setting(direction, strategy, level, alpha, min_noise_var):
     opt = run(
-        {"direction": direction, "strategy": strategy, "min_noise_var": min_noise_var},
+        {
+            "direction": direction,
+            "method": rahbo.Method(strategy=strategy, min_noise_var=min_noise_var),
+        },
         rahbo.MeanVariance(alpha),
     )
     best, front = opt.recommend(level=level), opt.frontier(level=level)

@@ -5,7 +5,6 @@ import pytest
 
 import rahbo
 from rahbo.analysis import are_alike
-from rahbo.model import KnownNoise
 
 
 def crowded(space, noise=0.3):
@@ -52,8 +51,7 @@ def test_a_runner_up_shows_the_value_that_decided():
         ({"x": 1.0}, -3.0 + 0.3 * rng.standard_normal(40)),
         ({"x": 2.0}, [1.3]),
     ]
-    noise = KnownNoise(0.25)
-    found = rahbo.Optimizer(rows, seed=0, data=data, noise=noise).recommend()
+    found = rahbo.Optimizer(rows, seed=0, data=data, noise_std=0.5).recommend()
     (other,) = found.runner_ups
     assert other.risk > found.risk
     line = str(found).splitlines()[-1]

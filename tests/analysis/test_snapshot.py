@@ -34,7 +34,7 @@ def test_it_holds_what_reports_go_by():
 
 
 def test_another_risk_measure_is_applied_at_the_strategys_bounds():
-    opt = run(strategy=GPUCB())
+    opt = run(method=rahbo.Method(strategy=GPUCB()))
     plain, averse = opt.snapshot(), opt.snapshot(risk=rahbo.MeanVariance(3.0))
     assert averse.risk == rahbo.MeanVariance(3.0)
     np.testing.assert_array_equal(plain.worst[0], averse.worst[0])

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
+import presets
 import rahbo
 from rahbo.pages import record_of
 from rahbo.policy import GPUCB
-from rahbo.settings import paper_preset
 
 
 def told(alpha=1.0, *, scale=1.0, even=False, seed=0, n=25, **settings):
@@ -53,8 +53,9 @@ def test_little_is_said_where_all_settings_are_equally_noisy():
 
 def test_nothing_is_said_where_alpha_has_no_unit_or_no_effect():
     for settings in (
-        {"risk": rahbo.MeanStd(1e6)}, {"risk": rahbo.Quantile(1e-4)}, {"strategy": GPUCB()},
-        {"risk": rahbo.MeanVariance(0.0)}, paper_preset(1.0), paper_preset(1e-9),
+        {"risk": rahbo.MeanStd(1e6)}, {"risk": rahbo.Quantile(1e-4)},
+        {"method": rahbo.Method(strategy=GPUCB())}, {"risk": rahbo.MeanVariance(0.0)},
+        presets.paper(1.0), presets.paper(1e-9),
     ):  # fmt: skip
         assert said(told(**settings)) == ""
     assert said(told(1.0), risk=rahbo.MeanStd(1.0)) == ""

@@ -23,7 +23,9 @@ from typing import Any
 
 import numpy as np
 
+import presets
 import rahbo
+from presets import with_method
 from rahbo.errors import ExhaustedError
 from rahbo.model import (
     RBF,
@@ -271,7 +273,7 @@ def settings(rng: Rng, d: int) -> dict[str, dict[str, Callable[[], Any]]]:
 
 def preset(rng: Rng) -> dict[str, Any]:
     """Return the paper's preset."""
-    return rahbo.paper_preset(alpha=float(rng.choice([0.0, 1.0, 100.0])), repeats=2, n_initial=2)
+    return presets.paper(alpha=float(rng.choice([0.0, 1.0, 100.0])), repeats=2, n_initial=2)
 
 
 # -- a set ---------------------------------------------------------------------------------------
@@ -297,6 +299,7 @@ def make(number: int) -> Case:
         lowest, highest = (case.settings.get(f"{end}_noise_var") for end in ("min", "max"))
         if lowest is not None and highest is not None and lowest > highest:
             del case.settings["min_noise_var"]
+        case.settings = with_method(case.settings)
     case.settings |= constraint | {"seed": number}
     told = pick(rng, points(rng, d), case, "points")
     fill(case, rng, told)

@@ -123,11 +123,11 @@ def ask_and_tell(folder: Path) -> None:
 
 def in_threads(folder: Path) -> None:
     with ThreadPoolExecutor(3) as executor:
-        maximized(folder, strategy=CHEAP, executor=executor, parallel=3)
+        maximized(folder, method=rahbo.Method(strategy=CHEAP), executor=executor, parallel=3)
 
 
 def in_processes(folder: Path) -> None:
-    maximized(folder, strategy=CHEAP, n_jobs=3)
+    maximized(folder, method=rahbo.Method(strategy=CHEAP), n_jobs=3)
 
 
 # A program that outlives `rahbo tune` stays for long enough to be seen.
@@ -170,7 +170,7 @@ def optuna_study(folder: Path) -> None:
     )
     study = optuna.create_study(
         study_name="chaos", storage=storage, direction="maximize", load_if_exists=True,
-        sampler=RahboSampler(repeats=2, seed=0, strategy=CHEAP),
+        sampler=RahboSampler(repeats=2, seed=0, method=rahbo.Method(strategy=CHEAP)),
     )  # fmt: skip
 
     def trial_value(trial: optuna.Trial) -> float:

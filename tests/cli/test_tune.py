@@ -266,9 +266,8 @@ GOOD = ["--maximize", "--evaluations", "4", "-p", "x=0.0:1.0", "--", sys.executa
         (["--setup", "-1", *GOOD], "setup"),
         (["--value-regex", "(", *GOOD], "regular expression"),
         (["--value-regex", "a", "--value-json", "b", *GOOD], "Only one of --"),
-        (["--stop-p-best", "2", *GOOD], "level between 0 and 1"),
+        (["--noise-std", "-1", *GOOD], "noise_std must be a number >= 0"),
         (["--stop-gap", "0", *GOOD], "positive"),
-        (["--within", "1", *GOOD], "--within needs --stop-p-best"),
         (["--journal", "none/run.jsonl", *GOOD], "cannot be written"),
         ([GOOD[0], "--evaluations", "0", *GOOD[3:]], "--evaluations"),
         (["--jobs", "x", *GOOD], "--jobs"),
@@ -306,15 +305,7 @@ SPACE_OF_X = ["-p", "x=0.0:1.0"]
 # -- stopping ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["--stop-gap", "0.5"], rahbo.Gap(0.5)),
-        (["--stop-p-best", "0.9"], rahbo.PBest(0.9)),
-        (["--stop-p-best", "0.9", "--within", "0.1"], rahbo.PBest(0.9, within=0.1)),
-    ],
-)
-def test_a_run_may_end_early(arguments, expected, monkeypatch):
+def test_a_run_may_end_early(monkeypatch):
     tasks = []
 
     def run(task, jobs, timeout):
@@ -322,8 +313,9 @@ def test_a_run_may_end_early(arguments, expected, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "run", run)
-    assert invoke(*arguments, "--repeats", "adaptive", "--setup", "2", *GOOD).exit_code == 130
-    assert tasks[0].stop == expected
+    assert invoke("--stop-gap", "0.5", "--setup", "2", "--noise-std", "0", *GOOD).exit_code == 130
+    assert tasks[0].stop == rahbo.Gap(0.5)
+    assert tasks[0].settings["noise_std"] == 0.0
     assert tasks[0].settings["repeats"] == rahbo.Adaptive(setup=2.0)
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import presets
 import rahbo
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.experiments import Case, Experiment, Store, replay, run_case, run_cases, runner
@@ -56,7 +57,7 @@ def test_a_case_is_the_run_that_maximize_makes(records):
     def objective(x, seed):
         return sine().sample({"x": x}, np.random.default_rng(seed))
 
-    settings = rahbo.paper_preset(1.0, 3, 4)
+    settings = presets.paper(1.0, 3, 4)
     result = rahbo.maximize(objective, sine().space, rounds=4, seed=5, **settings)
     assert [r["tried"]["params"] for r in records] == [t.params for t in result.trials]
     assert [r["source"] for r in records] == ["design"] * 4 + ["strategy"] * 4

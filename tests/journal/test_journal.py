@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -21,17 +21,19 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 
+import presets
 import rahbo
 from journal_lines import checked
 from rahbo.errors import JournalError, SettingsError, SpaceError
 from rahbo.journal import events, is_journal, read
-from rahbo.model import KnownNoise
+from rahbo.model import KnownNoise, Matern52
 from rahbo.policy import RandomSearch, initial_design
 from work import lines_run
 
 SPACE = {"x": (0.0, 2.0), "kind": ["a", "b"]}
 SMALL = {"repeats": 2, "seed": 3, "n_initial": 8}
 LINE = {"x": (0.0, 1.0)}
+RANDOM = rahbo.Method(strategy=RandomSearch())
 TESTS = Path(__file__).parents[1]
 
 
@@ -270,7 +272,7 @@ def objective_of(calls):
 @pytest.mark.parametrize("at", [1, 9, 13])
 def test_the_same_call_again_brings_an_interrupted_run_to_its_end(path, at):
     calls = []
-    budget = {**SMALL, "n_initial": 4, "evaluations": 13, "strategy": RandomSearch()}
+    budget = {**SMALL, "n_initial": 4, "evaluations": 13, "method": RANDOM}
     whole = rahbo.maximize(objective_of([]), SPACE, **budget)
 
     def dies(x, kind, seed):
@@ -301,7 +303,7 @@ CONFIRMED = [
 @pytest.mark.parametrize("budget", CONFIRMED)
 @pytest.mark.usefixtures("still_clock")
 def test_a_confirmation_cut_at_any_line_is_brought_to_the_same_end(path, budget):
-    budget = {**budget, "n_initial": 4, "seed": 3, "strategy": RandomSearch()}
+    budget = {**budget, "n_initial": 4, "seed": 3, "method": RANDOM}
     whole = rahbo.maximize(objective_of([]), SPACE, journal=path, **budget)
     content = path.read_bytes()
     assert whole.trials[-1].source == "confirm"
@@ -390,12 +392,13 @@ def test_settings_that_differ_are_named_with_both_values(path):
     before = path.read_bytes()
     with pytest.raises(JournalError) as caught:
         rahbo.Optimizer(
-            {"x": (0.0, 3.0), "kind": ["a", "b"]}, risk=rahbo.Quantile(0.1), beta=2.0, repeats=2,
-            n_initial=8, seed=4, journal=path,
+            {"x": (0.0, 3.0), "kind": ["a", "b"]}, risk=rahbo.Quantile(0.1), repeats=2, n_initial=8,
+            seed=4, journal=path, method=rahbo.Method(beta=2.0), noise_std=0,
         )  # fmt: skip
     for part in (
         "risk is MeanStd(kappa=1.0) there and Quantile(level=0.1) here",
         "beta is ConstantBeta(value=1.0) there and ConstantBeta(value=2.0) here",
+        "noise_std is None there and 0.0 here",
         "seed is 3 there and 4 here",
         "space is {'x': Float(low=0.0, high=2.0, log=False), 'kind': Categorical(choices=['a', 'b'"
         "])} there and {'x': Float(low=0.0, high=3.0, log=False)",
@@ -453,10 +456,12 @@ class Halved(rahbo.risk.RiskMeasure):
 
 
 def test_code_is_described_and_passed_again(path):
-    code = {"valid": safe, "risk": Halved(0.25), "noise": KnownNoise(lambda params: 0.1)}
+    code = {"valid": safe, "risk": Halved(0.25), "noise_std": lambda params: 0.3}
     opt = drive(begin(path, **code))
     opt.close()
-    with pytest.raises(JournalError, match=r"valid=safe and risk=Halved\(share=0.25\) and noise="):
+    with pytest.raises(
+        JournalError, match=r"valid=safe and risk=Halved\(share=0.25\) and noise_std="
+    ):
         rahbo.Optimizer.resume(path)
     with pytest.raises(JournalError, match=r"risk is Halved\(share=0.25\) there and Halved"):
         rahbo.Optimizer.resume(path, **{**code, "risk": Halved(0.3)})
@@ -480,13 +485,37 @@ def test_a_journal_is_read_without_its_code_until_the_code_is_needed(path):
     assert report.recommend() == opt.recommend()
 
 
-def test_the_paper_preset_comes_back(path):
-    preset = rahbo.paper_preset(alpha=2.0, repeats=2, n_initial=3)
-    opt = rahbo.Optimizer(LINE, **preset, seed=0, journal=path)
+@pytest.mark.parametrize("settings", [
+    presets.paper(alpha=2.0, repeats=2, n_initial=3), {"noise_std": 0}, {"noise_std": 0.3},
+    {"method": rahbo.Method(noise=KnownNoise(0.1), kernel=Matern52([0.2]), min_noise_var=0.1)},
+])  # fmt: skip
+def test_settings_come_back(path, settings):
+    opt = rahbo.Optimizer(LINE, **settings, seed=0, journal=path)
     opt.close()
     resumed = rahbo.Optimizer.resume(path)
-    for name in ("risk", "repeats", "strategy", "n_initial", "model", "refit", "seed", "noise"):
-        assert getattr(resumed.settings, name) == getattr(opt.settings, name)
+    for one in fields(opt.settings):
+        if one.name != "space":
+            assert getattr(resumed.settings, one.name) == getattr(opt.settings, one.name)
+    resumed.close()
+    rahbo.Optimizer(LINE, **settings, journal=path).close()
+
+
+def test_known_noise_of_a_list_comes_back(path):
+    rows = rahbo.Candidates([{"x": 0.0}, {"x": 1.0}])
+    rahbo.Optimizer(rows, noise_std=np.array([0.1, 1 / 3]), journal=path).close()
+    assert rahbo.Optimizer.resume(path).settings.noise_std == (0.1, 1 / 3)
+
+
+def test_a_method_with_code_is_passed_again_as_a_whole(path):
+    method = rahbo.Method(noise=KnownNoise(safe), beta=2.0)
+    opt = drive(begin(path, method=method))
+    opt.close()
+    described = r"method=Method\(noise=KnownNoise\(noise_var=safe\)\), whose code"
+    with pytest.raises(JournalError, match=described):
+        rahbo.Optimizer.resume(path)
+    with pytest.raises(JournalError, match=r"another run: beta is ConstantBeta\(value=2.0\) there"):
+        rahbo.Optimizer.resume(path, method=replace(method, beta=1.0))
+    assert rahbo.Optimizer.resume(path, method=method).recommend() == opt.recommend()
 
 
 @pytest.mark.parametrize("journal", [3, 1.5, ["run.jsonl"], True])

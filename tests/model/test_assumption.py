@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+import presets
 import rahbo
 from rahbo.model import (
     Beliefs,
     DirectNoise,
-    KnownNoise,
     Matern32,
     Matern52,
     Raw,
@@ -47,7 +47,9 @@ def assumes(opt):
 @pytest.mark.parametrize("d", [1, 2, 5])
 @pytest.mark.parametrize("kernel", [Matern52, Matern32])
 def test_the_mean_varies_as_much_as_the_outputs_on_six_tenths_of_the_typical_lengths(d, kernel):
-    opt = rahbo.Optimizer({f"x{i}": (0.0, 1.0) for i in range(d)}, kernel=kernel, seed=0)
+    opt = rahbo.Optimizer(
+        {f"x{i}": (0.0, 1.0) for i in range(d)}, method=rahbo.Method(kernel=kernel), seed=0
+    )
     for _ in range(8):
         s = opt.ask()
         opt.tell(s, list(np.random.default_rng(s.id).standard_normal(2)))
@@ -62,7 +64,7 @@ def test_the_noise_is_learned_under_the_assumed_mean():
     settings, observations = opt.settings.model, opt.observations
     found = learn_assuming(settings, observations)
     expected = learn(rahbo.Optimizer(
-        SQUARE, kernel=found.mean.kernel, seed=0
+        SQUARE, method=rahbo.Method(kernel=found.mean.kernel), seed=0
     ).settings.model, observations)  # fmt: skip
     assert np.array_equal(found.noise.theta, expected.noise.theta)
     model = condition(settings, observations, found)
@@ -71,7 +73,7 @@ def test_the_noise_is_learned_under_the_assumed_mean():
 
 def test_a_kernel_that_was_given_is_kept():
     kernel = Matern52([0.7, 0.8], 0.3)
-    opt = told(kernel=kernel)
+    opt = told(method=rahbo.Method(kernel=kernel))
     assert learn_assuming(opt.settings.model, opt.observations).mean.kernel is kernel
     assert knows_nothing(opt.model)
     assert not assumes(opt)
@@ -86,7 +88,7 @@ def test_it_is_assumed_until_the_data_show_that_the_mean_varies():
 
 
 def test_what_is_believed_and_reported_does_not_rest_on_it():
-    opt, plain = told(), told(strategy=Rahbo())
+    opt, plain = told(), told(method=rahbo.Method(strategy=Rahbo()))
     assert assumes(opt)
     assert not assumes(plain)
     mine, theirs = opt.recommend(), plain.recommend()
@@ -108,9 +110,9 @@ def test_a_flat_fit_is_sure_of_everything_and_the_assumed_mean_is_not():
 @pytest.mark.parametrize(
     "settings",
     [
-        {"refit": Refit(math.inf)},
-        {"strategy": Rahbo()},
-        rahbo.paper_preset(repeats=2),
+        {"method": rahbo.Method(refit=Refit(math.inf))},
+        {"method": rahbo.Method(strategy=Rahbo())},
+        presets.paper(repeats=2),
     ],
     ids=["never fitted again", "Algorithm 1", "paper"],
 )
@@ -121,9 +123,9 @@ def test_runs_that_assume_nothing(settings):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"noise": DirectNoise()},
-        {"noise": KnownNoise(1.0)},
-        {"outputs": Raw()},
+        {"method": rahbo.Method(noise=DirectNoise())},
+        {"noise_std": 1.0},
+        {"method": rahbo.Method(outputs=Raw())},
         {"risk": rahbo.Quantile(0.1)},
         {"direction": "minimize"},
         {"repeats": 3},

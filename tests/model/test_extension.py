@@ -5,7 +5,7 @@ import pytest
 
 import rahbo
 from bands import bands
-from rahbo.model import DirectNoise, KnownNoise, condition, learn
+from rahbo.model import DirectNoise, condition, learn
 from rahbo.model.extension import can_extend, extended
 from rahbo.model.units import STEP
 from rahbo.trials import Observations
@@ -62,7 +62,7 @@ def test_later_rounds_move_the_posterior():
 
 @pytest.mark.parametrize("counts", [(1,), (1, 3)], ids=str)
 def test_under_known_noise_the_result_is_exact(counts):
-    _, found, expected = both(30, 5, counts, noise=KnownNoise(lambda p: (0.05 + 0.5 * p["a"]) ** 2))
+    _, found, expected = both(30, 5, counts, noise_std=lambda p: 0.05 + 0.5 * p["a"])
     X = np.random.default_rng(1).random((50, 2))
     for one, other in zip(found.mean.predict(X), expected.mean.predict(X), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=2 * STEP)
@@ -81,7 +81,7 @@ def test_the_papers_noise_model_is_conditioned_every_time():
     base, _, _ = both(20, 2, (2,))
     assert can_extend(base)
     data = [({"a": x, "b": 0.5}, [x, x + 0.1]) for x in np.linspace(0.0, 1.0, 8).tolist()]
-    paper = rahbo.Optimizer(SPACE, noise=DirectNoise(), data=data, seed=0)
+    paper = rahbo.Optimizer(SPACE, method=rahbo.Method(noise=DirectNoise()), data=data, seed=0)
     assert not can_extend(paper.model)
 
 

@@ -29,7 +29,8 @@ def run(n_told=9, growth=1.5, direction="maximize"):
     """Four points of the design, then the strategy's; one more is open."""
     opt = rahbo.Optimizer(
         {"x": (0.0, 1.0)},
-        n_initial=4, repeats=2, refit=Refit(growth), seed=0, direction=direction,
+        n_initial=4, repeats=2, seed=0, direction=direction,
+        method=rahbo.Method(refit=Refit(growth)),
     )  # fmt: skip
     for _ in range(n_told):
         s = opt.ask()
@@ -233,7 +234,7 @@ def test_at_a_stage_all_data_are_conditioned_on():
 
 @pytest.mark.parametrize("refit", [Refit(math.inf), Refit(2.0)])
 def test_data_are_conditioned_on_again_though_nothing_is_learned(refit):
-    opt = grown(60, refit=refit)
+    opt = grown(60, method=rahbo.Method(refit=refit))
     followed, fits, base = opt.settings.fitting.follow(opt.trials, {}, None)
     assert base.key[1] > 54
     assert base.key[1] not in {stage for _, stage in fits}
@@ -305,7 +306,7 @@ def test_many_points_are_summarised_and_later_rounds_join_them(monkeypatch):
 
 def test_outputs_as_in_the_paper_are_never_summarised(monkeypatch):
     monkeypatch.setattr(places, "MOST", 30)
-    opt = grown(64, outputs=Raw())
+    opt = grown(64, method=rahbo.Method(outputs=Raw()))
     model, _ = opt.settings.fitting.believe(opt.trials, {})
     assert model.observations.n == 64
 
@@ -349,6 +350,6 @@ def test_of_many_points_the_recommended_one_is_confirmed_first(monkeypatch, seed
     rng = np.random.default_rng(seed)
     data = [({"x": float(x)}, [float(np.sin(6 * x) + (0.1 + x) * rng.normal())])
             for x in rng.random(120)]  # fmt: skip
-    opt = rahbo.Optimizer(SPACE, data=data, beta=0.5, seed=0)
+    opt = rahbo.Optimizer(SPACE, data=data, method=rahbo.Method(beta=0.5), seed=0)
     assert opt.confirm(5)[0].params == opt.recommend().params
     assert opt.diagnose().repeats.n_leading >= 1

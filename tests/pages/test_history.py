@@ -3,7 +3,7 @@ import pytest
 
 import constrained
 from page_runs import run
-from rahbo import AtMost
+from rahbo import AtMost, Method
 from rahbo.pages import history, history_of
 from rahbo.policy import GPUCB, TopTwo
 
@@ -12,7 +12,7 @@ from rahbo.policy import GPUCB, TopTwo
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 @pytest.mark.parametrize("strategy", [TopTwo(), GPUCB()])
 def test_it_ends_with_what_is_believed_now(direction, strategy):
-    optimizer = run(direction=direction, strategy=strategy)
+    optimizer = run(direction=direction, method=Method(strategy=strategy))
     optimizer.tell_failure({"lr": 0.01, "depth": 3, "kind": "a"}, "broke")
     found = history_of(optimizer)
     assert (len(found.number), found.failed, found.n) == (36, [37], 37)

@@ -6,7 +6,6 @@ from matplotlib.figure import Figure
 
 import rahbo
 from rahbo.errors import NotReadyError, SpaceError
-from rahbo.model import KnownNoise
 from rahbo.plots import Sensitivity, draw_sensitivity, sensitivity
 
 
@@ -39,8 +38,9 @@ def test_the_same_run_gives_the_same_shares(flat):
 def test_what_does_not_vary_has_no_shares():
     data = [({"x": x, "y": 0.3}, [1.0, 1.0]) for x in (0.1, 0.6)]
     space = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
-    noise = KnownNoise(lambda params: 0.5)
-    record = sensitivity(rahbo.Optimizer(space, data=data, noise=noise, seed=0), n=64)
+    record = sensitivity(
+        rahbo.Optimizer(space, data=data, noise_std=lambda params: 0.5**0.5, seed=0), n=64
+    )
     assert record.noise_total.tolist() == [0.0, 0.0]
     assert record.mean_alone.tolist() == [0.0, 0.0]
 

@@ -13,7 +13,7 @@ from rahbo.policy import GPUCB
 
 def stepwise(direction, strategy=None):
     """A run, and what it recommended after the design and after each round."""
-    settings = {} if strategy is None else {"strategy": strategy}
+    settings = {} if strategy is None else {"method": rahbo.Method(strategy=strategy)}
     opt = rahbo.Optimizer(
         {"x": (0.0, 1.0)}, direction=direction, n_initial=4, repeats=2, seed=1, **settings
     )

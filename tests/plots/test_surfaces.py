@@ -65,7 +65,9 @@ def test_pairs_of_many_inputs_go_through_the_recommendation(mixed):
 def test_the_acquisition_is_that_of_the_strategy(strategy, name):
     data = [({"x": x, "y": 1.0 - x}, [x, x + 0.1]) for x in (0.1, 0.5, 0.8)]
     space = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
-    opt = rahbo.Optimizer(space, strategy=strategy, data=data, n_initial=3, seed=0)
+    opt = rahbo.Optimizer(
+        space, method=rahbo.Method(strategy=strategy), data=data, n_initial=3, seed=0
+    )
     record = surface(opt, n=3)
     assert record.acquisition_name == name
     centre = opt.predict({"x": 0.5, "y": 0.5})

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import multivariate_normal
 
 import rahbo
-from rahbo.model import KnownNoise, Matern52, knows_nothing
+from rahbo.model import Matern52, knows_nothing
 from rahbo.model.variance import KnownPosterior
 from rahbo.policy.doubt import Doubts, unbelieved
 
@@ -23,7 +23,7 @@ def told(*more, kernel=STIFF, risk=None, noise_std=0.3):
     rng = np.random.default_rng(0)
     data = [({"x": float(x)}, list(noise_std * rng.standard_normal(2))) for x in PLACES]
     data += [({"x": x}, values) for x, values in more]
-    settings = {"risk": risk or rahbo.MeanVariance(1.0), "kernel": kernel}
+    settings = {"risk": risk or rahbo.MeanVariance(1.0), "method": rahbo.Method(kernel=kernel)}
     return rahbo.Optimizer(LINE, seed=0, data=data, **settings)
 
 
@@ -92,7 +92,7 @@ def test_its_own_distance_is_no_excuse():
 
 def test_known_noise_stays_as_it_is():
     data = [({"x": float(x)}, [x, x]) for x in PLACES]
-    opt = rahbo.Optimizer(LINE, noise=KnownNoise(lambda p: 0.04), data=data)
+    opt = rahbo.Optimizer(LINE, noise_std=lambda p: 0.2, data=data)
     assert opt.model.by_repeats is opt.model.noise
 
 

@@ -136,7 +136,7 @@ def test_several_proposals_share_one_search_and_differ(monkeypatch):
 
 @pytest.mark.slow
 def test_each_proposal_is_nearly_the_best_given_the_earlier_ones():
-    opt = told(12, strategy=Rahbo())
+    opt = told(12, method=rahbo.Method(strategy=Rahbo()))
     asked, model = len(opt.trials), opt.model
     found = several(opt, 5)
     asking = model
@@ -154,7 +154,7 @@ def test_each_proposal_is_nearly_the_best_given_the_earlier_ones():
 
 @pytest.mark.parametrize("strategy", [RahboUS(3), GPUCB(), RandomSearch()], ids=repr)
 def test_other_strategies_search_for_each_proposal(strategy):
-    opt = told(8, strategy=strategy)
+    opt = told(8, method=rahbo.Method(strategy=strategy))
     X = np.array([p.x for p in several(opt, 3)])
     assert len(np.unique(X, axis=0)) == 3
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, kstest
 
+import presets
 import rahbo
 from bands import bands
 from rahbo.errors import SettingsError
@@ -65,7 +66,7 @@ def assert_maximises(x, bound):
     assert here >= on_grid.max() - 1e-3 * np.ptp(on_grid)
 
 
-PRESETS = {"default": {}, "paper": rahbo.paper_preset()}
+PRESETS = {"default": {}, "paper": presets.paper()}
 
 
 @pytest.mark.slow
@@ -155,7 +156,7 @@ def surprised(**settings):
     rng = np.random.default_rng(0)
     data = [({"x": float(x)}, list(rng.standard_normal(2))) for x in np.linspace(0.0, 1.0, 12)]
     data.append(({"x": 0.51}, [9.0]))
-    settings = {"space": LINE, "kernel": Matern52([3.0], 0.05)} | settings
+    settings = {"space": LINE, "method": rahbo.Method(kernel=Matern52([3.0], 0.05))} | settings
     return rahbo.Optimizer(seed=0, data=data, **settings)
 
 
@@ -217,7 +218,7 @@ def test_a_candidate_list_is_not_left_for_its_favourite():
     rows = [{"x": float(x), "y": float(y)} for x, y in rng.random((60, 2))]
 
     def run(strategy):
-        opt = rahbo.Optimizer(Candidates(rows), seed=1, strategy=strategy)
+        opt = rahbo.Optimizer(Candidates(rows), seed=1, method=rahbo.Method(strategy=strategy))
         for _ in range(50):
             s = opt.ask()
             f = np.sin(8 * s.params["x"]) * np.cos(8 * s.params["y"])
@@ -300,7 +301,9 @@ def test_rahbo_us_learns_the_noise_then_trusts_its_mean(seed, preset):
 
 
 def test_rahbo_us_counts_rounds_after_the_initial_design():
-    opt = rahbo.Optimizer(LINE, strategy=RahboUS(2), n_initial=4, repeats=3, seed=0)
+    opt = rahbo.Optimizer(
+        LINE, method=rahbo.Method(strategy=RahboUS(2)), n_initial=4, repeats=3, seed=0
+    )
     rng = np.random.default_rng(0)
     for i in range(9):
         if i >= 4:

@@ -16,7 +16,7 @@ SPACE = {"x": (0.0, 1.0)}
 
 def told(n, noise=0.1, **settings):
     """A run with ``n`` suggestions told."""
-    opt = rahbo.Optimizer(SPACE, seed=0, strategy=RandomSearch(), **settings)
+    opt = rahbo.Optimizer(SPACE, seed=0, method=rahbo.Method(strategy=RandomSearch()), **settings)
     rng = np.random.default_rng(0)
     for _ in range(n):
         s = opt.ask()

@@ -12,7 +12,7 @@ from rahbo.running import clock as module
 from rahbo.running.clock import Clock
 
 SPACE = {"x": (0.0, 2.0)}
-FEW = {"n_initial": 4, "seed": 1, "strategy": RandomSearch()}
+FEW = {"n_initial": 4, "seed": 1, "method": rahbo.Method(strategy=RandomSearch())}
 
 
 class Time:

@@ -15,7 +15,7 @@ from rahbo.running.display import PlainLine
 from rahbo.running.progress import Stage
 
 SPACE = {"x": (0.0, 2.0)}
-FEW = {"n_initial": 3, "seed": 0, "strategy": RandomSearch()}
+FEW = {"n_initial": 3, "seed": 0, "method": rahbo.Method(strategy=RandomSearch())}
 
 
 class Terminal(io.StringIO):

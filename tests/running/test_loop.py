@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import presets
 import rahbo
 from rahbo.errors import ObjectiveError, RahboError, SettingsError, SpaceError
 from rahbo.numerics import evaluation_seed
@@ -344,7 +345,7 @@ def test_an_objective_of_other_parameters_is_refused_before_it_runs(objective):
 
 # -- confirmation --------------------------------------------------------------------------------
 
-NOISY = {"n_initial": 4, "seed": 1, "strategy": RandomSearch()}
+NOISY = {"n_initial": 4, "seed": 1, "method": rahbo.Method(strategy=RandomSearch())}
 
 
 def sources(result):
@@ -405,7 +406,7 @@ def test_what_has_no_noise_is_not_confirmed():
 
 
 def test_the_paper_preset_is_not_confirmed():
-    preset = rahbo.paper_preset(repeats=2, n_initial=4) | {"strategy": RandomSearch()}
+    preset = presets.paper(repeats=2, n_initial=4, strategy=RandomSearch())
     result = rahbo.maximize(noisy, SPACE, rounds=30, seed=0, **preset)
     assert sources(result) == ["design"] * 4 + ["strategy"] * 30
 
@@ -421,7 +422,7 @@ def test_a_rare_failure_of_the_leader_gives_its_place_to_another():
 
     kept = []
     for seed in range(6):
-        part = {"evaluations": 36, "seed": seed, "n_initial": 4, "strategy": RandomSearch()}
+        part = {**NOISY, "evaluations": 36, "seed": seed}
         for confirm in (0, 10):
             result = rahbo.maximize(rarely_wrong, SPACE, confirm=confirm, **part)
             kept.append(result.recommendation.params["x"] <= 0.5)

@@ -20,7 +20,7 @@ from rahbo.trials import LARGEST_VALUE
 SPACE = {"x": (0.0, 2.0)}
 SMALL = {"n_initial": 3, "repeats": 3, "seed": 7}
 # Where points are of no concern, choosing them costs nothing.
-QUICK = SMALL | {"strategy": RandomSearch()}
+QUICK = SMALL | {"method": rahbo.Method(strategy=RandomSearch())}
 ONCE = QUICK | {"repeats": 1}
 
 
@@ -143,7 +143,13 @@ def test_rounds_are_suggestions_after_the_initial_design(repeats):
 def test_the_leading_points_are_measured_again_several_at_a_time(parallel):
     with threads(parallel) as where:
         result = rahbo.maximize(
-            noisy, SPACE, evaluations=60, **where, n_initial=4, seed=7, strategy=RandomSearch()
+            noisy,
+            SPACE,
+            evaluations=60,
+            **where,
+            n_initial=4,
+            seed=7,
+            method=rahbo.Method(strategy=RandomSearch()),
         )
     again = [t for t in result.trials if t.source == "confirm"]
     assert sum(len(t.values) for t in again) == 6
@@ -171,7 +177,7 @@ def test_a_stop_is_confirmed_first():
     with threads(3) as where:
         result = rahbo.maximize(
             noisy, SPACE, evaluations=80, stop=rahbo.Gap(1e6), **where, n_initial=4, seed=7,
-            strategy=RandomSearch(),
+            method=rahbo.Method(strategy=RandomSearch()),
         )  # fmt: skip
     assert (result.stopped_by, result.optimizer.open) == ("stop", ())
     assert result.recommendation.n_evaluations >= 5
@@ -207,7 +213,12 @@ def interrupt():
 
 @pytest.mark.parametrize("within", ["callback", "objective"])
 def test_an_interrupted_run_reports_and_is_brought_to_its_end(within, tmp_path):
-    settings = {"n_initial": 4, "seed": 7, "strategy": RandomSearch(), "evaluations": 40}
+    settings = {
+        "n_initial": 4,
+        "seed": 7,
+        "method": rahbo.Method(strategy=RandomSearch()),
+        "evaluations": 40,
+    }
     calls = itertools.count(1)
 
     def objective(x, seed):

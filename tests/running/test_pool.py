@@ -18,7 +18,7 @@ from rahbo.errors import ExecutorError, ObjectiveError, SettingsError
 from rahbo.policy import RandomSearch
 
 SPACE = {"x": (0.0, 2.0)}
-QUICK = {"n_initial": 3, "repeats": 3, "seed": 7, "strategy": RandomSearch()}
+QUICK = {"n_initial": 3, "repeats": 3, "seed": 7, "method": rahbo.Method(strategy=RandomSearch())}
 
 
 class Silent(Executor):

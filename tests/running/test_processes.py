@@ -29,7 +29,7 @@ if not hasattr(signal, "SIGKILL"):
     pytest.skip("needs SIGKILL", allow_module_level=True)
 
 SPACE = {"x": (0.0, 2.0)}
-QUICK = {"n_initial": 3, "repeats": 3, "seed": 7, "strategy": RandomSearch()}
+QUICK = {"n_initial": 3, "repeats": 3, "seed": 7, "method": rahbo.Method(strategy=RandomSearch())}
 ONCE = QUICK | {"repeats": 1}
 
 

@@ -12,7 +12,7 @@ from rahbo.running.clock import Clock
 from rahbo.running.progress import Course, Done, Leader, harmless, leading, one_line
 
 SPACE = {"x": (0.0, 2.0)}
-FEW = {"n_initial": 3, "seed": 0, "strategy": RandomSearch()}
+FEW = {"n_initial": 3, "seed": 0, "method": rahbo.Method(strategy=RandomSearch())}
 
 
 def told(n, **settings):

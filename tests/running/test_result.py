@@ -22,7 +22,7 @@ def test_the_result_is_frozen_and_says_what_was_spent():
     values = iter([1.0, float("nan"), *[1.0] * 7])
     result = rahbo.maximize(
         lambda x: next(values), SPACE, evaluations=9, repeats=3, n_initial=3, seed=7,
-        strategy=RandomSearch(),
+        method=rahbo.Method(strategy=RandomSearch()),
     )  # fmt: skip
     assert isinstance(result, Result)
     with pytest.raises(FrozenInstanceError):
@@ -38,7 +38,7 @@ def result():
     values = iter([0.5, float("nan"), *(0.1 * i for i in range(20))])
     return rahbo.maximize(
         lambda x, kind: next(values), {**SPACE, "kind": ["<a>", "b"]}, evaluations=12, repeats=2,
-        seed=7, strategy=RandomSearch(),
+        seed=7, method=rahbo.Method(strategy=RandomSearch()),
     )  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def test_conditions_of_a_run_may_be_the_rows_of_a_frame():
     space = {**SPACE, "day": rahbo.Context((0.0, 1.0))}
     run = rahbo.maximize(
         lambda x, day: x + day, space, evaluations=6, repeats=1, n_initial=3, context=days, seed=0,
-        strategy=RandomSearch(), confirm=0,
+        method=rahbo.Method(strategy=RandomSearch()), confirm=0,
     )  # fmt: skip
     assert [trial.params["day"] for trial in run.trials] == days["day"]
     opt, some = run.optimizer, [{"day": 0.1}, {"day": 0.5}]
@@ -156,8 +156,8 @@ def test_each_value_has_the_time_at_which_it_was_told(parallel):
     before = now()
     with ThreadPoolExecutor(2) as threads:
         where = {"executor": threads, "parallel": 2} if parallel else {}
-        result = rahbo.maximize(measure, {"x": (0.0, 1.0)}, evaluations=12, strategy=RandomSearch(),
-                                confirm=0, seed=0, **where)  # fmt: skip
+        result = rahbo.maximize(measure, {"x": (0.0, 1.0)}, evaluations=12, confirm=0, seed=0,
+                                method=rahbo.Method(strategy=RandomSearch()), **where)  # fmt: skip
     after = now()
     rows = result.rows()
     assert {row["failure"] is None for row in rows} == {False, True}

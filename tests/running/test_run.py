@@ -64,7 +64,7 @@ def test_a_stop_is_not_looked_at_within_the_initial_design():
 def asking(repeats=2, n_told=2, **budget):
     """A run past its design, and the numbers that its optimizer is asked for."""
     optimizer = rahbo.Optimizer(
-        SPACE, repeats=repeats, n_initial=2, seed=3, strategy=RandomSearch()
+        SPACE, repeats=repeats, n_initial=2, seed=3, method=rahbo.Method(strategy=RandomSearch())
     )
     for _ in range(n_told):
         suggestion = optimizer.ask()

@@ -5,7 +5,7 @@ import pytest
 
 import rahbo
 from rahbo.errors import SettingsError
-from rahbo.running import Gap, PBest, Stop, stopping
+from rahbo.running import Gap, Stop, stopping
 from rahbo.running.stopping import shortfalls
 
 ROWS = rahbo.Candidates([{"x": float(i)} for i in range(5)])
@@ -34,27 +34,15 @@ def told(space, data, **settings):
 # -- settings ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, 95, "0.9", None, True, float("nan")])
-def test_p_best_needs_a_probability(level):
-    with pytest.raises(SettingsError, match="PBest needs a level"):
-        PBest(level)
-
-
-@pytest.mark.parametrize("within", [-0.1, float("inf"), None])
-def test_p_best_needs_a_tolerance(within):
-    with pytest.raises(SettingsError, match="PBest needs within >= 0"):
-        PBest(0.9, within)
-
-
 @pytest.mark.parametrize("width", [0.0, -1.0, float("inf"), "0.1", None, float("nan")])
 def test_a_gap_needs_a_positive_width(width):
     with pytest.raises(SettingsError, match="Gap needs a positive width"):
         Gap(width)
 
 
-@pytest.mark.parametrize("stop", [0.95, "PBest", PBest, object()])
+@pytest.mark.parametrize("stop", [0.95, "Gap", Gap, object()])
 def test_a_run_needs_a_criterion(stop):
-    with pytest.raises(SettingsError, match="stop must be PBest"):
+    with pytest.raises(SettingsError, match="stop must be Gap"):
         rahbo.maximize(noisy, SPACE, rounds=1, stop=stop, **SMALL)
 
 
@@ -73,12 +61,11 @@ def lists(means, spread=0.1):
     return told(rows, data)
 
 
-def test_on_a_list_that_was_tried_it_is_the_probability_of_the_recommendation():
-    for means in ((0.0, 1.0, 5.0), (0.0, 1.0, 1.1), (0.0, 1.0, 1.0)):
+def test_on_a_list_a_tiny_gap_is_met_when_the_recommended_row_is_surely_the_best():
+    for means, is_sure in (((0.0, 1.0, 5.0), True), ((0.0, 1.0, 1.02), False)):
         opt = lists(means)
-        p = opt.recommend().p_best
-        assert PBest(0.99 * p).is_met(opt)
-        assert p >= 0.999 or not PBest(p + 1e-3).is_met(opt)
+        assert (opt.recommend().p_best > 0.9) is is_sure
+        assert Gap(1e-9).is_met(opt) is is_sure
 
 
 def test_what_was_not_tried_may_be_better():
@@ -87,27 +74,25 @@ def test_what_was_not_tried_may_be_better():
     tried = told(rahbo.Candidates([{"x": float(i)} for i in range(3)]), data)
     wider = told(rahbo.Candidates([{"x": float(i)} for i in range(9)]), data)
     assert tried.recommend().p_best > 0.9 > wider.recommend().p_best
-    assert PBest(0.9).is_met(tried)
-    assert not PBest(0.9).is_met(wider)
+    assert Gap(1e-9).is_met(tried)
+    assert not Gap(1e-9).is_met(wider)
 
 
 def test_differences_that_do_not_matter():
     opt = lists((0.0, 1.0, 1.0))
-    assert not PBest(0.95).is_met(opt)
-    assert PBest(0.95, within=1.0).is_met(opt)
+    assert not Gap(1e-9).is_met(opt)
+    assert Gap(1.0).is_met(opt)
 
 
 def test_points_that_are_not_legal_do_not_count():
     data = [({"x": 1.0}, [9.0, 9.1]), ({"x": 2.0}, [1.0, 1.1])]
     opt = told(ROWS, data, valid=lambda p: p["x"] == 2.0)
-    assert PBest(0.99).is_met(opt)
+    assert Gap(1e-9).is_met(opt)
     # The best of them is not legal, and it does not settle which of the others is the better one.
     rivals = [({"x": float(x)}, [m, m + 0.5, m - 0.5]) for x, m in ((1, 9.0), (2, 1.0), (3, 1.0))]
     equal = told(ROWS, rivals, valid=lambda p: p["x"] in (2.0, 3.0))
-    assert not PBest(0.9).is_met(equal)
     assert not Gap(0.01).is_met(equal)
     none = told(ROWS, data, valid=lambda p: p["x"] == 3.0)
-    assert not PBest(0.01).is_met(none)
     assert not Gap(100.0).is_met(none)
     assert list(shortfalls(none)) == []
 
@@ -130,8 +115,6 @@ def test_the_gap_is_the_bound_of_the_recommendation(direction):
     assert bound > 0.0
     assert Gap(bound).is_met(opt)
     assert not Gap(0.999 * bound).is_met(opt)
-    assert PBest(0.89, within=bound).is_met(opt)
-    assert not PBest(0.91, within=bound).is_met(opt)
 
 
 def test_the_whole_space_counts_and_not_the_evaluated_points_alone():
@@ -152,20 +135,16 @@ def test_the_space_is_searched_only_if_the_evaluated_points_are_close(monkeypatc
     searches, search = [], stopping.prospects
     monkeypatch.setattr(stopping, "prospects", lambda *args: searches.append(args) or search(*args))
     assert not Gap(1e-6).is_met(opt)
-    assert not PBest(0.999999).is_met(opt)
     assert searches == []
     assert Gap(1e6).is_met(opt)
-    assert PBest(0.01).is_met(opt)
-    assert len(searches) == 2
+    assert len(searches) == 1
 
 
 # -- runs ----------------------------------------------------------------------------------------
 
 RUNS = {
-    "p_best": (peak, ROWS, PBest(0.95)),
     "gap on a list": (peak, ROWS, Gap(1.0)),
     "gap": (noisy, SPACE, Gap(0.15)),
-    "p_best within": (noisy, SPACE, PBest(0.9, within=0.1)),
 }
 
 
@@ -253,14 +232,13 @@ def test_a_list_that_is_exhausted_says_so():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", [Gap(0.1), PBest(0.9, within=0.1)])
-def test_a_region_that_fails_does_not_keep_a_run_going(stop):
+def test_a_region_that_fails_does_not_keep_a_run_going():
     def rising(x):
         if x > 0.8:
             raise RuntimeError("broke")
         return float(np.sin(2.0 * x) + x)
 
-    result = rahbo.maximize(rising, {"x": (0.0, 1.0)}, evaluations=60, stop=stop, seed=0)
+    result = rahbo.maximize(rising, {"x": (0.0, 1.0)}, evaluations=60, stop=Gap(0.1), seed=0)
     assert sum(bool(t.failures) for t in result.trials) >= 1
     assert result.stopped_by == "stop"
     assert result.n_evaluations < 40

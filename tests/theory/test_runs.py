@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bands import bands
+from presets import with_method
 from rahbo import Candidates, MeanStd, MeanVariance, Optimizer
 from rahbo.errors import DataError, NotReadyError, RahboError, SettingsError
 from rahbo.model import (
@@ -71,7 +72,7 @@ LEARNED = {
 def finished(settings, rounds, seed=0):
     """A run on the grid with uniform, so strictly sub-Gaussian, noise."""
     rng = np.random.default_rng(seed)
-    opt = Optimizer(Candidates(ROWS), **settings)
+    opt = Optimizer(Candidates(ROWS), **with_method(settings))
     for _ in range(BASE["n_initial"] + rounds):
         s = opt.ask()
         half_width = math.sqrt(3.0 * noise_var(s.params["x"]))
@@ -97,7 +98,7 @@ def learned():
 
 def earlier(opt, settings):
     """The run as it stood before its last round."""
-    return Optimizer(Candidates(ROWS), **settings, trials=opt.trials[:-1])
+    return Optimizer(Candidates(ROWS), **with_method(settings), trials=opt.trials[:-1])
 
 
 def all_rounds(opt):
@@ -160,7 +161,7 @@ def test_step_2_holds_round_by_round(learned):
     total = 0.0
     for i, trial in enumerate(learned.trials):
         if trial.source == "strategy":
-            run = Optimizer(Candidates(ROWS), **LEARNED, trials=learned.trials[:i])
+            run = Optimizer(Candidates(ROWS), **with_method(LEARNED), trials=learned.trials[:i])
             b = bands(run.model, trial.x[None])
             total += K * (b.f_upper - b.f_lower + ALPHA * (b.noise_upper - b.noise_lower))[0]
     assert realised_regret(learned) <= total <= bound.corrected
@@ -221,7 +222,7 @@ def test_runs_outside_the_theory_are_refused(change, message):
 
 
 def test_exhausting_spaces_are_refused():
-    opt = Optimizer(Candidates(ROWS, revisit=False), **KNOWN)
+    opt = Optimizer(Candidates(ROWS, revisit=False), **with_method(KNOWN))
     with pytest.raises(SettingsError, match="revisit"):
         regret_bound(opt, NORM_F, None, DELTA, **LIMITS)
 

@@ -21,11 +21,11 @@ from rahbo.pages import LAB_PORT, Spec, Studies, Study, lab_site
 from rahbo.settings import Keywords
 
 # What a file says about a study. The rest of a file for rahbo tune says how to run a program.
-OPTIONS = {*RISKS, "repeats", "setup", "seed", "blocks", "journal", "outcome", "unit"}
+OPTIONS = {*RISKS, "repeats", "setup", "noise-std", "seed", "blocks", "journal", "outcome", "unit"}
 SEVERAL = {"at-most", "at-least", "safe", "try-first"}
 OF_TUNE = {
     "evaluations", "seconds", "confirm", "jobs", "timeout", "value-regex", "value-json",
-    "stop-p-best", "within", "stop-gap",
+    "stop-gap",
 }  # fmt: skip
 FLAGS = {*DIRECTIONS, "json"}
 
@@ -115,6 +115,7 @@ def spec_of(config: Config, path: Path) -> Spec:
         "direction": DIRECTIONS[direction],
         "repeats": repeats_in(_text(config, "repeats") or "adaptive",
                               _number(config, "setup", path)),
+        "noise_std": _number(config, "noise-std", path),
     }  # fmt: skip
     risk = _one([n for n in RISKS if n in config.options], path)
     if risk is not None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-import rahbo
 from rahbo.cli.config import Config, read_config
 from rahbo.cli.documents import about, document
 from rahbo.cli.first import first_in
@@ -39,7 +38,17 @@ from rahbo.cli.values import Reader
 from rahbo.errors import NotReadyError, ObjectiveError, SettingsError
 from rahbo.numerics import evaluation_seed, is_finite
 from rahbo.optimizer import Optimizer
-from rahbo.running import Borrowed, Budget, CallResult, Done, Result, Run, Stop, in_parallel
+from rahbo.running import (
+    Borrowed,
+    Budget,
+    CallResult,
+    Done,
+    Gap,
+    Result,
+    Run,
+    Stop,
+    in_parallel,
+)
 from rahbo.space import Parameter
 from rahbo.trials import LARGEST_VALUE, Suggestion
 
@@ -128,6 +137,7 @@ class Task:
         settings = {
             "direction": direction,
             "repeats": repeats_in(given["repeats"], given["setup"]),
+            "noise_std": given["noise_std"],
             "seed": given["seed"],
             "journal": given["journal"],
         }
@@ -139,7 +149,7 @@ class Task:
         processes = Processes()
         outcomes = Outcomes(limits, in_json=one_of(ctx, READERS) == "value_json")
         read = chosen_reader(ctx, processes, outcomes)
-        stop = _stop(ctx)
+        stop = None if given["stop_gap"] is None else Gap(given["stop_gap"])
         return cls(space, template, read, budget, stop, settings, processes, outcomes, start)
 
 
@@ -153,15 +163,6 @@ def _budget(given: Mapping[str, Any]) -> Budget:
     if seconds is not None and not (is_finite(seconds) and seconds > 0.0):
         raise SettingsError(f"--seconds must be a positive number, got {seconds!r}.")
     return Budget(evaluations=evaluations, confirm=given["confirm"], seconds=seconds)
-
-
-def _stop(ctx: click.Context) -> Stop | None:
-    name = one_of(ctx, ["stop_p_best", "stop_gap"])
-    if ctx.params["within"] is not None and name != "stop_p_best":
-        raise SettingsError("--within needs --stop-p-best. Add that, or leave --within out.")
-    if name == "stop_p_best":
-        return rahbo.PBest(ctx.params[name], within=ctx.params["within"] or 0.0)
-    return None if name is None else rahbo.Gap(ctx.params[name])
 
 
 # -- running -----------------------------------------------------------------------------------
@@ -279,6 +280,10 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
     "--setup", type=float, metavar="C",
     help="Extra cost of moving to a new point, counted in runs. Needs adaptive repeats.",
 )  # fmt: skip
+@click.option(
+    "--noise-std", type=float, metavar="S",
+    help="Standard deviation of the value, if it is known. 0 says that there is no noise.",
+)  # fmt: skip
 @limit_options
 @click.option(
     "--blocks", metavar="N|NAMES",
@@ -292,14 +297,6 @@ def _gave_up(optimizer: Optimizer, journal: str | None) -> click.ClickException:
     "settings with a column for each parameter. May be given several times.",
 )  # fmt: skip
 @program_options
-@click.option(
-    "--stop-p-best", type=float, metavar="P",
-    help="Stop when, with probability P, no other setting is better.",
-)  # fmt: skip
-@click.option(
-    "--within", type=float, metavar="D",
-    help="With --stop-p-best: ignore differences of at most D.",
-)  # fmt: skip
 @click.option(
     "--stop-gap",
     type=float,

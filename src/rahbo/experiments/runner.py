@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from multiprocessing import get_context, parent_process
 from threading import Thread
 from typing import Any
@@ -19,14 +20,15 @@ from rahbo.experiments.spec import METHODS, Case, problem_named
 from rahbo.numerics import evaluation_seed, one_blas_thread
 from rahbo.optimizer import Optimizer
 from rahbo.problems import Problem, Tabulated
-from rahbo.settings import paper_preset
+from rahbo.risk import MeanVariance
+from rahbo.settings import paper
 from rahbo.trials import Suggestion
 
 OnFinished = Callable[[Case], object]
 
 
 def run_case(case: Case) -> list[RoundRecord]:
-    """Run a case with the paper preset, and return for each round what was tried and reported.
+    """Run a case by the paper, and return for each round what was tried and reported.
 
     Nothing is reported before the initial design is complete, as all methods are the same until
     then.
@@ -70,9 +72,14 @@ def _is_told(optimizer: Optimizer, suggestion: Suggestion) -> bool:
 
 
 def _optimizer(case: Case) -> Optimizer:
-    preset = paper_preset(case.alpha, case.repeats, case.n_initial)
-    settings = preset | {"strategy": METHODS[case.method]}
-    return Optimizer(problem_named(case.problem).space, seed=case.seed, **settings)
+    return Optimizer(
+        problem_named(case.problem).space,
+        risk=MeanVariance(case.alpha),
+        repeats=case.repeats,
+        n_initial=case.n_initial,
+        seed=case.seed,
+        method=replace(paper(), strategy=METHODS[case.method]),
+    )
 
 
 def _values(case: Case, problem: Problem, suggestion: Suggestion) -> list[float]:

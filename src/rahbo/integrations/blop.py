@@ -71,7 +71,7 @@ class RahboOptimizer(
 ):
     """An optimizer for blop's plans that finds settings that are good and quiet.
 
-    All other keywords are settings of `Optimizer`: ``risk``, ``repeats``, ``strategy``, ...
+    All other keywords are settings of `Optimizer`: ``risk``, ``repeats``, ``method``, ...
 
     Args:
         dofs: The degrees of freedom: blop's ``RangeDOF`` and ``ChoiceDOF``, or a space of rahbo.

@@ -44,11 +44,13 @@ from rahbo.policy import (
     TopTwo,
 )
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
-from rahbo.settings import Settings
+from rahbo.settings import Method, Settings
 from rahbo.space import Candidates, Categorical, Context, Float, Int, Space, Time, plain
 
 # Settings that a journal holds only if they are used, so that it is as it was before they existed.
-IF_USED = ("constraints", "safe", "blocks", "try_first")
+IF_USED = ("constraints", "safe", "blocks", "try_first", "noise_std")
+# The parts of the method stand beside the other settings, so that a difference names one of them.
+OF_METHOD = tuple(part.name for part in fields(Method))
 PARAMETERS = (Float, Int, Categorical, Context, Time)
 KERNELS: dict[str, type[Kernel]] = {k.__name__: k for k in (RBF, Matern32, Matern52, Linear)}
 KNOWN: dict[str, type] = {
@@ -56,7 +58,7 @@ KNOWN: dict[str, type] = {
     for kind in (
         *PARAMETERS, MeanVariance, MeanStd, Quantile, ExpectedShortfall, Fixed, Folds, Adaptive,
         Rahbo, TopTwo, RahboUS, GPUCB, RandomSearch, LogNoise, DirectNoise, KnownNoise,
-        ConstantBeta, Lemma1Beta, Standardized, Raw, Refit, AtMost, AtLeast,
+        ConstantBeta, Lemma1Beta, Standardized, Raw, Refit, AtMost, AtLeast, Method,
     )
 }  # fmt: skip
 SCALARS: dict[str, type[np.generic]] = {
@@ -102,16 +104,25 @@ def encode_settings(settings: Settings) -> dict[str, Any]:
     """Return the keywords of `Optimizer` that give these settings, as JSON."""
     space = settings.space
     given = {"space": space.spec, "valid": space.valid}
-    given |= {name: value for name, value in _fields(settings).items() if name != "space"}
+    given |= {k: v for k, v in _fields(settings).items() if k not in ("space", "method")}
+    given |= _fields(settings.method)
     return {
         name: _encode_setting(name, value)
         for name, value in given.items()
-        if value or name not in IF_USED
+        if name not in IF_USED or value or isinstance(value, float)
     }
 
 
 def decode_settings(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keywords of `Optimizer`, with a `Code` in place of each setting that is code."""
+    settings = _decode_each(data)
+    parts = {name: settings.pop(name) for name in OF_METHOD if name in settings}
+    code = [f"{name}={v.description}" for name, v in parts.items() if isinstance(v, Code)]
+    method = Code("method", f"Method({', '.join(code)})") if code else Method(**parts)
+    return {**settings, "method": method}
+
+
+def _decode_each(data: Mapping[str, Any]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for name, value in data.items():
         try:
@@ -132,7 +143,7 @@ def differences(recorded: Mapping[str, Any], given: Mapping[str, Any]) -> list[s
     """
     recorded = {
         name: recorded[name] if isinstance(value, Code) else _encode_setting(name, value)
-        for name, value in decode_settings(recorded).items()
+        for name, value in _decode_each(recorded).items()
     }
     return [
         f"{name} is {_distinct(value, given.get(name))} there and "

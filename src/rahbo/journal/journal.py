@@ -19,6 +19,7 @@ from rahbo import __version__
 from rahbo.errors import JournalError
 from rahbo.journal.codec import (
     IF_USED,
+    OF_METHOD,
     Code,
     decode_settings,
     differences,
@@ -38,7 +39,7 @@ from rahbo.journal.files import (
 )
 from rahbo.journal.lines import FORMAT, OPENING, encoded_line, parse
 from rahbo.risk import MeanVariance
-from rahbo.settings import Keywords, Settings, paper_preset
+from rahbo.settings import Keywords, Settings
 from rahbo.trials import Trial
 
 __all__ = ["Journal", "is_journal", "read", "settings_to_resume"]
@@ -245,15 +246,15 @@ def _untimed(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def settings_of(header: Any, name: str) -> tuple[dict[str, Any], Settings]:
-    """Return the keywords in the first line, and their settings with stand-ins for code."""
+    """Return the keywords in the first line, and their settings with defaults for code."""
     if not isinstance(header, dict) or header.get("event") != "run":
         raise JournalError(f"{name} is not a rahbo journal. Choose another file.")
-    stand_ins = {**paper_preset(), "valid": None}
+    needed = {*Keywords.__annotations__, *OF_METHOD} - {*IF_USED, "method"}
     try:
-        keywords = decode_settings(header["settings"])
-        known = {k: stand_ins[k] if isinstance(v, Code) else v for k, v in keywords.items()}
-        if missing := Keywords.__annotations__.keys() - known.keys() - set(IF_USED):
+        if missing := needed - header["settings"].keys():
             raise JournalError(f"the settings {', '.join(sorted(missing))} are missing")
+        keywords = decode_settings(header["settings"])
+        known = {name: v for name, v in keywords.items() if not isinstance(v, Code)}
         return keywords, Settings.of(known.pop("space"), known)
     except Exception as error:
         raise foreign(name, 1, error) from error

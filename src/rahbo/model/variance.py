@@ -175,6 +175,20 @@ class NoiseModel(ABC):
         return self
 
 
+@dataclass(frozen=True, repr=False)
+class Squared:
+    """The square of a function of the parameters that gives a standard deviation."""
+
+    noise_std: Callable[[dict[str, object]], float]
+
+    def __call__(self, params: dict[str, object]) -> float:
+        """Return the variance."""
+        return not_negative("noise_std", float(self.noise_std(params))) ** 2
+
+    def __repr__(self) -> str:
+        return repr(self.noise_std)
+
+
 @dataclass(frozen=True)
 class KnownNoise(NoiseModel):
     """A noise variance known in advance (Section 3.2, eq. 9).
@@ -202,6 +216,17 @@ class KnownNoise(NoiseModel):
                 f"candidate, got {known!r}."
             )
 
+    @classmethod
+    def of_std(
+        cls, noise_std: Callable[[dict[str, object]], float] | float | Sequence[float]
+    ) -> KnownNoise:
+        """Return the model of a known standard deviation, given in one of the same ways."""
+        if callable(noise_std):
+            return cls(Squared(noise_std))
+        if isinstance(noise_std, Sequence):
+            return cls(tuple(std * std for std in noise_std))
+        return cls(noise_std * noise_std)
+
     def bind(self, space: Space) -> NoiseModel:
         """Return the model on the unit cube."""
         if callable(self.noise_var):
@@ -214,7 +239,7 @@ class KnownNoise(NoiseModel):
         rows = replace(space, valid=None).enumerate() if finite else np.empty((0, space.d))
         if len(rows) != len(self.noise_var):
             raise SettingsError(
-                f"KnownNoise needs one variance for each of the {len(rows)} candidates, got "
+                f"Known noise needs one number for each of the {len(rows)} candidates, got "
                 f"{len(self.noise_var)}. Correct the list, or pass a function of the parameters."
             )
         table = {x.tobytes(): float(v) for x, v in zip(rows, self.noise_var, strict=True)}
@@ -273,6 +298,6 @@ def _known(function: Callable[[dict[str, object]], float], params: dict[str, obj
         return float(function(params))
     except Exception as error:
         raise DataError(
-            f"The known noise variance must be a number at every point, but {function!r} gave "
+            f"The known noise must be a number at every point, but {function!r} gave "
             f"{error!r} at {params!r}."
         ) from error

@@ -21,7 +21,7 @@ from rahbo.numerics.rounding import (
     percent,
     rounded,
 )
-from rahbo.numerics.signatures import spells_out
+from rahbo.numerics.signatures import refuse_former, spells_out
 from rahbo.numerics.sobol import sobol_sequence
 from rahbo.numerics.streams import FixedStream, Stream, evaluation_seed, fixed_generator, generator
 from rahbo.numerics.texts import NOT_FINITE, UNSIGNED, plain_number
@@ -57,6 +57,7 @@ __all__ = [
     "plain_number",
     "positive",
     "quasi_newton",
+    "refuse_former",
     "rounded",
     "shared_by_threads",
     "sobol_sequence",

@@ -6,7 +6,9 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Container, Iterable
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
+
+from rahbo.errors import SettingsError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,10 +51,34 @@ KNOWN_ELSEWHERE = {
     "replicates": "repeats",
     "storage": "journal",
 }
+# Former keywords and names of this package, and what to write instead.
+FORMER_KEYWORDS = {
+    name: f"It is part of the method now: pass method=rahbo.Method({name}=...)."
+    for name in (
+        "strategy", "kernel", "beta", "beta_noise", "lam", "outputs", "refit", "min_noise_var",
+        "max_noise_var",
+    )
+} | {
+    "noise": "It is part of the method now: pass method=rahbo.Method(noise=...). If the noise is "
+    "known, pass noise_std=.",
+}  # fmt: skip
+FORMER_NAMES = {
+    "paper_preset": "It is rahbo.paper() now: pass method=rahbo.paper(), "
+    "risk=rahbo.MeanVariance(1.0), repeats=10 and n_initial=10.",
+    "PBest": "Use stop=rahbo.Gap(width): with 90 % probability, no setting is then better by more "
+    "than the width. On a list, a small width asks for the best row.",
+}
 # What only the functions that run an objective take.
 OF_A_RUN = ("objective", "evaluations", "seconds", "n_jobs", "callback")
 # The risk measure that a weight belongs to.
 WEIGHTS = {"alpha": "MeanVariance", "kappa": "MeanStd", "risk_aversion": "MeanVariance"}
+
+
+def refuse_former(name: str) -> NoReturn:
+    """Raise an error for a name that the package does not have, as its ``__getattr__``."""
+    if name in FORMER_NAMES:
+        raise SettingsError(f"There is no rahbo.{name} any more. {FORMER_NAMES[name]}")
+    raise AttributeError(f"module 'rahbo' has no attribute {name!r}")
 
 
 def spells_out(
@@ -91,6 +117,8 @@ def spells_out(
 
 def _hint(name: str, value: object, known: list[str]) -> str:
     """Return a sentence that says what to pass in place of a keyword, or nothing."""
+    if name in FORMER_KEYWORDS:
+        return f" {FORMER_KEYWORDS[name]}"
     if name in WEIGHTS and "risk" in known:
         kind = WEIGHTS[name]
         weight = "alpha" if kind == "MeanVariance" else name

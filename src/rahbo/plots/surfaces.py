@@ -169,7 +169,7 @@ def _acquisition(optimizer: Optimizer, X: Array) -> tuple[Array, str]:
     The probability of failure is left out. For a strategy that uses no bound, this is the
     optimistic bound.
     """
-    strategy, risk = optimizer.settings.strategy, optimizer.settings.risk
+    strategy, risk = optimizer.settings.method.strategy, optimizer.settings.risk
     model = _model_for_asking(optimizer)
     chosen = sum(trial.source == "strategy" for trial in optimizer.trials)
     if isinstance(strategy, RahboUS) and chosen < strategy.learning_rounds:

@@ -177,7 +177,7 @@ def report_bound(state: State) -> RiskBound:
     Another risk measure takes the place of the run's; the ends of the intervals stay the same.
     """
     model, other = state.model, state.other_risk
-    bound = state.settings.strategy.report_bound(model, state.settings.risk)
+    bound = state.settings.method.strategy.report_bound(model, state.settings.risk)
     return bound if other is None else replace(bound, risk=model.units.risk_to_model(other))
 
 

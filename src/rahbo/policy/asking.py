@@ -156,7 +156,7 @@ def strategic(state: State, domain: Domain, n: int) -> Iterator[Proposal]:
         if not is_listed(space):
             # Predictions at the pool are kept with the model, for as long as this one is used.
             model = replace(model, lists={})
-        optimism = settings.strategy.optimism(model, settings.risk)
+        optimism = settings.method.strategy.optimism(model, settings.risk)
     for i in range(asked, asked + n):
         rng = generator(settings.seed, Stream.PROPOSAL, i)
         if pool is None and optimism is not None:
@@ -177,7 +177,7 @@ def _chosen(turn: Turn) -> Array:
         x = rule(turn)
         if x is not None:
             return x
-    return turn.state.settings.strategy.propose(turn)
+    return turn.state.settings.method.strategy.propose(turn)
 
 
 def leader_to_complete(turn: Turn) -> Array | None:
@@ -194,7 +194,7 @@ def leader_to_complete(turn: Turn) -> Array | None:
     rows = np.flatnonzero(turn.domain.allowed(X))
     if len(rows) == 0:
         return None
-    F = acq.at_observations(settings.strategy.report_bound(turn.model, settings.risk))
+    F = acq.at_observations(settings.method.strategy.report_bound(turn.model, settings.risk))
     return np.asarray(X[rows[np.argmax(F[rows])]])
 
 
@@ -205,7 +205,7 @@ def doubted(turn: Turn) -> Array | None:
     that the mean varies at all, a random point is taken with probability 1/4.
     """
     state, domain = turn.state, turn.domain
-    if not state.settings.strategy.assumes:
+    if not state.settings.method.strategy.assumes:
         return None
     again = unbelieved(state)
     again = again[domain.allowed(again)]
@@ -222,7 +222,7 @@ def doubted(turn: Turn) -> Array | None:
 def _of_strategy(state: State, x: Array, model: MeanNoiseModel) -> Proposal:
     """Return the proposal of a point ``x (d,)`` that was chosen, with its repeats and its bound."""
     told, how, settings = state.followed, repeating(state), state.settings
-    bound = settings.strategy.report_bound(told, settings.risk)
+    bound = settings.method.strategy.report_bound(told, settings.risk)
     own_bound = told.units.to_outcome(float(bound.value(x[None])[0]))
     wanted = how.repeats.wanted(model, x)
     if how.in_doubt:
@@ -263,7 +263,7 @@ def _informed(state: State, domain: Domain) -> Domain:
     if limits is None:
         return domain
     known = known[np.argsort(limits.room(known) <= 0.0, kind="stable")]
-    bound = settings.strategy.report_bound(told, settings.risk)
+    bound = settings.method.strategy.report_bound(told, settings.risk)
     X = known if is_placed else told.observations.X
     reported = values(bound, X) if is_placed else acq.at_observations(bound)
     kept = reported[limits.kept(X) & domain.space.is_valid(X)]

@@ -119,7 +119,7 @@ def contest_of(state: State) -> tuple[Array, Contest]:
     if not how.confirmed:
         raise SettingsError(
             "Points can be confirmed only if they may be measured again, which revisit=False, "
-            "Folds and KnownNoise(0) forbid."
+            "Folds and noise_std=0 forbid."
         )
     bound, known = report_bound(state), limits(state)
     X = as_told(model.observations).X

@@ -8,7 +8,7 @@ from rahbo.running.pool import Borrowed, Pool
 from rahbo.running.progress import Done, Watch, harmless
 from rahbo.running.result import Result
 from rahbo.running.run import Callback, Run
-from rahbo.running.stopping import Gap, PBest, Stop
+from rahbo.running.stopping import Gap, Stop
 
 __all__ = [
     "Borrowed",
@@ -18,7 +18,6 @@ __all__ = [
     "Done",
     "Gap",
     "Objective",
-    "PBest",
     "Pool",
     "Result",
     "Run",

@@ -51,7 +51,7 @@ class Budget:
         if n and not Repeating.of(optimizer.settings).confirmed:
             raise SettingsError(
                 f"confirm={n!r} measures points again, which revisit=False, Folds and "
-                "KnownNoise(0) forbid. Leave it out."
+                "noise_std=0 forbid. Leave it out."
             )
 
     def left(self, counts: Counts) -> float:

@@ -63,8 +63,8 @@ def maximize(
             end are finished. At least one is made.
         confirm: Evaluations at the end that measure the leading points again. They are part of
             ``evaluations`` or come on top of ``rounds``. By default a tenth, with `Adaptive`.
-        stop: A criterion that ends the run early, such as ``PBest(0.95)`` or ``Gap(0.1)``, once
-            the initial design is complete. The recommended point is confirmed before.
+        stop: A criterion that ends the run early, such as ``Gap(0.1)``, once the
+            initial design is complete. The recommended point is confirmed before.
         callback: Called with the optimizer after each suggestion. Only True ends the run.
         n_jobs: Processes to evaluate in, -1 for all cores. They import the objective; lambdas and
             functions of a notebook need cloudpickle. A process that dies costs one evaluation.
@@ -140,9 +140,7 @@ class _Plan:
         """Raise an error for an invalid budget, stop criterion or time-out."""
         _check_budget(direction, self.budget)
         if self.stop is not None and not isinstance(self.stop, Stop):
-            raise SettingsError(
-                f"stop must be PBest(0.95), Gap(0.1) or another Stop, got {self.stop!r}."
-            )
+            raise SettingsError(f"stop must be Gap(0.1) or another Stop, got {self.stop!r}.")
         timeout, parallel = self.timeout, self.parallel
         if timeout is not None and not (is_finite(timeout) and timeout > 0.0):
             raise SettingsError(f"timeout must be a positive number of seconds, got {timeout!r}.")

@@ -1,8 +1,4 @@
-"""Criteria that end a run before its budget is spent.
-
-Both use what a recommendation says about other settings: its ``gain``, over the whole space. They
-compare the evaluated points first, because that needs no search.
-"""
+"""Criteria that end a run before its budget is spent."""
 
 from __future__ import annotations
 
@@ -28,7 +24,7 @@ from rahbo.errors import SettingsError
 from rahbo.numerics import Array, is_finite, one_blas_thread
 from rahbo.optimizer import Optimizer
 
-__all__ = ["Gap", "PBest", "Stop", "shortfalls"]
+__all__ = ["Gap", "Stop", "shortfalls"]
 
 # The number of evaluated points to compare before a search, and the sampling error of a
 # probability that is estimated from their draws alone.
@@ -41,42 +37,6 @@ class Stop(ABC):
     @abstractmethod
     def is_met(self, optimizer: Optimizer) -> bool:
         """Return whether the run may end; a pure function of its settings and data."""
-
-
-@dataclass(frozen=True)
-class PBest(Stop):
-    """Stop when the recommended setting is the best one with at least this probability.
-
-    P(risk of the recommended setting >= risk of every other one - within) >= level
-
-    Other settings are those of the whole space, tried or not. On a list the probability is
-    ``Recommendation.p_best``. Neighbouring settings share the probability of being the best, so a
-    continuous space needs a ``within``.
-
-    Attributes:
-        level: The probability, between 0 and 1.
-        within: A difference in risk value that does not matter, in user units.
-    """
-
-    level: float = 0.95
-    within: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not (is_finite(self.level) and 0.0 < self.level < 1.0):
-            raise SettingsError(
-                f"PBest needs a level between 0 and 1, such as 0.95, got {self.level!r}."
-            )
-        if not (is_finite(self.within) and self.within >= 0.0):
-            raise SettingsError(
-                f"PBest needs within >= 0, in units of the objective, got {self.within!r}."
-            )
-
-    def is_met(self, optimizer: Optimizer) -> bool:
-        """Return whether the probability is at least ``level``."""
-        return _holds(
-            bool(np.mean(short <= self.within) >= self.level - slack)
-            for short, slack in shortfalls(optimizer)
-        )
 
 
 @dataclass(frozen=True)

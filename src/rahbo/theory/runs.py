@@ -244,26 +244,27 @@ def _widths(rule: Confidence, before: float, after: float, lam: float) -> Both:
 
 def _checked_alpha(settings: Settings) -> float:
     """Return the weight of the noise, or raise if no bound of the paper covers the settings."""
-    model, risk = settings.model, settings.risk
+    model, risk, method = settings.model, settings.risk, settings.method
     if not isinstance(risk, MeanVariance):
         raise _refusal("risk=MeanVariance(alpha)", risk, "The theory covers no other risk measure")
     kernels = [model.kernel]
     if not isinstance(model.noise, CubeNoise):
         if type(model.noise) is not DirectNoise:
-            raise _refusal("noise=DirectNoise(...) or KnownNoise(...)", model.noise,
+            raise _refusal("method=Method(noise=DirectNoise(...)), or noise_std=", model.noise,
                            "The theory covers a GP on s^2 itself")  # fmt: skip
         kernels.append(model.noise.kernel)
     for ok, needed, got, why in (
-        (type(settings.strategy) is Rahbo, "strategy=Rahbo()", settings.strategy,
+        (type(method.strategy) is Rahbo, "method=Method(strategy=Rahbo())", method.strategy,
          "The bound holds only for its choices"),
-        (isinstance(model.outputs, Raw), "outputs=Raw()", model.outputs,
+        (isinstance(model.outputs, Raw), "method=Method(outputs=Raw())", model.outputs,
          "Standardising makes the prior depend on the data"),
-        (np.isinf(settings.refit.growth), "refit=Refit(math.inf)", settings.refit,
+        (np.isinf(method.refit.growth), "method=Method(refit=Refit(math.inf))", method.refit,
          "Refitted hyperparameters make the prior depend on the data"),
         (all(isinstance(kernel, Kernel) for kernel in kernels), "kernels fixed in advance, such "
-         "as kernel=Matern52([0.2]) and DirectNoise(Matern52([0.2]))", kernels,
+         "as method=Method(kernel=Matern52([0.2]), noise=DirectNoise(Matern52([0.2])))", kernels,
          "An RKHS norm refers to one kernel"),
-        (Repeating.of(settings).revisit, "a space with revisit=True and no Folds", settings.space.spec,
+        (Repeating.of(settings).revisit, "a space with revisit=True and no Folds",
+         settings.space.spec,
          "The strategy must be able to choose the best point again"),
     ):  # fmt: skip
         if not ok:
@@ -278,7 +279,7 @@ def _check_width(rule: Confidence, name: str, norm: float, delta: float) -> None
 
 
 def _check_known(run: _Run, settings: Settings, lowest: float, highest: float) -> None:
-    v, cap = run.known_noise_var, settings.model.max_noise_var
+    v, cap = run.known_noise_var, settings.method.max_noise_var
     if v.min() < lowest or v.max() > highest:
         raise SettingsError(
             f"The known noise variance must lie between min_noise_var={lowest:g} and "

@@ -72,7 +72,7 @@ class Repetition:
         if self.n_values == 1:
             return (
                 f"Repeats are identical: your objective looks seeded or cached. {REMEDY}, or say "
-                "that there is no noise (noise=rahbo.model.KnownNoise(0)). No interval covers what "
+                "that there is no noise (noise_std=0). No interval covers what "
                 "other seeds would give."
             )
         return (

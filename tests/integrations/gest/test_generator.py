@@ -29,7 +29,12 @@ LIMITED = VOCS(
 
 
 def made(vocs=PLAIN, **settings) -> RahboGenerator:
-    settings = {"repeats": 3, "seed": 0, "strategy": RandomSearch(), **settings}
+    settings = {
+        "repeats": 3,
+        "seed": 0,
+        "method": rahbo.Method(strategy=RandomSearch()),
+        **settings,
+    }
     return RahboGenerator(vocs, **settings)
 
 

@@ -23,7 +23,7 @@ VOCS_ = VOCS(
     constraints={"loss": ["LESS_THAN", 2.5]},
     constants={"energy": 5.8},
 )
-SETTINGS = {"repeats": 2, "seed": 0, "strategy": RandomSearch()}
+SETTINGS = {"repeats": 2, "seed": 0, "method": rahbo.Method(strategy=RandomSearch())}
 FILE = """
 generator:
   name: rahbo

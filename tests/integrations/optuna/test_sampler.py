@@ -323,7 +323,9 @@ def test_lost_trials_are_repeated_and_failed_ones_are_not(watched) -> None:
 @pytest.mark.filterwarnings("ignore:Heartbeat of storage")
 def test_a_random_point_whose_worker_died_is_not_drawn_again_later(watched) -> None:
     storage, _ = watched
-    study = study_with(storage, repeats=2, n_initial=1, strategy=RandomSearch())
+    study = study_with(
+        storage, repeats=2, n_initial=1, method=rahbo.Method(strategy=RandomSearch())
+    )
     study.optimize(quadratic, n_trials=4)
     lost = study.ask()
     quadratic(lost)

@@ -5,7 +5,7 @@ import pytest
 
 import constrained
 from page_runs import run
-from rahbo import ExpectedShortfall, MeanStd, MeanVariance, Optimizer, Quantile
+from rahbo import ExpectedShortfall, MeanStd, MeanVariance, Method, Optimizer, Quantile
 from rahbo.errors import NotReadyError
 from rahbo.pages import record_of
 from rahbo.pages.report import record
@@ -44,7 +44,7 @@ def test_the_slider_begins_at_the_recommendation(direction, risk):
 @pytest.mark.parametrize("strategy", [RahboUS(), GPUCB()], ids=["RAHBO-US", "GP-UCB"])
 @pytest.mark.parametrize("risk", [MeanVariance(3.0), MeanStd(1.0)])
 def test_the_slider_begins_at_the_recommendation_of_every_strategy(strategy, risk):
-    found = report(run(risk=risk, strategy=strategy)).pictures
+    found = report(run(risk=risk, method=Method(strategy=strategy))).pictures
     chosen = next(c.point for c in found.trade.choices if found.trade.own <= c.end)
     assert chosen == found.points.recommended
     neutral = isinstance(strategy, GPUCB)

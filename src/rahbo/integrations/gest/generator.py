@@ -43,7 +43,7 @@ class RahboGenerator(Generator):
     Copies and pickles are generators of the same kind. If there is a journal, the copy continues
     the run and the original must not be used any more.
 
-    All other keywords are settings of `Optimizer`: ``risk``, ``repeats``, ``strategy``, ...
+    All other keywords are settings of `Optimizer`: ``risk``, ``repeats``, ``method``, ...
 
     Args:
         vocs: Variables, objective, constraints, constants and observables. Exactly one objective.

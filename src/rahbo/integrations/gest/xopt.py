@@ -19,7 +19,7 @@ from rahbo.journal import decode, encode
 from rahbo.optimizer import Optimizer
 
 # Settings that are not plain values: Xopt's files hold them as our journals do.
-RECORDS = ("risk", "repeats", "strategy")
+RECORDS = ("risk", "repeats", "method")
 
 
 class XoptGenerator(Generator, StateOwner):
@@ -32,10 +32,11 @@ class XoptGenerator(Generator, StateOwner):
         vocs: Variables, objective, constraints, constants and observables.
         risk: The risk measure, in the units of the objective.
         repeats: Evaluations per suggestion: an int, or `Adaptive` for as many as pay.
-        strategy: How points are chosen and reported.
         n_initial: Distinct points of the initial design.
+        noise_std: The noise standard deviation, if it is known and the same everywhere.
         safe: Whether to evaluate only settings that surely keep the constraints.
         seed: Seeds every random choice.
+        method: How points are chosen and what the model assumes.
         probability: The probability with which each constraint must be kept, noise included.
         journal: File to which every suggestion and value is written. If it already holds a run,
             that run continues.
@@ -56,10 +57,11 @@ class XoptGenerator(Generator, StateOwner):
 
     risk: Any = Field(None, description="risk measure")
     repeats: Any = Field(None, description="evaluations per suggestion")
-    strategy: Any = Field(None, description="how points are chosen and reported")
     n_initial: int | None = Field(None, description="points of the initial design")
+    noise_std: float | None = Field(None, description="noise standard deviation, if known")
     safe: bool = Field(False, description="whether every setting tried must keep the constraints")
     seed: int | None = Field(None, description="random seed")
+    method: Any = Field(None, description="how points are chosen, and what the model assumes")
     probability: float = Field(0.95, description="with which each constraint must be kept")
     journal: str | None = Field(None, description="file to write the run to, or to continue")
 
@@ -88,9 +90,8 @@ class XoptGenerator(Generator, StateOwner):
     def model_post_init(self, context: Any) -> None:
         """Make the generator that does the work."""
         super().model_post_init(context)
-        plain = {"n_initial": self.n_initial, "safe": self.safe, "seed": self.seed}
-        records = {name: getattr(self, name) for name in RECORDS}
-        given: Any = {name: v for name, v in {**plain, **records}.items() if v is not None}
+        names = (*RECORDS, "n_initial", "noise_std", "safe", "seed")
+        given: Any = {name: v for name in names if (v := getattr(self, name)) is not None}
         self._made = RahboGenerator(
             self.vocs, probability=self.probability, journal=self.journal, **given
         )

@@ -44,7 +44,7 @@ from rahbo.integrations.optuna.history import (
 )
 from rahbo.integrations.optuna.repeats import seed_of
 from rahbo.optimizer import Optimizer
-from rahbo.settings import Keywords
+from rahbo.settings import Keywords, Method
 from rahbo.trials import Trial
 
 # Only this many later trials make room for a trial without parameters, in case it never gets any.
@@ -67,7 +67,7 @@ class RahboSampler(BaseSampler):
     Other, conditional parameters are sampled independently, and are kept when a point is repeated.
     The same holds for the parameters of the first trial, because the space is not known yet.
 
-    All other keywords are settings of `Optimizer`: ``risk``, ``repeats``, ``strategy``, ...
+    All other keywords are settings of `Optimizer`: ``risk``, ``repeats``, ``method``, ...
 
     Args:
         seed: Seeds every random choice. All workers of a study should use the same one. The
@@ -105,7 +105,9 @@ class RahboSampler(BaseSampler):
         seed = settings.pop("seed", None)
         # Settings that need the space are checked once it is known.
         given: dict[str, Any] = dict(settings)
-        checked = {k: v for k, v in given.items() if k not in ("kernel", "noise", "valid")}
+        checked = {k: v for k, v in given.items() if k not in ("valid", "noise_std")}
+        if isinstance(given.get("method"), Method):
+            del checked["method"]
         self._repeats = Optimizer({"x": (0.0, 1.0)}, seed=seed, **checked).settings.repeats
         self._seed = seed
         self._settings = given

@@ -40,7 +40,7 @@ class Follower:
         name: The absolute name of the file.
         epoch: Increases whenever a different run is read.
         keywords: Keywords of `Optimizer`; empty until there is a run.
-        settings: The settings made from ``keywords``, with stand-ins for code; None until there
+        settings: The settings made from ``keywords``, with defaults for code; None until there
             is a run.
         arrivals: The outcome of each evaluation, in the order of the file.
         unsettled: Ids of trials that still have missing repeats.

@@ -167,15 +167,18 @@ def _run(follower: Follower) -> Json:
     unsettled = sorted(follower.unsettled)
     shown = [(follower.trial(i), follower.outstanding(i)) for i in unsettled[:MOST_ROWS]]
     failures = [arrival for arrival in follower.arrivals if arrival.value is None]
+    known = dict(follower.keywords)
+    if "method" in known:
+        known["strategy"] = getattr(known["method"], "strategy", known["method"])
     return {
         "name": follower.name,
         "epoch": follower.epoch,
         "problem": _text(follower.problem, 10 * MOST_CHARACTERS),
         "written": follower.written,
         "settings": [
-            (name, _text(_setting(follower.keywords[name])))
+            (name, _text(_setting(known[name])))
             for name in (*SHOWN_SETTINGS, *IF_USED)
-            if name in follower.keywords and (name not in IF_USED or follower.keywords[name])
+            if name in known and (name not in IF_USED or known[name])
         ],
         "outcomes": [_text(name) for name in follower.keywords.get("constraints") or ()],
 

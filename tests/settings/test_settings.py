@@ -1,4 +1,4 @@
-"""Settings: the refit schedule, the paper's preset to the letter, defaults filled in."""
+"""Settings: spelled once, checked, defaults filled in."""
 
 import dataclasses
 import inspect
@@ -17,13 +17,12 @@ from rahbo.model import (
     KnownNoise,
     LogNoise,
     Matern52,
-    Raw,
     Refit,
     Standardized,
 )
-from rahbo.policy import Fixed, Rahbo, TopTwo
+from rahbo.policy import Fixed, TopTwo
 from rahbo.risk import DEFAULT_RISK
-from rahbo.settings import Keywords, Settings, paper_preset
+from rahbo.settings import Keywords, Method, Settings
 
 LINE = {"x": (0.0, 1.0)}
 
@@ -61,7 +60,7 @@ def test_loops_show_what_they_pass_on(function):
 @pytest.mark.parametrize(
     ("function", "name", "hint"),
     [
-        (rahbo.Optimizer, "kernl", " Did you mean kernel=?"),
+        (rahbo.Optimizer, "metod", " Did you mean method=?"),
         (rahbo.Optimizer, "jurnal", " Did you mean journal=?"),
         (rahbo.maximize, "paralel", " Did you mean parallel=?"),
         (rahbo.minimize, "evaluation", " Did you mean evaluations=?"),
@@ -75,13 +74,13 @@ def test_an_unknown_keyword_is_named(function, name, hint):
     with pytest.raises(TypeError) as error:
         function(**given)
     assert str(error.value) == f"{function.__name__}() does not take {name}=.{hint}"
-    with pytest.raises(TypeError, match="kernl= is not a setting"):
-        Settings.of(LINE, {"kernl": 1})
+    with pytest.raises(TypeError, match="metod= is not a setting"):
+        Settings.of(LINE, {"metod": 1})
 
 
 def test_settings_are_pickled_by_what_was_given():
     """A noise model bound to the space is a function that cannot be pickled."""
-    settings = made(noise=KnownNoise(0.04), seed=3)
+    settings = made(noise_std=0.2, seed=3)
     again = pickle.loads(pickle.dumps(settings))
     assert again.models_the_same_as(settings)
     assert again.seed == 3
@@ -89,71 +88,22 @@ def test_settings_are_pickled_by_what_was_given():
 
 def test_what_models_the_same_learns_the_same():
     first = made(LINE, seed=1)
-    assert first.models_the_same_as(made(LINE, seed=2, beta=1.0))
-    for other in ({"beta": 2.0}, {"direction": "minimize"}, {"refit": Refit(2.0)}):
-        assert not first.models_the_same_as(made(LINE, **other))
-    table = {"noise": KnownNoise([0.1, 0.2])}
+    assert first.models_the_same_as(made(LINE, seed=2, method=Method(beta=1.0)))
+    for other in ({"beta": 2.0}, {"refit": Refit(2.0)}):
+        assert not first.models_the_same_as(made(LINE, method=Method(**other)))
+    assert not first.models_the_same_as(made(LINE, direction="minimize"))
+    assert not first.models_the_same_as(made(LINE, noise_std=0.1))
     rows = rahbo.Candidates([{"x": 0.0}, {"x": 1.0}])
-    again = {"noise": KnownNoise([0.1, 0.2])}
-    assert made(rows, **table).models_the_same_as(made(rows, **again))
+    for known in ([0.1, 0.2], lambda p: 0.1 + p["x"]):
+        assert made(rows, noise_std=known).models_the_same_as(made(rows, noise_std=known))
     ab, ba = {"a": (0.0, 1.0), "b": (0.0, 1.0)}, {"b": (0.0, 1.0), "a": (0.0, 1.0)}
     assert not made(ab).models_the_same_as(made(ba))
 
 
-@pytest.mark.parametrize("name", ["repeats", "beta", "beta_noise"])
+@pytest.mark.parametrize("name", ["repeats", "method"])
 def test_settings_changed_by_hand_are_checked_too(name):
     with pytest.raises(SettingsError, match=f"^{name} must be"):
         dataclasses.replace(made(), **{name: 2.0})
-
-
-# -- the paper's preset --------------------------------------------------------------------------
-
-
-def test_paper_preset_to_the_letter():
-    assert paper_preset(alpha=2.0, repeats=7, n_initial=4) == {
-        "risk": rahbo.MeanVariance(2.0),
-        "repeats": Fixed(7),
-        "strategy": Rahbo(),
-        "n_initial": 4,
-        "kernel": Matern52,
-        "noise": DirectNoise(),
-        "beta": 2.0,
-        "beta_noise": 2.0,
-        "lam": 1.0,
-        "outputs": Raw(),
-        "refit": Refit(np.inf),
-    }
-
-
-def test_paper_preset_without_arguments():
-    preset = paper_preset()
-    assert preset["risk"] == rahbo.MeanVariance(1.0)
-    assert preset["repeats"] == Fixed(10)
-    assert preset["n_initial"] == 10
-
-
-def test_an_optimizer_of_the_preset_is_the_paper_throughout():
-    settings = rahbo.Optimizer(LINE, **paper_preset(), seed=0).settings
-    model = settings.model
-    assert (model.beta, model.beta_noise) == (ConstantBeta(2.0), ConstantBeta(2.0))
-    assert (model.min_noise_var, model.max_noise_var) == (None, None)
-    assert model.noise == DirectNoise(kernel=Matern52, max_noise_var=None, lam=1.0)
-    assert model.lam == 1.0
-    assert settings.refit.stages(10, 500) == [10]
-    assert settings.direction == "maximize"
-
-
-def test_the_preset_keeps_the_hyperparameters_of_the_initial_design():
-    opt = rahbo.Optimizer(LINE, **paper_preset(repeats=2, n_initial=4), seed=0)
-    rng = np.random.default_rng(0)
-    learned = []
-    for _ in range(8):
-        s = opt.ask()
-        opt.tell(s, list(np.sin(6 * s.params["x"]) + 0.1 * rng.standard_normal(2)))
-        learned.append(opt.model.learned)
-    assert len({id(fit) for fit in learned[3:]}) == 1
-    assert (learned[-1].units.shift, learned[-1].units.scale) == (0.0, 1.0)
-    assert learned[-1].mean.prior_mean == 0.0
 
 
 # -- defaults ------------------------------------------------------------------------------------
@@ -163,9 +113,8 @@ def test_defaults():
     settings = made()
     assert settings.risk == rahbo.MeanStd(1.0) == DEFAULT_RISK
     assert settings.repeats == rahbo.Adaptive()
-    assert settings.strategy == TopTwo()
     assert settings.direction == "maximize"
-    assert settings.refit == Refit(1.1)
+    assert settings.method == Method(strategy=TopTwo(), refit=Refit(1.1))
     model = settings.model
     assert (model.kernel, model.noise, model.outputs) == (Matern52, LogNoise(), Standardized())
     assert (model.beta, model.beta_noise, model.lam) == (ConstantBeta(1.0), ConstantBeta(1.0), 1.0)
@@ -207,40 +156,51 @@ def test_the_sign_makes_larger_better():
     assert made(direction="minimize").sign == -1.0
 
 
-def test_shorthand_becomes_records():
-    settings = made(repeats=3, beta=1.5, beta_noise=ConstantBeta(0.5), lam=2)
-    assert settings.repeats == Fixed(3)
-    assert settings.model.beta == ConstantBeta(1.5)
-    assert settings.model.beta_noise == ConstantBeta(0.5)
-    assert type(settings.model.lam) is float
+def test_a_number_of_repeats_becomes_a_record():
+    assert made(repeats=3).repeats == Fixed(3)
 
 
-def test_known_noise_in_user_units_is_bound_to_the_space():
-    settings = made({"x": (0.0, 10.0)}, noise=KnownNoise(lambda p: 1.0 + p["x"]))
-    noise = settings.model.noise
+KNOWN = {
+    "a number": 2.0,
+    "a function": lambda p: 1.0 + p["x"],
+    "a list": [1.0, 2.0, 3.0],
+    "an array": np.array([1, 2, 3], dtype=np.int8),
+}
+
+
+@pytest.mark.parametrize("noise_std", KNOWN.values(), ids=KNOWN)
+def test_known_noise_is_bound_to_the_space(noise_std):
+    rows = rahbo.Candidates([{"x": 0.0}, {"x": 1.0}, {"x": 2.0}])
+    noise = made(rows, noise_std=noise_std).model.noise
     assert isinstance(noise, CubeNoise)
-    assert noise.function(np.array([[0.0], [0.5], [1.0]])) == pytest.approx([1.0, 6.0, 11.0])
+    expected = [4.0, 4.0, 4.0] if isinstance(noise_std, float) else [1.0, 4.0, 9.0]
+    assert noise.function(np.array([[0.0], [0.5], [1.0]])) == pytest.approx(expected)
+
+
+def test_a_column_of_a_table_is_known_noise():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"x": [0.0, 1.0], "std": [0.1, 0.2]})
+    settings = made(rahbo.Candidates(table[["x"]]), noise_std=table["std"])
+    assert settings.noise_std == (0.1, 0.2)
+
+
+def test_no_noise_needs_no_repeats():
+    for given in ({"noise_std": 0}, {"method": Method(noise=KnownNoise(0.0))}):
+        assert made(**given).policy.repetition.n_values == 1
+    assert not made(noise_std=0.1).policy.repetition
 
 
 def test_kernels_are_taken_as_classes_or_as_they_are():
     fixed = RBF([0.2], 1.0)
-    assert made(kernel=RBF).model.kernel is RBF
-    assert made(kernel=fixed).model.kernel is fixed
-
-
-def test_equal_noise_bounds_are_legal_and_infinite_ones_are_not():
-    model = made(min_noise_var=0.3, max_noise_var=0.3).model
-    assert (model.min_noise_var, model.max_noise_var) == (0.3, 0.3)
-    for name in ("min_noise_var", "max_noise_var"):
-        with pytest.raises(SettingsError, match=f"{name} must be a positive number or None"):
-            made(**{name: np.inf})
+    assert made(method=Method(kernel=RBF)).model.kernel is RBF
+    assert made(method=Method(kernel=fixed)).model.kernel is fixed
 
 
 @pytest.mark.parametrize("model", [LogNoise, DirectNoise])
 def test_the_kernel_of_the_noise_must_fit_the_space(model):
-    assert made(noise=model(RBF([0.2]))).noise.kernel.d == 1
+    assert made(method=Method(noise=model(RBF([0.2])))).noise.kernel.d == 1
     with pytest.raises(SettingsError, match=r"^noise\.kernel must have one lengthscale for each"):
-        made(noise=model(RBF([0.2, 0.3])))
+        made(method=Method(noise=model(RBF([0.2, 0.3]))))
 
 
 @pytest.mark.parametrize("bad", [np.array([1.0, 2.0]), ["maximize"], None, 1, True])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypedDict, get_args
@@ -19,39 +19,26 @@ from rahbo.errors import DataError, SettingsError, SpaceError
 from rahbo.model import (
     AtLeast,
     AtMost,
-    Confidence,
-    ConstantBeta,
     Constraint,
     DirectNoise,
     Fitting,
     Kernel,
+    KnownNoise,
     Limited,
     LogNoise,
-    Matern52,
     ModelSettings,
     NoiseModel,
-    Outputs,
-    Raw,
-    Refit,
-    Standardized,
     as_confidence,
-    check_kernel,
 )
-from rahbo.numerics import is_number, is_whole, positive, unwrapped
-from rahbo.policy import (
-    Adaptive,
-    Fixed,
-    Rahbo,
-    Repeats,
-    Strategy,
-    TopTwo,
-    as_repeats,
-)
-from rahbo.risk import DEFAULT_RISK, MeanVariance, RiskMeasure
+from rahbo.numerics import is_number, is_whole, not_negative, unwrapped
+from rahbo.policy import Adaptive, Repeats, as_repeats
+from rahbo.risk import DEFAULT_RISK, RiskMeasure
+from rahbo.settings.method import Method, require_instance
 from rahbo.space import Space, is_frame, rows_in
 from rahbo.trials import block_name, checked_name
 
 Direction = Literal["maximize", "minimize"]
+NoiseStd = float | Callable[[dict[str, Any]], float] | Sequence[float]
 # The most blocks of a given set.
 MOST_BLOCKS = 1000
 
@@ -62,23 +49,15 @@ class Keywords(TypedDict, total=False):
     valid: Callable[[dict[str, Any]], bool] | None
     risk: RiskMeasure
     repeats: int | Repeats
-    strategy: Strategy
     direction: Direction
     n_initial: int | None
-    kernel: type[Kernel] | Kernel
-    noise: NoiseModel
-    beta: float | Confidence
-    beta_noise: float | Confidence
-    lam: float
-    outputs: Outputs
-    min_noise_var: float | None
-    max_noise_var: float | None
-    refit: Refit
+    noise_std: NoiseStd | None
     constraints: Mapping[str, Constraint] | None
     safe: bool
     blocks: Iterable[str | int] | int | None
     try_first: Iterable[Mapping[str, Any]]
     seed: int | None
+    method: Method
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -86,30 +65,21 @@ class Settings:
     """What `Optimizer` was built with, checked and with the defaults filled in.
 
     The fields are those of `Keywords`, with two differences: ``valid`` is part of the ``space``,
-    and a number given for ``repeats``, ``beta`` or ``beta_noise`` is replaced by the object it
-    stands for.
+    and a number given for ``repeats`` is replaced by the object it stands for.
     """
 
     space: Space
     risk: RiskMeasure = DEFAULT_RISK
     repeats: Repeats = Adaptive()
-    strategy: Strategy = TopTwo()
     direction: Direction = "maximize"
     n_initial: int
-    kernel: type[Kernel] | Kernel = Matern52
-    noise: NoiseModel = LogNoise()
-    beta: Confidence = ConstantBeta(1.0)
-    beta_noise: Confidence = ConstantBeta(1.0)
-    lam: float = 1.0
-    outputs: Outputs = Standardized()
-    min_noise_var: float | None = None
-    max_noise_var: float | None = None
-    refit: Refit = Refit()
+    noise_std: NoiseStd | None = None
     constraints: Mapping[str, Constraint] = field(default_factory=dict)
     safe: bool = False
     blocks: tuple[str, ...] | None = None
     try_first: tuple[dict[str, Any], ...] = ()
     seed: int
+    method: Method = Method()
 
     @classmethod
     def of(cls, space: object, given: Mapping[str, Any]) -> Settings:
@@ -128,32 +98,28 @@ class Settings:
         known["n_initial"] = max(n_initial, len(known["try_first"]))
         known["seed"] = _checked_seed(given.get("seed"))
         known["constraints"] = _checked_constraints(given.get("constraints"), where)
-        for name, convert in (("repeats", as_repeats), ("beta", as_confidence)):
-            if name in known:
-                known[name] = convert(known[name])
+        if "repeats" in known:
+            known["repeats"] = as_repeats(known["repeats"])
+        known["noise_std"] = _checked_noise_std(given.get("noise_std"))
         known["blocks"] = given_blocks(given.get("blocks"))
-        if "beta_noise" in known:
-            known["beta_noise"] = as_confidence(known["beta_noise"], "beta_noise")
         return cls(space=where, **known)
 
     def __post_init__(self) -> None:
-        _require_instance("repeats", self.repeats, Repeats, "Adaptive()")
-        _require_instance("beta", self.beta, Confidence, "ConstantBeta(1.0)")
-        _require_instance("beta_noise", self.beta_noise, Confidence, "ConstantBeta(1.0)")
-        _require_instance("risk", self.risk, RiskMeasure, "MeanStd(kappa=1.0)")
-        _require_instance("strategy", self.strategy, Strategy, "Rahbo()")
-        _require_instance("noise", self.noise, NoiseModel, "LogNoise()")
-        _require_instance("outputs", self.outputs, Outputs, "Standardized()")
-        _require_instance("refit", self.refit, Refit, "Refit(1.1)")
-        _check_kernel("kernel", self.kernel, self.space)
-        if isinstance(self.noise, LogNoise | DirectNoise):
-            _check_kernel("noise.kernel", self.noise.kernel, self.space)
-        _check_noise_bounds(self.min_noise_var, self.max_noise_var)
+        require_instance("repeats", self.repeats, Repeats, "Adaptive()")
+        require_instance("risk", self.risk, RiskMeasure, "MeanStd(kappa=1.0)")
+        require_instance("method", self.method, Method, "rahbo.paper()")
+        _check_kernel("kernel", self.method.kernel, self.space)
+        if isinstance(self.method.noise, LogNoise | DirectNoise):
+            _check_kernel("noise.kernel", self.method.noise.kernel, self.space)
+        if self.noise_std is not None and self.method.noise != LogNoise():
+            raise SettingsError(
+                "noise_std= says that the noise is known, but the method models it by "
+                f"{self.method.noise!r}. Leave out noise_std=, or noise= of the method."
+            )
         if not (isinstance(self.direction, str) and self.direction in get_args(Direction)):
             raise SettingsError(
                 f"direction must be 'maximize' or 'minimize', got {self.direction!r}."
             )
-        object.__setattr__(self, "lam", positive("lam", self.lam))
         _require(isinstance(self.safe, bool), "safe", "True or False", self.safe)
         if self.safe and not self.constraints:
             raise SettingsError("safe=True needs constraints=, which say what is safe.")
@@ -169,25 +135,32 @@ class Settings:
         """The factor, 1 or -1, that makes larger user values better."""
         return 1.0 if self.direction == "maximize" else -1.0
 
+    @property
+    def noise(self) -> NoiseModel:
+        """The model of the noise variance: what is known of it, or else that of the method."""
+        return self.method.noise if self.noise_std is None else KnownNoise.of_std(self.noise_std)
+
     @cached_property
     def model(self) -> ModelSettings:
         """The settings of the two GPs."""
+        method = self.method
         return ModelSettings(
-            kernel=self.kernel,
+            kernel=method.kernel,
             noise=self.noise.bind(self.space),
-            beta=self.beta,
-            beta_noise=self.beta_noise,
-            lam=self.lam,
-            outputs=self.outputs,
-            min_noise_var=self.min_noise_var,
-            max_noise_var=self.max_noise_var,
+            beta=as_confidence(method.beta),
+            beta_noise=as_confidence(method.beta_noise),
+            lam=method.lam,
+            outputs=method.outputs,
+            min_noise_var=method.min_noise_var,
+            max_noise_var=method.max_noise_var,
             population=len(self.blocks) if self.blocks else self.repeats.population,
         )
 
     @cached_property
     def fitting(self) -> Fitting:
         """How the model is learned from trials."""
-        return Fitting(self.model, self.refit, self.sign, self.strategy.assumes)
+        method = self.method
+        return Fitting(self.model, method.refit, self.sign, method.strategy.assumes)
 
     @cached_property
     def outcome_fittings(self) -> dict[str, Fitting]:
@@ -195,11 +168,12 @@ class Settings:
 
         What was set for the units or the noise of the objective does not hold for other outcomes.
         """
-        kernel = self.kernel if isinstance(self.kernel, type) else type(self.kernel)
+        kernel, refit = self.method.kernel, self.method.refit
+        kernel = kernel if isinstance(kernel, type) else type(kernel)
         model = ModelSettings(kernel=kernel, population=self.repeats.population)
         return {
             name: Fitting(
-                replace(model, outputs=Limited(limit.sign * limit.limit)), self.refit, limit.sign
+                replace(model, outputs=Limited(limit.sign * limit.limit)), refit, limit.sign
             )
             for name, limit in self.constraints.items()
         }
@@ -229,32 +203,6 @@ def setting_parameters() -> list[inspect.Parameter]:
         )
         for name, annotation in Keywords.__annotations__.items()
     ]
-
-
-def paper_preset(alpha: float = 1.0, repeats: int = 10, n_initial: int = 10) -> dict[str, Any]:
-    """Return the settings of the paper's experiments, for `Optimizer` and `maximize`.
-
-    They are: Algorithm 1 with k repeats, a zero-mean GP on s^2 with one learned noise level
-    (bounded, see `DirectNoise`), raw outputs under a zero-mean GP, Matérn 5/2 kernels,
-    beta = beta_noise = 2, lambda = 1 and no truncation of Sigma_hat. Hyperparameters are learned
-    by marginal likelihood on the initial design and then fixed.
-
-    >>> sorted(paper_preset(alpha=2.0))[:4]
-    ['beta', 'beta_noise', 'kernel', 'lam']
-    """
-    return {
-        "risk": MeanVariance(alpha),
-        "repeats": Fixed(repeats),
-        "strategy": Rahbo(),
-        "n_initial": n_initial,
-        "kernel": Matern52,
-        "noise": DirectNoise(),
-        "beta": 2.0,
-        "beta_noise": 2.0,
-        "lam": 1.0,
-        "outputs": Raw(),
-        "refit": Refit(np.inf),
-    }
 
 
 def _checked_n_initial(n: object, space: Space) -> int:
@@ -349,8 +297,22 @@ def given_blocks(blocks: object) -> tuple[str, ...] | None:
     return names
 
 
+def _checked_noise_std(given: object) -> NoiseStd | None:
+    """Return a known noise std: a number, a function, or one number for each candidate."""
+    given = unwrapped(given)
+    if given is None or callable(given):
+        return given
+    if is_number(given):
+        return not_negative("noise_std", given)
+    if isinstance(given, str | bytes | Mapping | Set) or not isinstance(given, Iterable):
+        raise SettingsError(
+            "noise_std must be a number >= 0, a function of the parameters, or one number for each "
+            f"row of Candidates, got {given!r}. Of a table, pass the column itself: table['std']."
+        )
+    return tuple(not_negative("noise_std", std) for std in given)
+
+
 def _check_kernel(name: str, kernel: object, space: Space) -> None:
-    check_kernel(name, kernel)
     if isinstance(kernel, Kernel) and kernel.d != space.d:
         raise SettingsError(
             f"{name} must have one lengthscale for each of the {space.d} columns of the space "
@@ -358,21 +320,6 @@ def _check_kernel(name: str, kernel: object, space: Space) -> None:
         )
 
 
-def _check_noise_bounds(lowest: float | None, highest: float | None) -> None:
-    for name, bound in (("min_noise_var", lowest), ("max_noise_var", highest)):
-        ok = bound is None or (is_number(bound) and 0 < bound < np.inf)
-        _require(ok, name, "a positive number or None", bound)
-    if lowest is not None and highest is not None and lowest > highest:
-        raise SettingsError(
-            f"min_noise_var must not exceed max_noise_var, got {lowest!r} and {highest!r}."
-        )
-
-
 def _require(condition: bool, name: str, what: str, got: object) -> None:
     if not condition:
         raise SettingsError(f"{name} must be {what}, got {got!r}.")
-
-
-def _require_instance(name: str, value: object, kind: type, example: str) -> None:
-    if not isinstance(value, kind):
-        raise SettingsError(f"{name} must be a {kind.__name__} such as {example}, got {value!r}.")

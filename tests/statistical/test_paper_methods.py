@@ -1,11 +1,12 @@
-"""The paper's claim on its two synthetic problems, under the paper preset: alpha = 1, k = 10.
+"""The paper's claim on its two synthetic problems, with the method of the paper: alpha = 1, k = 10.
 
-`bench/paper_preset.py` prints the same numbers for any number of seeds.
+`bench/paper_methods.py` prints the same numbers for any number of seeds.
 """
 
 import numpy as np
 import pytest
 
+import presets
 import rahbo
 from rahbo.policy import GPUCB, Rahbo, RahboUS
 from rahbo.problems import branin, sine
@@ -16,7 +17,7 @@ RISK = rahbo.MeanVariance(1.0)
 
 
 def cumulative_regret(problem, strategy, rounds, seed):
-    settings = rahbo.paper_preset(alpha=1.0, repeats=10) | {"strategy": strategy}
+    settings = presets.paper(strategy=strategy)
     opt = rahbo.Optimizer(problem.space, seed=seed, **settings)
     rng = np.random.default_rng(seed)
     for _ in range(10 + rounds):
