@@ -72,7 +72,7 @@ def method(**parts: Any) -> Record:
 
 def paper(repeats: int = 4, n_initial: int = 8) -> Record:
     """Return the settings of the paper's experiments, as keywords of `maximize`."""
-    if hasattr(rahbo, "paper_preset"):
+    if not hasattr(rahbo, "paper"):
         return dict(rahbo.paper_preset(alpha=1.0, repeats=repeats, n_initial=n_initial))
     risk = rahbo.MeanVariance(1.0)
     return {"method": rahbo.paper(), "risk": risk, "repeats": repeats, "n_initial": n_initial}
