@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model import Fitting, MeanNoiseModel, Models, Past, outcome_of, shared_fits
-from rahbo.numerics import SharedLock, is_whole, one_blas_thread
+from rahbo.numerics import is_whole, one_blas_thread
 from rahbo.risk import RiskMeasure
 from rahbo.space import Space
 from rahbo.trials import (
@@ -44,28 +44,18 @@ Track = str | None
 
 
 class _Memory:
-    """What was computed so far. Threads that want the same thing wait for one another.
+    """What was computed so far. Two threads may compute the same; the results are the same too.
 
     Attributes:
         found: Results by what they are results of.
         past: What was learned of each track from some of the trials.
     """
 
-    __slots__ = ("_lock", "found", "past")
+    __slots__ = ("found", "past")
 
     def __init__(self) -> None:
         self.found: dict[Hashable, Any] = {}
         self.past: dict[Track, Past] = {}
-        self._lock = SharedLock()
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what is known by this key, made now if it is not."""
-        if key not in self.found:
-            with self._lock.here(), one_blas_thread():
-                if key not in self.found:
-                    self.found[key] = make()
-        known: T = self.found[key]
-        return known
 
     def after(self, old: Trial | None, new: Trial) -> _Memory:
         """Return what is still true after a trial changed, or was opened if it was None before."""
@@ -108,7 +98,11 @@ class State:
 
     def once(self, function: Callable[[State], T]) -> T:
         """Return what a function makes of this state, computed the first time only."""
-        return self._own.once(function, lambda: function(self))
+        found = self._own.found
+        if function not in found:
+            found[function] = function(self)
+        known: T = found[function]
+        return known
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Models follow from settings and trials, and some cannot be pickled.
@@ -204,33 +198,37 @@ class State:
     @property
     def observations(self) -> Observations:
         """The data by point, in the sense of maximisation."""
-        trials, sign = self.trials, self.settings.sign
-        return self._shared.once(
-            "observations", lambda: observations_of(valued(trials.values()), sign)
+        return self._fact(
+            "observations", lambda trials: observations_of(valued(trials), self.settings.sign)
         )
 
     @property
     def counts(self) -> Counts:
         """How many trials and evaluations there are, by where their points came from."""
-        return self._shared.once("counts", lambda: Counts.of(self.trials.values()))
+        return self._fact("counts", Counts.of)
 
     @property
     def open(self) -> tuple[Trial, ...]:
         """The trials with missing repeats, oldest first."""
-        trials = self.trials
-        return self._shared.once(
-            "open", lambda: tuple(trials[i] for i in sorted(trials) if trials[i].n_missing)
-        )
+        return self._fact("open", lambda trials: tuple(t for t in trials if t.n_missing))
 
     @property
     def params(self) -> Mapping[bytes, Mapping[str, Any]]:
         """The parameters of the first trial at each point, by the bytes of the point."""
-        return self._shared.once("params", lambda: params_by_point(self.trials.values()))
+        return self._fact("params", params_by_point)
 
     @property
     def repetition(self) -> Repetition | None:
         """What shows that repeats are not noise; None if nothing does."""
-        return self._shared.once("repetition", lambda: repetition_of(self.trials.values()))
+        return self._fact("repetition", repetition_of)
+
+    def _fact(self, name: str, of: Callable[[Iterable[Trial]], T]) -> T:
+        """Return what follows from the trials alone."""
+        found = self._shared.found
+        if name not in found:
+            found[name] = of(self.trials.values())
+        known: T = found[name]
+        return known
 
     # -- the models --------------------------------------------------------------------------
 
@@ -285,16 +283,14 @@ class State:
     ) -> MeanNoiseModel | None:
         """Return the posteriors of a track; None if no value of an outcome was told."""
         shared = self._shared
-
-        def learned() -> MeanNoiseModel | None:
-            trials = self._told_of(track)
-            if track is not None and not valued(trials):
-                return None
-            past = shared.past.get(track, Past())
-            model, shared.past[track] = learn(self._fitting(track), trials, past)
-            return model
-
-        return shared.once((how, track), learned)
+        if (how, track) not in shared.found:
+            model, trials, past = None, self._told_of(track), shared.past.get(track, Past())
+            if track is None or any(trial.values for trial in trials):
+                with one_blas_thread():
+                    model, shared.past[track] = learn(self._fitting(track), trials, past)
+            shared.found[how, track] = model
+        known: MeanNoiseModel | None = shared.found[how, track]
+        return known
 
     def _needed(self, model: MeanNoiseModel | None) -> MeanNoiseModel:
         if model is None:
