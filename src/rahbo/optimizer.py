@@ -6,7 +6,7 @@ maximised.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack, overload
@@ -166,19 +166,23 @@ class Optimizer(Reports):
         """
         if n is not None and not (is_whole(n) and n >= 1):
             raise SettingsError(f"ask(n) needs a whole number >= 1, got {n!r}.")
-        with self._lock.here(), one_blas_thread():
-            given = self._hand_out(self._upcoming(n or 1, self._at(context)))
+        given = self._hand_out(lambda: self._upcoming(n or 1, self._at(context)))
         return given[0] if n is None else given
 
     def _at(self, context: Params | None) -> Space:
         """Return the space at the present conditions, if it has any."""
         return space_for(self.settings.space, context, float(self.n_evaluations))
 
-    def _hand_out(self, trials: Iterable[Trial]) -> list[Suggestion]:
+    def _hand_out(self, choose: Callable[[], Iterable[Trial]]) -> list[Suggestion]:
         """Return suggestions that no other call returns. An interrupted call hands out none."""
-        chosen = list(trials)
-        given = [trial.suggestion for trial in chosen]
-        self._state = self._state.handing_out(trial.id for trial in chosen)
+        given: list[Suggestion] = []
+        try:
+            with self._lock.here(), one_blas_thread():
+                given = [trial.suggestion for trial in choose()]
+                self._state = self._state.handing_out(one.id for one in given)
+        except BaseException:
+            self._state = self._state.taking_back(one.id for one in given)
+            raise
         return given
 
     def _upcoming(self, n: int, at: Space) -> Iterator[Trial]:
@@ -215,10 +219,12 @@ class Optimizer(Reports):
             repeats: How many evaluations are wanted there.
         """
         x = self.settings.space.encode(params)
-        with self._lock.here():
-            opened = Trial(len(self._state.trials), dict(params), x, int(repeats), "user")
-            (given,) = self._hand_out([self._record(opened)])
-        return given
+
+        def opened() -> Iterator[Trial]:
+            number = len(self._state.trials)
+            yield self._record(Trial(number, dict(params), x, int(repeats), "user"))
+
+        return self._hand_out(opened)[0]
 
     def confirm(self, n: int = CONFIRMED, *, context: Params | None = None) -> list[Suggestion]:
         """Suggest points to measure again before one of them is used, ``n`` evaluations in all.
@@ -227,12 +233,15 @@ class Optimizer(Reports):
         would take its place follow. Tell a few values before you ask for more. In a space with
         conditions the points are those for ``context``, which is needed as for `ask`.
         """
-        with self._lock.here(), one_blas_thread():
+
+        def again() -> Iterator[Trial]:
             at = self._at(context)
             state = self._state.at(at)
             X, contest = safely_repeated(state, *self._contest(state))
-            again = [Proposal(X[i], "confirm", k) for i, k in contest.again(n).items()]
-            return self._hand_out([self._open(found, at) for found in again])
+            for i, k in contest.again(n).items():
+                yield self._open(Proposal(X[i], "confirm", k), at)
+
+        return self._hand_out(again)
 
     @property
     def unconfirmed(self) -> int:
@@ -244,7 +253,8 @@ class Optimizer(Reports):
         state = self._state
         if not repeating(state).confirmed or state.space.conditions:
             return 0
-        return self._contest(state)[1].unconfirmed
+        with one_blas_thread():
+            return self._contest(state)[1].unconfirmed
 
     def _contest(self, state: State) -> tuple[Array, Contest]:
         """Return the points that may be recommended, and the contest between them."""

@@ -121,6 +121,10 @@ class State:
         """Return the state in which somebody has these suggestions."""
         return replace(self, handed_out=self.handed_out.union(ids))
 
+    def taking_back(self, ids: Iterable[int]) -> State:
+        """Return the state in which nobody has these suggestions."""
+        return replace(self, handed_out=self.handed_out.difference(ids))
+
     def at(self, space: Space) -> State:
         """Return the same state at the conditions that a space is at."""
         return self if space is self.space else replace(self, given=space)

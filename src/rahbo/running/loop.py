@@ -196,7 +196,8 @@ def _run(
                     objective, optimizer, plan.budget, plan.stop, plan.callback, plan.context,
                     clock, watch,
                 )  # fmt: skip
-                ended = _in_turn(run) if pool is None else in_parallel(run, pool, late)
+                with run.interrupts:
+                    ended = _in_turn(run) if pool is None else in_parallel(run, pool, late)
             run.check_told()
             if ended == "budget":
                 # A run that died may have left suggestions that its budget does not pay for.
@@ -241,7 +242,8 @@ def _in_turn(run: Run) -> End:
                 if run.clock.is_up:
                     break
                 began = run.clock.elapsed
-                outcome = attempt(run.objective, run.arguments(suggestion, repeat))
+                arguments = run.arguments(suggestion, repeat)
+                outcome = run.interrupts.call(attempt, run.objective, arguments)
                 taken = run.clock.elapsed - began
                 run.record(suggestion, repeat, replace(outcome, seconds=taken))
             missing = optimizer.state.trials[suggestion.id].n_missing

@@ -181,7 +181,9 @@ class _Tasks:
             if 0.0 < clock.left < longest:
                 longest = clock.left
             futures = [*self._under_way, *self._overdue]
-            done, _ = wait(futures, longest if patiently else 0.0, return_when=FIRST_COMPLETED)
+            done, _ = self._run.interrupts.call(
+                wait, futures, longest if patiently else 0.0, return_when=FIRST_COMPLETED
+            )
             now = monotonic()
             late = [f for f, t in self._under_way.items() if t.deadline <= now and f not in done]
             if done or late:

@@ -19,6 +19,7 @@ from rahbo.policy import Repeating, has_all, repeating, share_of
 from rahbo.running.budget import Budget, all_complete, confirmations, open_trials
 from rahbo.running.calls import CallResult, Objective, wanted_keywords, with_outcomes
 from rahbo.running.clock import Clock
+from rahbo.running.interrupts import Interrupts
 from rahbo.running.mistakes import MISTAKES, Mistakes
 from rahbo.running.present import Present, context_of
 from rahbo.running.progress import Done, Watch, log_failure, log_notice, log_trial
@@ -53,6 +54,7 @@ class Run:
 
     Attributes:
         clock: The same.
+        interrupts: Decides when Ctrl-C is raised.
         wants: The optional keywords that the objective takes.
         confirming: Whether the last suggestion measures a point again.
         is_called_off: Whether the callback has ended the run.
@@ -90,6 +92,7 @@ class Run:
         self.clock = clock or Clock(budget.seconds)
         self._watch = watch or Watch()
         self.confirming = self.is_called_off = False
+        self.interrupts = Interrupts()
         # How many evaluations the end of the time is reserved for, once it has come to that.
         self._reserved = 0
         self._failed: list[tuple[object, ...]] = []
