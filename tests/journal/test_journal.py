@@ -489,12 +489,6 @@ def test_the_paper_preset_comes_back(path):
         assert getattr(resumed.settings, name) == getattr(opt.settings, name)
 
 
-@pytest.mark.parametrize("journal", [3, 1.5, ["run.jsonl"], True])
-def test_a_journal_must_be_the_name_of_a_file(journal):
-    with pytest.raises(SettingsError, match="journal must be the name of a file"):
-        rahbo.Optimizer(LINE, journal=journal)
-
-
 def test_a_setting_that_cannot_be_written_is_refused_at_once(path):
     class Colour(enum.StrEnum):
         RED = "red"

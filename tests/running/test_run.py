@@ -152,6 +152,3 @@ def test_no_number_is_an_error_that_carries_the_run():
     with pytest.raises(ObjectiveError, match="got 'seven' at") as caught:
         run.record(run.optimizer.ask(), 0, CallResult(no_number="'seven'"))
     assert caught.value.optimizer is run.optimizer
-
-
-# -- what the objective raises or returns ----------------------------------------------------------

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import rahbo
-from rahbo.errors import SettingsError
 from rahbo.running import Gap, PBest, Stop, stopping
 from rahbo.running.stopping import shortfalls
 
@@ -29,38 +28,6 @@ def recorded(result):
 
 def told(space, data, **settings):
     return rahbo.Optimizer(space, seed=0, data=data, **settings)
-
-
-# -- settings ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("level", [0.0, 1.0, 95, "0.9", None, True, float("nan")])
-def test_p_best_needs_a_probability(level):
-    with pytest.raises(SettingsError, match="PBest needs a level"):
-        PBest(level)
-
-
-@pytest.mark.parametrize("within", [-0.1, float("inf"), None])
-def test_p_best_needs_a_tolerance(within):
-    with pytest.raises(SettingsError, match="PBest needs within >= 0"):
-        PBest(0.9, within)
-
-
-@pytest.mark.parametrize("width", [0.0, -1.0, float("inf"), "0.1", None, float("nan")])
-def test_a_gap_needs_a_positive_width(width):
-    with pytest.raises(SettingsError, match="Gap needs a positive width"):
-        Gap(width)
-
-
-@pytest.mark.parametrize("stop", [0.95, "PBest", PBest, object()])
-def test_a_run_needs_a_criterion(stop):
-    with pytest.raises(SettingsError, match="stop must be PBest"):
-        rahbo.maximize(noisy, SPACE, rounds=1, stop=stop, **SMALL)
-
-
-def test_a_budget_is_still_needed():
-    with pytest.raises(SettingsError, match="rounds="):
-        rahbo.maximize(noisy, SPACE, stop=Gap(0.1), **SMALL)
 
 
 # -- probabilities -------------------------------------------------------------------------------
