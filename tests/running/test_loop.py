@@ -1,8 +1,6 @@
 """maximize and minimize: what they call, what they record, when they stop."""
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -88,7 +86,7 @@ def test_a_list_without_revisits_may_end_early():
     rows = rahbo.Candidates([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}], revisit=False)
     result = rahbo.maximize(noisy, rows, rounds=50, repeats=2, seed=0)
     assert sorted(t.params["x"] for t in result.trials) == [0.0, 0.5, 1.0]
-    assert result.n_evaluations == 6
+    assert (result.stopped_by, result.n_evaluations) == ("exhausted", 6)
 
 
 # -- seeds -----------------------------------------------------------------------------------
@@ -111,13 +109,6 @@ def test_the_seed_depends_on_run_suggestion_and_repeat():
     assert all(type(seed) is int and 0 <= seed < 2**31 for seed in seen)
     assert len(set(seen)) == len(seen)
     assert evaluation_seed(8, 0, 0) != evaluation_seed(7, 0, 0)
-
-
-def test_the_same_seed_repeats_the_run():
-    first, second = (rahbo.maximize(noisy, SPACE, rounds=3, **SMALL) for _ in range(2))
-    assert recorded(first) == recorded(second)
-    other = rahbo.maximize(noisy, SPACE, rounds=3, **(SMALL | {"seed": 8}))
-    assert recorded(other) != recorded(first)
 
 
 def test_catching_all_keywords_does_not_ask_for_a_seed():
@@ -229,25 +220,12 @@ def test_a_value_in_between_forgives_the_failures():
     assert sum(len(t.failures) for t in result.trials) == 2 * (MAX_FAILURES - 1)
 
 
-def test_endless_nan_has_no_cause():
-    with pytest.raises(ObjectiveError, match="returned nan") as caught:
-        rahbo.maximize(lambda x: float("nan"), SPACE, evaluations=100, **SMALL)
-    assert caught.value.__cause__ is None
-
-
-@pytest.mark.parametrize("outcome", [None, "1.0", [1.0, 2.0], np.ones(1), True, np.True_, 1j])
-def test_something_that_is_no_number_is_an_error_at_once(outcome):
-    objective = Script(1.0, outcome)
+def test_something_that_is_no_number_is_an_error_at_once():
+    objective = Script(1.0, "1.0")
     with pytest.raises(ObjectiveError, match="one number") as caught:
         rahbo.maximize(objective, SPACE, evaluations=9, **SMALL)
     assert objective.calls == 2
     assert caught.value.optimizer.n_evaluations == 1
-
-
-@pytest.mark.parametrize("outcome", [3, np.float32(3), np.int64(3), np.array(3.0), Fraction(3)])
-def test_numbers_of_all_kinds_are_taken(outcome):
-    result = rahbo.maximize(Script(outcome), SPACE, evaluations=3, **SMALL)
-    assert result.trials[0].values[0] == 3.0
 
 
 # -- interrupts ------------------------------------------------------------------------------
@@ -296,17 +274,6 @@ def test_the_callback_sees_the_optimizer_after_each_suggestion():
     )
     assert [n for _, n in seen] == [3, 6, 9, 12, 15]
     assert all(opt is result.optimizer for opt, _ in seen)
-
-
-def test_minimising_is_maximising_the_negative():
-    up = rahbo.maximize(noisy, SPACE, rounds=5, **SMALL)
-    down = rahbo.minimize(lambda x, seed: -noisy(x, seed), SPACE, rounds=5, **SMALL)
-    assert [t.params for t in down.trials] == [t.params for t in up.trials]
-    assert down.optimizer.settings.direction == "minimize"
-    assert down.recommendation.params == up.recommendation.params
-    assert down.recommendation.mean == -up.recommendation.mean
-    lower, upper = up.recommendation.risk_interval
-    assert down.recommendation.risk_interval == (-upper, -lower)
 
 
 def test_it_finds_the_maximum():
@@ -515,14 +482,6 @@ def test_nothing_else_ends_it(answer):
 
 
 # -- n_jobs and verbose --------------------------------------------------------------------------
-
-
-def test_what_processes_cannot_have_is_refused_before_anything_runs(tmp_path):
-    journal = tmp_path / "run.jsonl"
-    lock = threading.Lock()
-    with pytest.raises(SettingsError, match="cannot be sent there"):
-        rahbo.maximize(lambda x: lock and x, SPACE, evaluations=3, n_jobs=2, journal=journal)
-    assert not journal.exists()
 
 
 def test_one_job_is_the_same_as_none():

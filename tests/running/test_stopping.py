@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rahbo
-from rahbo.running import Gap, PBest, Stop, stopping
+from rahbo.running import Gap, PBest, Stop
 from rahbo.running.stopping import shortfalls
 
 ROWS = rahbo.Candidates([{"x": float(i)} for i in range(5)])
@@ -114,18 +114,6 @@ def test_the_whole_space_counts_and_not_the_evaluated_points_alone():
     assert np.quantile(less, 0.9) < np.quantile(whole, 0.9)
 
 
-def test_the_space_is_searched_only_if_the_evaluated_points_are_close(monkeypatch):
-    opt = lists((0.0, 1.0, 1.02))
-    searches, search = [], stopping.prospects
-    monkeypatch.setattr(stopping, "prospects", lambda *args: searches.append(args) or search(*args))
-    assert not Gap(1e-6).is_met(opt)
-    assert not PBest(0.999999).is_met(opt)
-    assert searches == []
-    assert Gap(1e6).is_met(opt)
-    assert PBest(0.01).is_met(opt)
-    assert len(searches) == 2
-
-
 # -- runs ----------------------------------------------------------------------------------------
 
 RUNS = {
@@ -211,12 +199,6 @@ def test_a_run_that_never_may_end_spends_its_budget():
     result = rahbo.maximize(noisy, SPACE, evaluations=12, stop=Never(), **SMALL)
     assert (result.stopped_by, result.n_evaluations) == ("budget", 12)
     assert "ended by" not in str(result)
-
-
-def test_a_list_that_is_exhausted_says_so():
-    rows = rahbo.Candidates([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}], revisit=False)
-    result = rahbo.maximize(noisy, rows, rounds=50, stop=Never(), repeats=2, seed=0)
-    assert result.stopped_by == "exhausted"
 
 
 @pytest.mark.slow
