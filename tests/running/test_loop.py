@@ -82,13 +82,6 @@ def test_past_results_cost_nothing():
     assert result.n_evaluations == 10
 
 
-def test_a_list_without_revisits_may_end_early():
-    rows = rahbo.Candidates([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}], revisit=False)
-    result = rahbo.maximize(noisy, rows, rounds=50, repeats=2, seed=0)
-    assert sorted(t.params["x"] for t in result.trials) == [0.0, 0.5, 1.0]
-    assert (result.stopped_by, result.n_evaluations) == ("exhausted", 6)
-
-
 # -- seeds -----------------------------------------------------------------------------------
 
 
