@@ -600,7 +600,7 @@ def shown(opt):
 
 @pytest.mark.slow
 @given(st.lists(rows, min_size=3, max_size=5), st.sampled_from(["maximize", "minimize"]))
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_params_come_back_exactly_as_they_were_told(table, direction):
     data = [(row, [float(i), i + 0.5]) for i, row in enumerate(table)]
     with tempfile.TemporaryDirectory() as folder:
