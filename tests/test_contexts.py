@@ -93,6 +93,8 @@ def test_a_context_that_does_not_fit_opens_nothing():
             ask(2)
         with pytest.raises(SpaceError, match=r"missing \['t'\]"):
             ask(2, context={})
+        with pytest.raises(SpaceError, match="context must be a dict"):
+            ask(2, context="t")
     assert opt.trials == ()
 
 

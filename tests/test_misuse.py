@@ -305,7 +305,7 @@ MISUSE = {
           for wrong in (lambda y: y, lambda: 0.0, lambda x, y: x, 3.0)],
         *[(partial(rahbo.maximize, lambda x, t: x, WARM, rounds=9, **given), SettingsError, says)
           for given, says in [({}, r"conditions \['t'\]"), ({"context": {"t": 20.0}}, "lambda"),
-                              ({"context": "t"}, "an iterable of dicts"),
+                              *[({"context": v}, "an iterable of dicts") for v in ("t", 3)],
                               ({"context": lambda: {"t": 20.0}, "stop": Gap(0.1)},
                                r"the conditions \['t'\]")]],
         (at_once(context=dict), SettingsError, "the space has no conditions"),
