@@ -157,18 +157,6 @@ def test_so_many_blocks_have_numbers_for_names():
     assert rahbo.Optimizer(SPACE, blocks=np.array(3)).settings.blocks == ("0", "1", "2")
 
 
-def test_minimising_mirrors_maximising():
-    up = rahbo.Optimizer(SPACE, seed=0, blocks=list("abc"), **QUICK)
-    down = rahbo.Optimizer(SPACE, seed=0, blocks=list("abc"), direction="minimize", **QUICK)
-    for _ in range(6):
-        s, t = up.ask(), down.ask()
-        assert (s.params, s.blocks) == (t.params, t.blocks)
-        y = np.array([measured(s.params["x"], b) for b in s.blocks])
-        up.tell(s, y)
-        down.tell(t, -y)
-    assert up.recommend() == down.recommend().negated()
-
-
 def test_a_copy_goes_on_like_the_run():
     opt = spend(rahbo.Optimizer(SPACE, seed=0, blocks=list("abc"), n_initial=3), 5)
     other = pickle.loads(pickle.dumps(opt))
@@ -177,22 +165,6 @@ def test_a_copy_goes_on_like_the_run():
 
 
 # -- journals ----------------------------------------------------------------------------------
-
-
-def test_a_resumed_run_goes_on_bit_for_bit(tmp_path):
-    whole = spend(rahbo.Optimizer(SPACE, seed=0, blocks=list("abc"), n_initial=3), 9)
-    path = tmp_path / "run.jsonl"
-    for n in (1, 4, 3, 1):
-        if path.exists():
-            opt = rahbo.Optimizer.resume(path)
-        else:
-            opt = rahbo.Optimizer(SPACE, seed=0, blocks=list("abc"), n_initial=3, journal=path)
-        spend(opt, n)
-        opt.close()
-    assert [(t.params, t.blocks, t.values) for t in opt.trials] == [
-        (t.params, t.blocks, t.values) for t in whole.trials
-    ]
-    assert opt.recommend() == whole.recommend()
 
 
 def test_an_open_suggestion_keeps_its_blocks(tmp_path):

@@ -1,7 +1,6 @@
 """Runs under conditions that are given: asked, told, failed, killed, resumed, in parallel."""
 
 import os
-import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -70,16 +69,6 @@ def test_the_design_spreads_the_choices_whatever_the_conditions():
 
 
 @pytest.mark.slow
-def test_the_proposal_depends_on_the_context_but_the_random_stream_does_not():
-    opt = driven(rahbo.Optimizer(SPACE, seed=1, n_initial=4), 15)
-    cold, hot = (
-        rahbo.Optimizer(SPACE, seed=1, n_initial=4, trials=opt.trials).ask(context={"t": t})
-        for t in (11.0, 34.0)
-    )
-    assert cold.params["x"] < hot.params["x"]
-
-
-@pytest.mark.slow
 def test_it_learns_where_the_optimum_is_under_each_condition():
     opt = driven(rahbo.Optimizer(SPACE, seed=2), 25)
     for t in (12.0, 22.0, 33.0):
@@ -137,26 +126,6 @@ def test_a_list_of_choices_without_revisits_per_condition():
 
 
 @pytest.mark.slow
-def test_an_optimizer_with_conditions_survives_pickling():
-    opt = driven(rahbo.Optimizer(MIXED, seed=1), 10, space=MIXED)
-    other = pickle.loads(pickle.dumps(opt))
-    context = {"t": 20.0, "line": "r"}
-    assert other.recommend(context=context) == opt.recommend(context=context)
-    assert other.ask(context=context).params == opt.ask(context=context).params
-
-
-@pytest.mark.slow
-def test_reports_are_made_with_conditions():
-    opt = driven(rahbo.Optimizer(MIXED, seed=1), 12, space=MIXED)
-    assert opt.frontier().evaluated
-    assert str(opt.diagnose())
-    at = opt.tried_at(opt.recommend().params)
-    assert at in [t.params for t in opt.trials]
-    assert opt.predict(at).params == at
-    assert opt.snapshot().best_pessimistic is not None
-
-
-@pytest.mark.slow
 @needs("matplotlib")
 @pytest.mark.parametrize("space", [SPACE, MIXED, {**SPACE, "time": rahbo.Time(10.0)}])
 def test_pages_and_pictures_are_made_with_conditions(space):
@@ -173,23 +142,6 @@ def test_pages_and_pictures_are_made_with_conditions(space):
 
 
 # -- resuming ------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_a_resumed_run_continues_bit_for_bit(tmp_path):
-    path = tmp_path / "run.jsonl"
-    whole = driven(rahbo.Optimizer(MIXED, seed=4), 12, space=MIXED)
-    part = rahbo.Optimizer(MIXED, seed=4, journal=path)
-    rng = np.random.default_rng(0)
-    for i in range(12):
-        if i in (3, 10):
-            part.close()
-            part = rahbo.Optimizer.resume(path)
-        s = part.ask(context=drawn(rng, MIXED))
-        part.tell(s, [value(**s.params, seed=rng.integers(1000)) for _ in range(s.repeats)])
-    assert [t.params for t in part.trials] == [t.params for t in whole.trials]
-    assert part.recommend() == whole.recommend()
-    part.close()
 
 
 def test_an_open_suggestion_is_handed_out_again_under_its_own_conditions_only(tmp_path):

@@ -234,17 +234,6 @@ def test_a_batch_spreads_out_and_is_respected():
     np.testing.assert_allclose(column(batch[0].params), column(alone.params), atol=1e-3)
 
 
-def test_pending_points_narrow_the_bands_and_leave_the_mean():
-    opt = run(10)
-    model = opt.model
-    x = np.array([[0.9, 0.1]])
-    pending = model.with_pending(x, np.array([3]))
-    before, after = bands(model, x), bands(pending, x)
-    assert after.sigma < 0.9 * before.sigma
-    assert after.noise_upper - after.noise_lower < before.noise_upper - before.noise_lower
-    np.testing.assert_allclose(after.mu, before.mu, rtol=1e-12)
-
-
 # -- determinism ---------------------------------------------------------------------------------
 
 
@@ -482,41 +471,6 @@ def test_the_pessimistic_recommendation_maximises_the_bound_over_evaluated_point
     assert best.params == opt.space.decode(X[np.argmax(bound)])
     assert best.pessimistic == best.score == pytest.approx(bound.max())
     assert opt.predict(best.params).pessimistic == pytest.approx(bound.max())
-
-
-def test_a_recommendation_has_credible_intervals_at_the_level_asked_for():
-    opt = run(20)
-    narrow, usual, wide = (opt.recommend(level=level) for level in (0.5, 0.9, 0.99))
-    assert opt.recommend() == usual
-    assert [r.level for r in (narrow, usual, wide)] == [0.5, 0.9, 0.99]
-    for name in ("mean", "noise_std", "risk"):
-        ends = [getattr(r, f"{name}_interval") for r in (wide, usual, narrow)]
-        lower, upper = zip(*ends, strict=True)
-        ordered = [*lower, getattr(usual, name), *reversed(upper)]
-        assert ordered == sorted(ordered)
-        assert len(set(ordered)) == 7
-    assert narrow.gain.bound < usual.gain.bound < wide.gain.bound
-    assert usual.gain.expected == wide.gain.expected
-    assert usual.gain.level == 0.9
-
-
-def test_prediction_in_user_units_agrees_with_the_model():
-    opt = run(15)
-    p = {"x": 0.4, "y": 0.7}
-    one, several = opt.predict(p), opt.predict([p, {"x": 0.1, "y": 0.2}])
-    assert several[0].mean == pytest.approx(one.mean, rel=1e-12)
-    assert len(several) == 2
-    mu, sigma = opt.model.mean.predict(np.array([[0.4, 0.7]]))
-    units = opt.model.units
-    assert one.mean == pytest.approx(units.shift + units.scale * mu[0])
-    width = one.mean_interval.upper - one.mean_interval.lower
-    assert one.level == 0.9
-    assert width > 3.0 * units.scale * sigma[0]
-    narrow = opt.predict(p, level=0.5)
-    assert narrow.mean_interval.upper < one.mean_interval.upper
-    assert narrow.mean == one.mean
-    assert one.risk == pytest.approx(one.mean - one.noise_std)
-    assert "mean" in str(one)
 
 
 def test_the_own_round_rule_needs_a_chosen_point_that_was_told():

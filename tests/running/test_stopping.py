@@ -48,16 +48,6 @@ def test_on_a_list_that_was_tried_it_is_the_probability_of_the_recommendation():
         assert p >= 0.999 or not PBest(p + 1e-3).is_met(opt)
 
 
-def test_what_was_not_tried_may_be_better():
-    rng = np.random.default_rng(3)
-    data = [({"x": float(i)}, m + 0.1 * rng.standard_normal(6)) for i, m in enumerate((0, 1, 2))]
-    tried = told(rahbo.Candidates([{"x": float(i)} for i in range(3)]), data)
-    wider = told(rahbo.Candidates([{"x": float(i)} for i in range(9)]), data)
-    assert tried.recommend().p_best > 0.9 > wider.recommend().p_best
-    assert PBest(0.9).is_met(tried)
-    assert not PBest(0.9).is_met(wider)
-
-
 def test_differences_that_do_not_matter():
     opt = lists((0.0, 1.0, 1.0))
     assert not PBest(0.95).is_met(opt)
