@@ -76,9 +76,9 @@ ADAPTER_LIBRARIES = {
 # Private by their look only: the standard library and notebooks document them.
 DOCUMENTED = {"os._exit", "_asdict", "_repr_html_"}
 # Private names of a library that its adapter cannot do without. A sampler of Optuna reaches the
-# storage only through them, and asks a distribution whether it holds a value; BoTorch shows the
-# scale of a standardised output nowhere else; scikit-learn keeps the base of all searches, and how
-# it checks their parameters, in private modules.
+# storage only through them, and asks a distribution whether it holds a value; the units of a model
+# of BoTorch can be set without data only there; scikit-learn keeps the base of all searches, and
+# how it checks their parameters, in private modules.
 BORROWED = {
     "rahbo.integrations.optuna": "_storage _study_id _trial_id _get_stale_trial_ids _contains",
     "rahbo.integrations.botorch": "_stdvs_sq _is_trained",
@@ -242,24 +242,26 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def text_of(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
 SOURCES = {module_name(path): path for path in sorted(SRC.rglob("*.py"))}
 
 
 def test_every_module_keeps_the_rules() -> None:
     assert "rahbo.errors" in SOURCES
-    assert [
-        bad for name, path in SOURCES.items() for bad in violations(name, path.read_text())
-    ] == []
+    assert [bad for name, path in SOURCES.items() for bad in violations(name, text_of(path))] == []
 
 
 def test_tests_and_scripts_use_no_private_names_of_the_package_either() -> None:
-    trees = [ast.parse(path.read_text()) for path in SOURCES.values()]
+    trees = [ast.parse(text_of(path)) for path in SOURCES.values()]
     ours = set().union(*map(own_private, trees)) - DOCUMENTED - {"_storage"}
     folders = [ROOT / name for name in ("tests", "bench", "examples", "scripts")]
     assert [
         f"{path.relative_to(ROOT)}:{line} must not use {name}"
         for path in (path for folder in folders for path in folder.rglob("*.py"))
-        for line, name in private_uses(ast.parse(path.read_text()))
+        for line, name in private_uses(ast.parse(text_of(path)))
         if name.rpartition(".")[2] in ours
     ] == []
 
@@ -268,9 +270,7 @@ def test_every_module_that_defines_something_has_its_test_file() -> None:
     missing = []
     for path in SOURCES.values():
         folder, name = path.relative_to(SRC).parent, path.stem.lstrip("_")
-        defines = any(
-            isinstance(node, DEFINITIONS) for node in ast.walk(ast.parse(path.read_text()))
-        )
+        defines = any(isinstance(node, DEFINITIONS) for node in ast.walk(ast.parse(text_of(path))))
         # The commands are tested as a whole.
         if defines and path.name != "__init__.py" and folder.parts[:1] != ("cli",):
             mirror = TESTS / folder / f"test_{name}.py"
