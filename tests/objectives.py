@@ -29,20 +29,6 @@ def slow(x, seed):
     return noisy(x, seed)
 
 
-def deadly(x, seed):
-    """Every evaluation in the upper part kills its worker."""
-    if x > 1.5:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return slow(x, seed)
-
-
-def hanging(x, seed):
-    """Every evaluation in the upper part takes much too long."""
-    if x > 1.0:
-        time.sleep(60.0)
-    return noisy(x, seed)
-
-
 class StubbornError(Exception):
     """An exception that cannot be unpickled: its arguments are not those of its constructor."""
 
@@ -58,11 +44,6 @@ def moody(x, seed):
     if x < 0.8:
         sys.exit("no licence")
     return float("nan") if x < 1.2 else noisy(x, seed)
-
-
-def wordy(x):
-    """Not a number."""
-    return {"x": x}
 
 
 def refuse():

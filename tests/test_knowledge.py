@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from rahbo.knowledge import Knowledge
 
 from extras import imported, needs
 from rahbo import Int, Optimizer
 from rahbo.errors import DataError, SpaceError
-from rahbo.knowledge import Knowledge
 
 
 def told(n=12):
@@ -45,25 +45,6 @@ def test_a_row_of_a_frame_is_one_setting():
         assert opt.predict([row, first]) == opt.predict([first, first])
     with pytest.raises(DataError, match=r"\['n'\] are missing"):
         opt.predict(numbers["x"].to_frame().iloc[0])
-
-
-def test_what_is_no_setting_is_said():
-    opt = told(2)
-    for given in (np.array([0.5]), np.array([[0.5]]), [(0.5,)], (0.5,), 0.5, "x", [None]):
-        with pytest.raises(DataError, match=r"must be a dict of \['x'\].*a data frame"):
-            opt.predict(given)
-
-
-def test_an_error_in_one_of_several_settings_says_which():
-    opt = told(2)
-    with pytest.raises(SpaceError, match=r"^params\[1\]: x=9.0 is outside"):
-        opt.predict([{"x": 0.5}, {"x": 9.0}])
-    with pytest.raises(SpaceError, match=r"^params\[1\]: Params must have .* unknown \['y'\]"):
-        opt.predict([{"x": 0.5}, {"y": 0.5}])
-    with pytest.raises(DataError, match=r"^params\[1\]: A setting must be a dict"):
-        opt.predict([{"x": 0.5}, 0.5])
-    with pytest.raises(SpaceError, match=r"^x=9.0 is outside"):
-        opt.predict({"x": 9.0})
 
 
 @needs("pandas")

@@ -9,7 +9,6 @@ import tempfile
 import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -27,21 +26,16 @@ from rahbo.errors import (
     ExhaustedError,
     JournalError,
     NotReadyError,
-    RahboError,
     SettingsError,
     SpaceError,
 )
 from rahbo.journal import read
-from rahbo.model import DirectNoise, KnownNoise, Linear, LogNoise, Matern52, Raw, Refit
+from rahbo.model import DirectNoise, Matern52, Raw, Refit
 from rahbo.numerics import one_blas_thread
 from rahbo.policy import GPUCB, Rahbo, RahboUS, RandomSearch, TopTwo, optimistic
-from rahbo.trials import Suggestion
 from work import lines_run
 
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
-
-
-LISTED_ONCE = rahbo.Candidates([{"x": i / 9, "y": 0.5} for i in range(10)], revisit=False)
 
 
 def bump(params, rng, k=3, scale=1.0, shift=0.0):
@@ -99,17 +93,16 @@ def test_values_may_come_in_any_portion_and_order():
     assert pieces.ask().params == whole.ask().params
 
 
-def test_a_repeat_told_twice_counts_once_and_another_value_is_an_error():
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_repeat_told_twice_counts_once_and_another_value_is_an_error(is_asked):
     opt = rahbo.Optimizer(SQUARE, repeats=3, seed=0)
-    s = opt.ask()
+    s = opt.ask() if is_asked else {"x": 0.5, "y": 0.25}
     opt.tell(s, 1.5, repeat=2)
     opt.tell(s, 1.5, repeat=2)
     assert opt.n_evaluations == 1
     with pytest.raises(DataError, match=r"repeat 2 of suggestion 0 was told as 1\.5 and now as"):
         opt.tell(s, 1.6, repeat=2)
-    opt.tell(s, [1.0, 2.0])
-    assert opt.trials[0].values == {2: 1.5, 0: 1.0, 1: 2.0}
-    assert opt.open == ()
+    assert opt.trials[0].values == {2: 1.5}
 
 
 def test_more_values_than_asked_for_are_welcome():
@@ -128,18 +121,6 @@ def test_points_never_asked_for_are_data_and_repeats_of_them_merge():
     assert opt.observations.count.tolist() == [3]
     assert opt.observations.mean.tolist() == [3.0]
     assert opt.recommend().params == {"x": 0.5, "y": 0.25}
-
-
-def test_a_repeat_of_a_point_never_asked_for_counts_once():
-    opt = rahbo.Optimizer(SQUARE, seed=0)
-    p = {"x": 0.5, "y": 0.25}
-    opt.tell(p, 6.0, repeat=2)
-    opt.tell(p, 6.0, repeat=2)
-    opt.tell(p, 5.0, repeat=0)
-    assert opt.open == ()
-    assert opt.observations.values.tolist() == [5.0, 6.0]
-    with pytest.raises(DataError, match="repeat 2 of suggestion 0"):
-        opt.tell(p, 7.0, repeat=2)
 
 
 def test_failures_of_points_never_asked_for_are_kept():
@@ -177,15 +158,6 @@ def test_failures_settle_repeats_and_keep_values():
     assert opt.n_evaluations == 3
 
 
-def test_a_failed_repeat_that_succeeds_after_all_is_a_value():
-    opt = rahbo.Optimizer(SQUARE, repeats=1, seed=0)
-    s = opt.ask()
-    opt.tell_failure(s, "timeout", repeat=0)
-    opt.tell(s, 2.0, repeat=0)
-    assert opt.trials[0].failures == {}
-    assert opt.observations.values.tolist() == [2.0]
-
-
 def test_a_run_in_which_everything_fails_goes_on():
     opt = rahbo.Optimizer(SQUARE, repeats=2, seed=0, n_initial=3)
     seen = set()
@@ -196,22 +168,6 @@ def test_a_run_in_which_everything_fails_goes_on():
     assert len(seen) == 10
     with pytest.raises(NotReadyError, match="Nothing has been told"):
         opt.recommend()
-
-
-@pytest.mark.slow
-def test_proposals_turn_away_from_where_everything_fails():
-    opt = rahbo.Optimizer({"x": (0.0, 11.0)}, repeats=2, seed=0, n_initial=6)
-    rng = np.random.default_rng(0)
-    late_failures = 0
-    for _ in range(30):
-        s = opt.ask()
-        if s.params["x"] >= 10.0:
-            opt.tell_failure(s, "broke")
-            late_failures += s.id >= 15
-        else:
-            opt.tell(s, s.params["x"] + 0.1 * rng.standard_normal(2))
-    assert late_failures <= 5
-    assert 8.0 < opt.recommend().params["x"] < 10.0
 
 
 def corner_fails(opt, rounds):
@@ -231,11 +187,11 @@ def corner_fails(opt, rounds):
 @pytest.mark.slow
 def test_few_later_asks_fail_where_the_best_fifth_of_the_space_does():
     later = []
-    for seed in range(4):
+    for seed in range(2):
         opt = rahbo.Optimizer(SQUARE, repeats=2, seed=seed)
         corner_fails(opt, 40)
         later += [t for t in opt.trials if t.source == "strategy"]
-    assert len(later) >= 120
+    assert len(later) >= 60
     assert sum(bool(t.failures) for t in later) <= 0.1 * len(later)
 
 
@@ -264,8 +220,6 @@ def test_cancelled_suggestions_are_no_longer_waited_for():
     opt.cancel(s)
     assert opt.open == ()
     assert opt.observations.values.tolist() == [1.0]
-    with pytest.raises(DataError, match="needs an open suggestion"):
-        opt.cancel({"x": 0.5, "y": 0.5})
 
 
 def test_a_batch_spreads_out_and_is_respected():
@@ -279,17 +233,6 @@ def test_a_batch_spreads_out_and_is_respected():
     # The first of a batch is what a single search finds, up to where its climb ends.
     alone = run(10).ask()
     np.testing.assert_allclose(column(batch[0].params), column(alone.params), atol=1e-3)
-
-
-def test_pending_points_narrow_the_bands_and_leave_the_mean():
-    opt = run(10)
-    model = opt.model
-    x = np.array([[0.9, 0.1]])
-    pending = model.with_pending(x, np.array([3]))
-    before, after = bands(model, x), bands(pending, x)
-    assert after.sigma < 0.9 * before.sigma
-    assert after.noise_upper - after.noise_lower < before.noise_upper - before.noise_lower
-    np.testing.assert_allclose(after.mu, before.mu, rtol=1e-12)
 
 
 # -- determinism ---------------------------------------------------------------------------------
@@ -360,53 +303,6 @@ def test_past_results_are_not_counted_twice_when_a_run_goes_on():
     assert again.ask().params == first.ask().params
 
 
-def test_suggestions_of_another_optimizer_are_refused():
-    a, b = (rahbo.Optimizer(SQUARE, seed=seed) for seed in (0, 1))
-    stranger = a.ask()
-    b.ask()
-    with pytest.raises(DataError, match="another optimizer"):
-        b.tell(stranger, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("settings", "culprit"),
-    [
-        ({"data": None}, "data="),
-        ({"data": {"x": 0.5}}, "data="),
-        ({"data": [{"x": 0.5, "y": 1.0}]}, r"data\[0\] must be a pair"),
-        ({"data": [({"x": 0.5}, 1.0), (0.5, 1.0)]}, r"data\[1\] must be a pair"),
-        ({"trials": [1, 2]}, "trials="),
-        ({"trials": 3}, "trials="),
-    ],
-)
-def test_bad_past_results_are_named(settings, culprit):
-    with pytest.raises(DataError, match=culprit):
-        rahbo.Optimizer(SQUARE, **settings)
-
-
-@pytest.mark.parametrize(
-    ("pair", "said"),
-    [
-        (({"x": 9.0}, 1.0), "x=9.0 is outside"),
-        (({"x": None}, 1.0), "x=None must be a number"),
-        (({}, 1.0), r"Params must .* missing \['x'\]"),
-        (({"x": 0.5}, "a"), r"tell\(\) needs a number"),
-        (({"x": 0.5}, [1.0, float("nan")]), r"tell\(\) needs finite numbers"),
-        (({"x": 0.5}, 1.0, ["a", "b"]), "one block for all values"),
-    ],
-)
-def test_an_error_in_a_pair_of_past_results_says_which(pair, said):
-    with pytest.raises((DataError, SpaceError), match=rf"^data\[1\]: .*{said}"):
-        rahbo.Optimizer({"x": (0.0, 1.0)}, data=[({"x": 0.5}, 1.0), pair])
-
-
-def test_trials_of_another_space_are_refused():
-    with pytest.raises(DataError, match="come from the same space"):
-        rahbo.Optimizer({"x": (0.0, 1.0)}, trials=run(2).trials)
-    with pytest.raises(DataError, match="come from the same space"):
-        rahbo.Optimizer({"x": (0.0, 1.0), "z": (0.0, 1.0)}, trials=run(2).trials)
-
-
 def test_no_points_have_no_predictions():
     assert run(3).predict([]) == []
 
@@ -417,12 +313,6 @@ def test_few_valid_points_are_no_reason_to_stay_in_the_design():
         s = opt.ask()
         opt.tell(s, [1.0, 2.0])
     assert [t.source for t in opt.trials] == ["design"] * 3 + ["strategy"] * 3
-
-
-def test_trials_with_gaps_are_refused():
-    opt = run(3)
-    with pytest.raises(DataError, match="numbered from 0"):
-        rahbo.Optimizer(SQUARE, trials=opt.trials[1:])
 
 
 # -- invariances ---------------------------------------------------------------------------------
@@ -444,16 +334,6 @@ def ask_once(data, alpha=1.0, space=SQUARE, **settings):
     return opt, opt.ask()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("exponent", [-40, -3, 1, 10, 40])
-@pytest.mark.parametrize("n", [6, 25])
-def test_scaling_outputs_by_a_power_of_two_gives_the_same_proposal(exponent, n):
-    c = 2.0**exponent
-    _, plain = ask_once(data_of(n))
-    _, scaled = ask_once(data_of(n, scale=c), alpha=1.0 / c)
-    assert scaled.params == plain.params
-
-
 def assert_equivalent(opt, x, y):
     """Within 1e-4 of the cube, or of equal acquisition value to 1e-8."""
     if np.abs(x - y).max() <= 1e-4:
@@ -461,15 +341,6 @@ def assert_equivalent(opt, x, y):
     acquisition = optimistic(opt.model, opt.settings.risk)
     a, b = acquisition.value(np.array([x, y]))
     assert abs(a - b) <= 1e-8
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("scale", "shift"), [(3.7, 0.0), (1.0, 100.0), (1e6, -1e7), (1e-5, 2.0)])
-@pytest.mark.parametrize("seed", range(5))
-def test_other_scales_and_shifts_give_an_equivalent_proposal(scale, shift, seed):
-    opt, plain = ask_once(data_of(20, seed))
-    _, other = ask_once(data_of(20, seed, scale=scale, shift=shift), alpha=1.0 / scale)
-    assert_equivalent(opt, column(plain.params), column(other.params))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -542,11 +413,6 @@ def test_a_batch_to_confirm_goes_down_the_line():
     assert more.params == batch[2].params
 
 
-def test_what_is_confirmed_has_the_params_that_were_told():
-    opt = rahbo.Optimizer({"x": (0.0, 0.7)}, seed=0, data=[({"x": 0.1 + 0.2}, [5.0, 5.1])])
-    assert opt.confirm(1)[0].params == {"x": 0.1 + 0.2}
-
-
 def test_failures_count_as_tries_of_a_point_to_confirm():
     opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, data=[({"x": 0.2}, 1.0), ({"x": 0.8}, 0.0)])
     for _ in range(4):
@@ -567,18 +433,6 @@ def test_confirmations_are_handed_out_again_and_do_not_disturb_the_run():
     assert opt.ask() == again.ask()
 
 
-def test_what_cannot_be_confirmed_is_refused():
-    with pytest.raises(NotReadyError):
-        rahbo.Optimizer(SQUARE, seed=0).confirm()
-    for settings_ in ({"repeats": rahbo.Folds(3)}, {"space": LISTED_ONCE}):
-        opt = rahbo.Optimizer(**{"space": SQUARE, "seed": 0, **settings_})
-        opt.tell(opt.ask(), [1.0, 2.0, 3.0])
-        with pytest.raises(SettingsError, match="measured again"):
-            opt.confirm()
-    with pytest.raises(SettingsError, match=r"confirm\(n\) needs a whole number"):
-        run(3).confirm(0)
-
-
 # -- reporting -----------------------------------------------------------------------------------
 
 
@@ -597,15 +451,6 @@ def test_recommendation_rules_by_hand():
     assert neutral.params == lucky
     with pytest.raises(NotReadyError, match="own_round"):
         opt.recommend(rule="own_round")
-    with pytest.raises(SettingsError, match="rule must be"):
-        opt.recommend(rule="luckiest")
-
-
-def test_own_round_rule_takes_the_largest_bound_at_the_time_of_asking():
-    opt = run(20)
-    best = max((t for t in opt.trials if t.own_bound is not None), key=lambda t: t.own_bound)
-    assert opt.recommend(rule="own_round").params == best.params
-    assert all(t.own_bound is None for t in opt.trials if t.source == "design")
 
 
 def test_own_bound_is_the_pessimistic_bound_before_the_answer():
@@ -627,58 +472,6 @@ def test_the_pessimistic_recommendation_maximises_the_bound_over_evaluated_point
     assert best.params == opt.space.decode(X[np.argmax(bound)])
     assert best.pessimistic == best.score == pytest.approx(bound.max())
     assert opt.predict(best.params).pessimistic == pytest.approx(bound.max())
-
-
-def test_a_recommendation_has_credible_intervals_at_the_level_asked_for():
-    opt = run(20)
-    narrow, usual, wide = (opt.recommend(level=level) for level in (0.5, 0.9, 0.99))
-    assert opt.recommend() == usual
-    assert [r.level for r in (narrow, usual, wide)] == [0.5, 0.9, 0.99]
-    for name in ("mean", "noise_std", "risk"):
-        ends = [getattr(r, f"{name}_interval") for r in (wide, usual, narrow)]
-        lower, upper = zip(*ends, strict=True)
-        ordered = [*lower, getattr(usual, name), *reversed(upper)]
-        assert ordered == sorted(ordered)
-        assert len(set(ordered)) == 7
-    assert narrow.gain.bound < usual.gain.bound < wide.gain.bound
-    assert usual.gain.expected == wide.gain.expected
-    assert usual.gain.level == 0.9
-    for level in (0.0, 1.0, 90, "0.9", True, float("nan")):
-        for ask in (opt.recommend, opt.frontier, partial(opt.predict, usual.params)):
-            with pytest.raises(SettingsError, match="level must be above 0"):
-                ask(level=level)
-
-
-def test_prediction_in_user_units_agrees_with_the_model():
-    opt = run(15)
-    p = {"x": 0.4, "y": 0.7}
-    one, several = opt.predict(p), opt.predict([p, {"x": 0.1, "y": 0.2}])
-    assert several[0].mean == pytest.approx(one.mean, rel=1e-12)
-    assert len(several) == 2
-    mu, sigma = opt.model.mean.predict(np.array([[0.4, 0.7]]))
-    units = opt.model.units
-    assert one.mean == pytest.approx(units.shift + units.scale * mu[0])
-    width = one.mean_interval.upper - one.mean_interval.lower
-    assert one.level == 0.9
-    assert width > 3.0 * units.scale * sigma[0]
-    narrow = opt.predict(p, level=0.5)
-    assert narrow.mean_interval.upper < one.mean_interval.upper
-    assert narrow.mean == one.mean
-    assert one.risk == pytest.approx(one.mean - one.noise_std)
-    assert "mean" in str(one)
-
-
-def test_each_strategy_reports_by_its_own_bound():
-    data = data_of(15)
-    for strategy, bound in [
-        (Rahbo(), lambda b, s: b.f_lower - s * b.noise_upper),
-        (RahboUS(), lambda b, s: b.f_lower - s * b.noise_var),
-        (GPUCB(), lambda b, s: b.f_lower),
-    ]:
-        opt = rahbo.Optimizer(SQUARE, seed=0, data=data, method=rahbo.Method(strategy=strategy))
-        values = bound(bands(opt.model, opt.observations.X), opt.model.units.scale)
-        expected = opt.space.decode(opt.observations.X[np.argmax(values)])
-        assert opt.recommend().params == expected
 
 
 def test_the_own_round_rule_needs_a_chosen_point_that_was_told():
@@ -710,15 +503,6 @@ def test_a_cancelled_revisit_counts_for_the_own_round_rule_and_teaches_nothing()
     assert opt.n_evaluations == 6
 
 
-def test_another_risk_measure_suits_only_rules_that_ask_for_one():
-    opt = run(10)
-    for rule in ("own_round", "best_observed"):
-        with pytest.raises(SettingsError, match=rule):
-            opt.recommend(rule=rule, risk=rahbo.MeanVariance(2.0))
-    with pytest.raises(SettingsError, match="RiskMeasure"):
-        opt.recommend(risk=1.0)
-
-
 def test_a_point_that_the_constraint_forbids_is_not_recommended():
     data = [({"x": 0.9, "y": 0.5}, [10.0, 10.1, 10.2]), ({"x": 0.2, "y": 0.5}, [1.0, 1.1, 0.9])]
     opt = rahbo.Optimizer(SQUARE, valid=lambda p: p["x"] < 0.5, seed=0, data=data)
@@ -729,18 +513,6 @@ def test_a_point_that_the_constraint_forbids_is_not_recommended():
         only.recommend()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("min_noise_var", [None, 1.0])
-@pytest.mark.parametrize("risk", [rahbo.MeanVariance(1.0), rahbo.MeanStd(1.0)])
-def test_every_interval_holds_its_centre(min_noise_var, risk):
-    for noise in (DirectNoise(), LogNoise()):
-        opt = run(12, method=rahbo.Method(min_noise_var=min_noise_var, noise=noise), risk=risk)
-        for p in ({"x": 0.1, "y": 0.9}, {"x": 0.9, "y": 0.1}):
-            record = opt.predict(p)
-            assert record.risk_interval.lower <= record.risk <= record.risk_interval.upper
-            assert record.mean_interval.lower <= record.mean <= record.mean_interval.upper
-
-
 def test_yes_no_outcomes_have_noise_though_their_repeats_tie():
     def flip(params, rng):
         return [float(rng.random() < 0.05 + 0.9 * params["x"]) for _ in range(5)]
@@ -749,24 +521,6 @@ def test_yes_no_outcomes_have_noise_though_their_repeats_tie():
     noise_std = opt.predict({"x": 0.5}).noise_std
     assert 0.2 < noise_std < 1.0
     assert opt.recommend().params["x"] > 0.8
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("direction", ["maximize", "minimize"])
-def test_the_frontier_says_what_each_alpha_would_report(direction):
-    opt = run(16, direction=direction)
-    found = opt.frontier()
-    assert len(found.evaluated) == opt.observations.n
-    for alpha in (0.0, 0.1, 0.5, 1.0, 3.0, 10.0, 1e3):
-        wanted = opt.recommend(risk=rahbo.MeanVariance(alpha))
-        assert found.at(alpha).prediction.params == wanted.params
-        assert found.at(alpha).prediction.mean == pytest.approx(wanted.mean)
-        assert found.at(alpha).n_evaluations == wanted.n_evaluations
-
-
-def test_a_frontier_needs_a_point():
-    with pytest.raises(NotReadyError):
-        rahbo.Optimizer(SQUARE).frontier()
 
 
 # -- what was told comes back --------------------------------------------------------------------
@@ -801,7 +555,7 @@ def shown(opt):
 
 @pytest.mark.slow
 @given(st.lists(rows, min_size=3, max_size=5), st.sampled_from(["maximize", "minimize"]))
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_params_come_back_exactly_as_they_were_told(table, direction):
     data = [(row, [float(i), i + 0.5]) for i, row in enumerate(table)]
     with tempfile.TemporaryDirectory() as folder:
@@ -844,37 +598,6 @@ def test_a_table_of_past_results_is_diagnosed_in_user_units(direction, k):
     assert found.decision.risk_averse.mean == pytest.approx(opt.recommend().mean)
     assert found.unevenness.source == ("repeats" if k > 1 else "residuals")
     assert str(found).startswith("Is the noise uneven?\n  ")
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        [({"x": 0.2, "y": 0.3}, 1.0)],
-        [({"x": 0.2, "y": 0.3}, [1.0, 1.5, 0.7])],
-        [({"x": 0.2, "y": 0.3}, 1.0), ({"x": 0.7, "y": 0.3}, 2.0)],
-        [({"x": x / 9, "y": 0.5}, [4.0, 4.0]) for x in range(10)],
-        [({"x": x / 9, "y": 0.5}, 4.0) for x in range(10)],
-    ],
-    ids=["one value", "one point", "two values", "equal repeats", "equal values"],
-)
-def test_tables_that_say_little_are_said_to(table):
-    found = rahbo.Optimizer(SQUARE, data=table, seed=0).diagnose()
-    answers = (found.unevenness.answer, found.calibration.answer)
-    assert answers == ("cannot tell", "cannot tell")
-    assert str(found).count("\n  Cannot tell") >= 2
-    assert "No answer" in str(found)
-
-
-def test_a_diagnosis_needs_a_point():
-    opt = rahbo.Optimizer(SQUARE, seed=0)
-    with pytest.raises(NotReadyError, match="Nothing has been told yet"):
-        opt.diagnose()
-    opt.tell_failure({"x": 0.5, "y": 0.5}, "beam trip")
-    with pytest.raises(NotReadyError, match="Nothing has been told yet"):
-        opt.diagnose()
-    opt = rahbo.Optimizer(SQUARE, valid=lambda p: p["x"] > 0.5, data=[({"x": 0.2, "y": 0.2}, 1.0)])
-    with pytest.raises(NotReadyError, match="satisfies valid="):
-        opt.diagnose()
 
 
 # -- spaces --------------------------------------------------------------------------------------
@@ -969,71 +692,6 @@ def test_fixed_kernels_are_taken_as_they_are():
 # -- bad input -----------------------------------------------------------------------------------
 
 
-BAD_VALUES = [
-    (float("nan"), "nan"),
-    (float("inf"), "inf"),
-    ([1.0, float("-inf")], "-inf"),
-    ([], "no values"),
-    ("12", "'12'"),
-    ([1.0, "a"], "'a'"),
-    (None, "None"),
-    (True, "True"),
-    ([1.0, [2.0]], "2.0"),
-    ({"a": 1}, "'a'"),
-    (1e200, "1e\\+200"),
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("values", "culprit"), BAD_VALUES)
-def test_bad_values_are_named_and_lose_nothing(values, culprit):
-    opt = run(7)
-    s = opt.ask()
-    before = opt.trials
-    with pytest.raises(DataError, match=culprit):
-        opt.tell(s, values)
-    assert opt.trials == before
-    opt.tell(s, [0.1, 0.2, 0.3])
-    opt.ask()
-
-
-@pytest.mark.parametrize(
-    ("params", "culprit"),
-    [
-        ({"x": 0.5}, "y"),
-        ({"x": 0.5, "y": 0.5, "z": 1.0}, "z"),
-        ({"x": 12.0, "y": 0.5}, r"x=12\.0 is outside Float\(0\.0, 1\.0\)"),
-        ({"x": float("nan"), "y": 0.5}, "x=nan"),
-        ({"x": "a", "y": 0.5}, "x='a'"),
-        ({}, "missing"),
-    ],
-)
-def test_bad_params_are_named_and_lose_nothing(params, culprit):
-    opt = run(3)
-    for call in (lambda: opt.tell(params, 1.0), lambda: opt.predict(params)):
-        with pytest.raises(SpaceError, match=culprit):
-            call()
-    assert len(opt.trials) == 3
-    opt.ask()
-
-
-@pytest.mark.parametrize("who", [99, -1, "0", None, 1.5, True, Suggestion(50, {}, (0,))])
-def test_unknown_suggestions_are_refused(who):
-    opt = run(2)
-    with pytest.raises(DataError, match=r"unknown to this optimizer|Expected a suggestion"):
-        opt.tell(who, 1.0)
-
-
-@pytest.mark.parametrize("repeat", [-1, 1.5, "0", True])
-def test_bad_repeat_indices_are_refused(repeat):
-    opt = rahbo.Optimizer(SQUARE, seed=0)
-    s = opt.ask()
-    with pytest.raises(DataError, match="repeat must be"):
-        opt.tell(s, 1.0, repeat=repeat)
-    with pytest.raises(DataError, match="needs one value"):
-        opt.tell(s, [1.0, 2.0], repeat=0)
-
-
 @pytest.mark.parametrize(
     ("settings", "culprit"),
     [
@@ -1060,31 +718,11 @@ def test_bad_settings_are_named(settings, culprit):
         rahbo.Optimizer(SQUARE, **settings)
 
 
-def test_bad_risk_and_bounds_are_named():
-    with pytest.raises(SettingsError, match="alpha"):
-        rahbo.MeanVariance(-1.0)
-    with pytest.raises(SpaceError, match="Swap them"):
-        rahbo.Optimizer({"x": (1.0, 0.0)})
-    with pytest.raises(SpaceError, match="low < high"):
-        rahbo.Optimizer({"x": (1.0, 1.0)})
-    with pytest.raises(SpaceError, match="log"):
-        rahbo.Optimizer({"x": rahbo.Float(0.0, 1.0, log=True)})
-    with pytest.raises(SpaceError):
-        rahbo.Optimizer({})
-    with pytest.raises(SettingsError, match=r"ask\(n\)"):
-        rahbo.Optimizer(SQUARE).ask(0)
-
-
 def test_a_predicate_that_nothing_satisfies_is_reported():
     opt = rahbo.Optimizer(SQUARE, valid=lambda p: False, seed=0)
     with pytest.raises(SpaceError, match="valid="):
         opt.ask()
     assert opt.trials == ()
-
-
-def test_errors_are_of_one_family():
-    assert issubclass(SpaceError, RahboError)
-    assert issubclass(SpaceError, ValueError)
 
 
 # -- degenerate but legal data -------------------------------------------------------------------
@@ -1134,46 +772,6 @@ def test_a_single_point(preset):
         opt.tell({"x": 0.5, "y": 0.5}, values)
         assert opt.recommend().n_evaluations == len(values)
         exercise(opt, lambda p: [p["x"], p["y"]])
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_near_duplicates(preset):
-    rng = np.random.default_rng(0)
-    close = [({"x": 0.5 + 1e-9 * i, "y": 0.5}, list(rng.standard_normal(3))) for i in range(20)]
-    opt = rahbo.Optimizer(SQUARE, seed=0, **{**preset, "n_initial": 5}, data=close)
-    exercise(opt, lambda p: [p["x"], p["y"], 0.3])
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_thirty_dimensions(preset):
-    space = {f"x{i}": (0.0, 1.0) for i in range(30)}
-    opt = rahbo.Optimizer(space, seed=0, **{**preset, "n_initial": 10})
-    exercise(opt, lambda p: [p["x0"], p["x1"], p["x2"]], rounds=13)
-
-
-def check_recommended(opt):
-    """The recommended point has the largest pessimistic value of those evaluated."""
-    record, others = opt.recommend(), opt.predict([t.params for t in opt.trials])
-    assert record.pessimistic == pytest.approx(max(other.pessimistic for other in others))
-    assert record.params in [trial.params for trial in opt.trials]
-
-
-@pytest.mark.slow
-def test_other_kernels_and_risk_measures_run():
-    for risk in (rahbo.MeanStd(1.0), rahbo.Quantile(0.1), rahbo.ExpectedShortfall(0.1)):
-        for noise in (DirectNoise(), KnownNoise(lambda p: 0.01 + p["x"])):
-            check_recommended(run(9, risk=risk, method=rahbo.Method(noise=noise)))
-    known = run(9, method=rahbo.Method(noise=KnownNoise(lambda p: 0.01 + p["x"]))).recommend()
-    assert known.noise_std == pytest.approx(np.sqrt(0.01 + known.params["x"]))
-    check_recommended(run(9, method=rahbo.Method(kernel=Linear)))
-
-
-def test_unequal_counts():
-    rng = np.random.default_rng(1)
-    data = [(p, bump(p, rng, k=1 + i % 6)) for i, (p, _) in enumerate(data_of(20))]
-    for preset in PRESETS:
-        opt = rahbo.Optimizer(SQUARE, seed=0, **preset, data=data)
-        exercise(opt, lambda p: [p["x"], p["y"], 0.3])
 
 
 def test_blas_threads_are_given_back():
@@ -1239,7 +837,7 @@ def test_nothing_is_unconfirmed_where_points_may_not_be_measured_again():
 @pytest.mark.parametrize("strategy", [RandomSearch(), TopTwo()])
 def test_eight_threads_share_an_optimizer_and_its_journal(tmp_path, strategy, monkeypatch):
     is_cheap = isinstance(strategy, RandomSearch)
-    total, path = 2000 if is_cheap else 24, tmp_path / "run.jsonl"
+    total, path = 400 if is_cheap else 24, tmp_path / "run.jsonl"
     space = rahbo.Candidates([{"x": float(x)} for x in range(20)]) if is_cheap else SQUARE
     # What counts is the order of writes. Waiting for the disk each time takes long.
     monkeypatch.setattr(os, "fsync", lambda fd: None)
@@ -1370,13 +968,9 @@ def test_settings_to_try_first_are_tried_although_there_are_past_results_but_not
     assert opt.ask().params != {"x": 0.5}
 
 
-def test_settings_to_try_first_keep_the_predicate_and_the_list():
-    with pytest.raises(SpaceError, match=r"try_first\[0\] must satisfy valid="):
-        rahbo.Optimizer({"x": (0.0, 1.0)}, try_first=[{"x": 0.9}], valid=lambda p: p["x"] < 0.5)
+def test_settings_to_try_first_may_be_rows_of_a_list():
     rows = rahbo.Candidates([{"x": 0.0}, {"x": 1.0}])
     assert rahbo.Optimizer(rows, try_first=[{"x": 1.0}], seed=0).ask().params == {"x": 1.0}
-    with pytest.raises(SpaceError, match=r"try_first\[0\]: .*not among the candidates"):
-        rahbo.Optimizer(rows, try_first=[{"x": 0.5}])
 
 
 def test_settings_to_try_first_are_choices_under_the_present_conditions():
@@ -1384,8 +978,6 @@ def test_settings_to_try_first_are_choices_under_the_present_conditions():
     opt = rahbo.Optimizer(space, try_first=[{"x": 0.25}], seed=0)
     assert opt.ask(context={"line": "b"}).params == {"x": 0.25, "line": "b"}
     assert opt.ask(context={"line": "a"}).params["x"] != 0.25
-    with pytest.raises(SpaceError, match="unknown"):
-        rahbo.Optimizer(space, try_first=[{"x": 0.25, "line": "a"}])
 
 
 def test_a_safe_run_can_start_from_settings_to_try_first():

@@ -38,8 +38,8 @@ def told(opt):
 def test_a_run_with_all_three_is_resumed_exactly_and_keeps_its_limits(tmp_path):
     path = tmp_path / "run.jsonl"
     whole = Optimizer(SPACE, **KNOWN)
-    go_on(whole, 30)
-    for until in (4, 17, 30):
+    go_on(whole, 20)
+    for until in (4, 13, 20):
         opt = Optimizer(SPACE, **KNOWN, journal=path)
         go_on(opt, until)
         opt.close()

@@ -157,16 +157,6 @@ def test_what_does_not_fit_is_refused(opt, asked, problem):
         opt.recommend(**asked)
 
 
-def test_a_space_without_conditions_takes_no_context():
-    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0)
-    opt.tell({"x": 0.5}, 1.0)
-    for asked in ({"context": {}}, {"conditions": [{}]}, {"risk_over_conditions": True}):
-        with pytest.raises(SpaceError, match=r"a space with conditions"):
-            opt.recommend(**asked)
-    with pytest.raises(SpaceError, match=r"the space has no conditions"):
-        opt.ask(context={"t": 1.0})
-
-
 def test_a_counted_time_is_filled_in_and_a_clock_is_asked_for():
     counted = rahbo.Optimizer({"x": (0.0, 1.0), "time": rahbo.Time(10.0)}).settings.space
     assert space_for(counted, None, 3.0).decode([0.5, 0.0])["time"] == 3.0

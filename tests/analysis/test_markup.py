@@ -9,7 +9,6 @@ import rahbo
 from rahbo.analysis import paragraph, shown, table, visible
 
 EVIL = '<script>alert("1")</script>&\u202e'
-VOID = {"br"}
 
 
 class Reader(HTMLParser):

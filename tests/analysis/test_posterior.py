@@ -9,10 +9,9 @@ from scipy import stats
 
 import rahbo
 from bands import bands
-from rahbo.analysis import centre, check_level, posterior
+from rahbo.analysis import centre, posterior
 from rahbo.analysis.posterior import draws, marginals, plausible, risk_draws
-from rahbo.errors import SettingsError
-from rahbo.model import DirectNoise, KnownNoise, LogNoise, alternatives
+from rahbo.model import DirectNoise, KnownNoise, alternatives
 from rahbo.policy import GPUCB, RahboUS, TopTwo, pessimistic, pessimistic_values
 
 RISK = rahbo.MeanVariance(0.5)
@@ -39,13 +38,6 @@ def standardised(opt, X, level):
 
 
 # -- each point by itself ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("level", [0.0, -0.1, 1.0, 0.995, 90, "0.9", None, True, float("nan")])
-def test_a_level_is_a_probability(level):
-    with pytest.raises(SettingsError, match="level must be above 0"):
-        check_level(level)
-    check_level(0.99)
 
 
 def test_intervals_do_not_depend_on_what_else_is_asked(rng):

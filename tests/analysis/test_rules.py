@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import rahbo
-from rahbo.analysis import best_scored, check_rule, choose, rules
+from rahbo.analysis import best_scored, choose, rules
 from rahbo.analysis.rules import scores
-from rahbo.errors import NotReadyError, SettingsError
+from rahbo.errors import NotReadyError
 from rahbo.trials import Observations
 
 # Sample means 2, 3, 1 and 5; sample variances 1, 9, none and 16.
@@ -83,19 +83,6 @@ def test_points_that_are_not_legal_are_passed_over():
     assert chosen("best_observed", legal=(True, True, True, False)) == 1
     with pytest.raises(NotReadyError, match="satisfies valid="):
         chosen("pessimistic", bound=bound, legal=False)
-
-
-@pytest.mark.parametrize("rule", ["luckiest", "", None])
-def test_other_rules_are_named(rule):
-    with pytest.raises(SettingsError, match="rule must be one of pessimistic, own_round"):
-        check_rule(rule, None)
-
-
-@pytest.mark.parametrize("rule", ["own_round", "best_observed"])
-def test_rules_that_need_no_risk_measure_take_none(rule):
-    check_rule(rule, None)
-    with pytest.raises(SettingsError, match=rule):
-        check_rule(rule, rahbo.MeanVariance(1.0))
 
 
 def test_scores_are_what_each_rule_goes_by():

@@ -90,11 +90,6 @@ def test_before_the_first_value_nothing_was_known():
     assert next(opt.snapshots_after([2])).observations.n == 1
 
 
-def test_another_risk_must_be_a_risk_measure():
-    with pytest.raises(SettingsError, match="risk must be a RiskMeasure"):
-        run(4).snapshot(risk=1.0)
-
-
 def test_the_best_value_is_that_of_a_setting_that_keeps_its_limits():
     known = constrained.told(30).snapshot()
     kept = known.limits.kept(known.observations.X)

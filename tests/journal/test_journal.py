@@ -5,7 +5,6 @@ import copy
 import enum
 import errno
 import functools
-import gc
 import json
 import os
 import pickle
@@ -13,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -21,12 +20,11 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 
-import presets
 import rahbo
 from journal_lines import checked
 from rahbo.errors import JournalError, SettingsError, SpaceError
-from rahbo.journal import events, is_journal, read
-from rahbo.model import KnownNoise, Matern52
+from rahbo.journal import is_journal, read
+from rahbo.model import KnownNoise
 from rahbo.policy import RandomSearch, initial_design
 from work import lines_run
 
@@ -133,16 +131,6 @@ def state_of(path):
     return state(rahbo.Optimizer(**found, trials=trials))
 
 
-def test_times_are_kept(path):
-    opt = drive(begin(path))
-    opt.close()
-    rows = opt.rows()
-    assert all(row["time"] for row in rows)
-    assert rahbo.Optimizer.resume(path).rows() == rows
-    found, trials = read(path)
-    assert rahbo.Optimizer(**found, trials=trials).rows() == rows
-
-
 def test_what_changes_nothing_writes_nothing(path):
     opt = begin(path)
     s = opt.ask()
@@ -153,16 +141,6 @@ def test_what_changes_nothing_writes_nothing(path):
     with pytest.raises(rahbo.errors.DataError, match="was told as"):
         opt.tell(s, 2.5, repeat=0)
     assert path.read_bytes() == before
-
-
-def test_a_value_takes_the_place_of_a_failure_on_disk_too(path):
-    opt = begin(path)
-    s = opt.ask()
-    opt.tell_failure(s, "trip")
-    opt.tell_failure(s, "another reason", repeat=1)
-    opt.tell(s, -0.0, repeat=0)
-    assert state_of(path) == state(opt)
-    assert opt.trials[0].failures == {1: "another reason"}
 
 
 @given(st.floats(-1e60, 1e60))
@@ -485,21 +463,6 @@ def test_a_journal_is_read_without_its_code_until_the_code_is_needed(path):
     assert report.recommend() == opt.recommend()
 
 
-@pytest.mark.parametrize("settings", [
-    presets.paper(alpha=2.0, repeats=2, n_initial=3), {"noise_std": 0}, {"noise_std": 0.3},
-    {"method": rahbo.Method(noise=KnownNoise(0.1), kernel=Matern52([0.2]), min_noise_var=0.1)},
-])  # fmt: skip
-def test_settings_come_back(path, settings):
-    opt = rahbo.Optimizer(LINE, **settings, seed=0, journal=path)
-    opt.close()
-    resumed = rahbo.Optimizer.resume(path)
-    for one in fields(opt.settings):
-        if one.name != "space":
-            assert getattr(resumed.settings, one.name) == getattr(opt.settings, one.name)
-    resumed.close()
-    rahbo.Optimizer(LINE, **settings, journal=path).close()
-
-
 def test_known_noise_of_a_list_comes_back(path):
     rows = rahbo.Candidates([{"x": 0.0}, {"x": 1.0}])
     rahbo.Optimizer(rows, noise_std=np.array([0.1, 1 / 3]), journal=path).close()
@@ -516,12 +479,6 @@ def test_a_method_with_code_is_passed_again_as_a_whole(path):
     with pytest.raises(JournalError, match=r"another run: beta is ConstantBeta\(value=2.0\) there"):
         rahbo.Optimizer.resume(path, method=replace(method, beta=1.0))
     assert rahbo.Optimizer.resume(path, method=method).recommend() == opt.recommend()
-
-
-@pytest.mark.parametrize("journal", [3, 1.5, ["run.jsonl"], True])
-def test_a_journal_must_be_the_name_of_a_file(journal):
-    with pytest.raises(SettingsError, match="journal must be the name of a file"):
-        rahbo.Optimizer(LINE, journal=journal)
 
 
 def test_a_setting_that_cannot_be_written_is_refused_at_once(path):
@@ -589,13 +546,6 @@ def test_a_file_that_is_no_journal_is_left_alone(path, content):
         with pytest.raises(JournalError, match=r"not a rahbo journal|damaged"):
             use(path)
     assert path.read_bytes() == content
-
-
-def test_a_journal_of_another_format_is_refused(path):
-    begin(path).close()
-    path.write_bytes(checked(path.read_bytes().replace(b'"format":2', b'"format":3')))
-    with pytest.raises(JournalError, match=r"format 3.*reads format 2. Update rahbo"):
-        begin(path)
 
 
 def test_damage_in_the_middle_names_its_line(path):
@@ -958,71 +908,6 @@ def test_copies_have_the_trials_and_leave_the_file_alone(path):
 
 
 # -- size ------------------------------------------------------------------------------------------
-
-
-def calls_to_read(path):
-    """How many calls of functions, Python's and C's, it takes to read a journal."""
-    calls = 0
-
-    def count(frame, event, argument):
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    # What other tests left behind must not be cleared away while calls are counted.
-    gc.collect()
-    gc.disable()
-    sys.setprofile(count)
-    try:
-        read(path)
-    finally:
-        sys.setprofile(before)
-        gc.enable()
-    return calls
-
-
-@pytest.mark.slow
-def test_the_work_of_reading_a_journal_grows_with_its_length(path):
-    begin(path, repeats=1_000_000).ask()
-    content = path.read_bytes()
-    line = b'{"event":"tell","id":0,"values":{"%d":0.12345678901234567}}\n'
-    calls = []
-    for k in range(3):
-        content += b"".join(line % i for i in range(2000 * k, 2000 * (k + 1)))
-        path.write_bytes(checked(content))
-        calls.append(calls_to_read(path))
-    first, second, third = calls
-    assert third - second == pytest.approx(second - first, rel=0.01)
-    assert len(read(path)[1][0].values) == 6000
-
-
-def test_reading_a_journal_copies_no_values(path, monkeypatch):
-    # A copy of what is known at each line would make the work grow with the square of the length.
-    class Values(dict):
-        walks = 0
-
-        def __iter__(self):
-            Values.walks += 1
-            return super().__iter__()
-
-        def keys(self):
-            Values.walks += 1
-            return super().keys()
-
-    make = events.opened
-
-    def opened(*arguments):
-        fields = make(*arguments)
-        return fields | {"values": Values(fields["values"])}
-
-    opt = begin(path)
-    s = opt.ask()
-    for i in range(20):
-        opt.tell(s, float(i), repeat=i)
-    monkeypatch.setattr(events, "opened", opened)
-    (trial,) = read(path)[1]
-    assert isinstance(trial.values, Values)
-    assert (Values.walks, len(trial.values)) == (0, 20)
 
 
 def test_the_work_to_read_repeats_that_were_told_one_by_one_is_linear(tmp_path, unflushed):

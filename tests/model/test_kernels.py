@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from differences import slope_of
-from rahbo.errors import SettingsError
-from rahbo.model import RBF, Kernel, Linear, Matern32, Matern52, check_kernel
+from rahbo.model import RBF, Linear, Matern32, Matern52, check_kernel
 
 STATIONARY = [RBF, Matern32, Matern52]
 KERNELS = [*STATIONARY, Linear]
@@ -146,31 +145,6 @@ def test_equality_is_of_kind_and_parameters():
 
 def test_repr_names_the_parameters():
     assert repr(Matern52([0.25, 3.0], 1.5)) == "Matern52([0.25, 3], variance=1.5)"
-
-
-@pytest.mark.parametrize(
-    "lengths",
-    [
-        [0.0], [-1.0, 1.0], [math.nan], [[0.1, 0.2]], [math.inf], [1e-200], ["0.2"], [True], "0.2",
-        None, [10**400], [0.1, [0.2]], {0.2},
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("kind", KERNELS)
-def test_lengthscales_must_be_positive(kind, lengths):
-    with pytest.raises(SettingsError, match="positive lengthscale"):
-        kind(lengths)
-
-
-@pytest.mark.parametrize("variance", [0.0, -1.0, math.nan, math.inf, "1", True, None, [1.0]])
-def test_variance_must_be_positive(variance):
-    with pytest.raises(SettingsError, match="positive variance"):
-        RBF([0.2], variance)
-
-
-@pytest.mark.parametrize("bad", [None, "RBF", 1.0, True, int, Kernel, [RBF]])
-def test_what_is_not_a_kernel_is_refused_by_name(bad):
-    with pytest.raises(SettingsError, match=r"^LogNoise\(kernel\) must be a Kernel such as"):
-        check_kernel("LogNoise(kernel)", bad)
 
 
 def test_kernels_and_their_classes_pass():

@@ -211,12 +211,6 @@ def test_repeats_may_arrive_after_a_fit_without_them(noise):
     assert later.mean.log_posterior >= fresh.mean.log_posterior - 1.0
 
 
-# Bounds
-
-
-# Pending points
-
-
 # Units
 
 

@@ -75,36 +75,10 @@ def test_known_variances_of_candidates_follow_their_order():
         assert posterior.variance(nudged)[0] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("variances", [[0.1, 0.2], [0.1] * 4, []])
-def test_known_variances_must_match_the_candidates(variances):
-    with pytest.raises(SettingsError, match=f"each of the 3 candidates, got {len(variances)}"):
-        KnownNoise(variances).bind(Space.of(Candidates(ROWS)))
-
-
-def test_known_variances_need_a_list_of_candidates():
-    with pytest.raises(SettingsError, match="function of the parameters"):
-        KnownNoise([0.1, 0.2]).bind(Space.of({"x": (0.0, 1.0)}))
-
-
 def test_known_variances_of_a_small_grid():
     space = Space.of({"depth": Int(1, 3), "kind": Categorical(["a", "b"])})
     posterior = KnownNoise(np.arange(1.0, 7.0)).bind(space).condition(empty(space.d), None)
     np.testing.assert_allclose(posterior.variance(space.enumerate()), np.arange(1.0, 7.0))
-
-
-@pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf])
-def test_known_numbers_must_be_variances(bad):
-    for given in (bad, [0.1, bad]):
-        with pytest.raises(SettingsError, match=r"KnownNoise\(noise_var\) must be a number >= 0"):
-            KnownNoise(given)
-
-
-@pytest.mark.parametrize("bad", ["1", True, None, {"x": 1.0}])
-def test_known_noise_must_be_a_number_a_list_or_a_function(bad):
-    with pytest.raises(SettingsError, match=r"KnownNoise needs a function .* got"):
-        KnownNoise(bad)
-    with pytest.raises(SettingsError, match=r"KnownNoise\(noise_var\) must be a number >= 0"):
-        KnownNoise([bad])
 
 
 def test_noise_far_above_the_outputs_stays_finite():

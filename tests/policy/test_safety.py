@@ -5,7 +5,7 @@ import pytest
 
 import rahbo
 from constrained import LIMITS, SPACE, measure
-from rahbo.errors import ExhaustedError, NotReadyError, SettingsError
+from rahbo.errors import ExhaustedError, NotReadyError
 from rahbo.policy.safety import SURE
 
 START = [(0.2, 0.2), (0.3, 0.1), (0.1, 0.3), (0.25, 0.3)]
@@ -142,13 +142,6 @@ def test_a_safe_run_with_nothing_left_to_confirm_or_to_try_is_exhausted():
         data=past,
     )  # fmt: skip
     assert (result.stopped_by, result.n_evaluations) == ("exhausted", 13)
-
-
-def test_safe_needs_constraints():
-    with pytest.raises(SettingsError, match="safe=True needs constraints="):
-        rahbo.Optimizer(SPACE, safe=True)
-    with pytest.raises(SettingsError, match="safe must be True or False"):
-        rahbo.Optimizer(SPACE, constraints=LIMITS, safe=1)
 
 
 def test_a_list_is_searched_safely_too():

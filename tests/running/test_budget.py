@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import rahbo
-from rahbo.errors import SettingsError
 from rahbo.policy import Fixed, RandomSearch
 from rahbo.running import Budget
 from rahbo.running.budget import confirmations
@@ -160,25 +159,3 @@ def test_rounds_are_left_until_so_many_suggestions_were_chosen():
     chosen = sum(t.source == "strategy" for t in opt.trials)
     assert Budget(rounds=chosen + 3).rounds_left(opt) == 3
     assert Budget(evaluations=1).rounds_left(opt) == math.inf
-
-
-# -- bad input -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("confirm", [-1, 1.5, 2.0, "3", True])
-def test_confirm_is_a_whole_number(confirm):
-    with pytest.raises(SettingsError, match="confirm must be a whole number >= 0 or None, got"):
-        Budget(evaluations=50, confirm=confirm).check(told(0))
-
-
-def test_confirm_is_less_than_all_evaluations():
-    Budget(evaluations=10, confirm=9).check(told(0))
-    Budget(rounds=1, confirm=50).check(told(0))
-    with pytest.raises(SettingsError, match="confirm=10 and evaluations=10"):
-        Budget(evaluations=10, confirm=10).check(told(0))
-
-
-def test_what_may_not_be_measured_again_cannot_be_confirmed():
-    Budget(evaluations=50, confirm=0).check(told(0, repeats=rahbo.Folds(3)))
-    with pytest.raises(SettingsError, match="revisit=False, Folds and "):
-        Budget(evaluations=50, confirm=5).check(told(0, repeats=rahbo.Folds(3)))

@@ -147,11 +147,6 @@ def test_elsewhere_a_run_without_failures_is_silent(capsys, verbose):
     assert capsys.readouterr() == ("", "")
 
 
-def test_nothing_is_shown_if_nothing_is_wanted(capsys):
-    rahbo.maximize(failing_above(1.0), SPACE, evaluations=6, verbose=False, **FEW)
-    assert capsys.readouterr() == ("", "")
-
-
 @pytest.mark.slow
 def test_the_first_failure_is_shown_from_processes_too(capsys):
     with pytest.raises(ObjectiveError):

@@ -1,8 +1,6 @@
 """maximize and minimize: what they call, what they record, when they stop."""
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -85,29 +83,6 @@ def test_past_results_cost_nothing():
     assert result.n_evaluations == 10
 
 
-@pytest.mark.parametrize(
-    "budget",
-    [
-        {},
-        {"rounds": 3, "evaluations": 3},
-        {"rounds": 0},
-        {"evaluations": -1},
-        {"rounds": 2.0},
-        {"evaluations": True},
-    ],
-)
-def test_a_budget_is_one_whole_number(budget):
-    with pytest.raises(SettingsError, match=r"rounds|evaluations"):
-        rahbo.maximize(noisy, SPACE, **budget, **SMALL)
-
-
-def test_a_list_without_revisits_may_end_early():
-    rows = rahbo.Candidates([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}], revisit=False)
-    result = rahbo.maximize(noisy, rows, rounds=50, repeats=2, seed=0)
-    assert sorted(t.params["x"] for t in result.trials) == [0.0, 0.5, 1.0]
-    assert result.n_evaluations == 6
-
-
 # -- seeds -----------------------------------------------------------------------------------
 
 
@@ -128,13 +103,6 @@ def test_the_seed_depends_on_run_suggestion_and_repeat():
     assert all(type(seed) is int and 0 <= seed < 2**31 for seed in seen)
     assert len(set(seen)) == len(seen)
     assert evaluation_seed(8, 0, 0) != evaluation_seed(7, 0, 0)
-
-
-def test_the_same_seed_repeats_the_run():
-    first, second = (rahbo.maximize(noisy, SPACE, rounds=3, **SMALL) for _ in range(2))
-    assert recorded(first) == recorded(second)
-    other = rahbo.maximize(noisy, SPACE, rounds=3, **(SMALL | {"seed": 8}))
-    assert recorded(other) != recorded(first)
 
 
 def test_catching_all_keywords_does_not_ask_for_a_seed():
@@ -246,25 +214,12 @@ def test_a_value_in_between_forgives_the_failures():
     assert sum(len(t.failures) for t in result.trials) == 2 * (MAX_FAILURES - 1)
 
 
-def test_endless_nan_has_no_cause():
-    with pytest.raises(ObjectiveError, match="returned nan") as caught:
-        rahbo.maximize(lambda x: float("nan"), SPACE, evaluations=100, **SMALL)
-    assert caught.value.__cause__ is None
-
-
-@pytest.mark.parametrize("outcome", [None, "1.0", [1.0, 2.0], np.ones(1), True, np.True_, 1j])
-def test_something_that_is_no_number_is_an_error_at_once(outcome):
-    objective = Script(1.0, outcome)
+def test_something_that_is_no_number_is_an_error_at_once():
+    objective = Script(1.0, "1.0")
     with pytest.raises(ObjectiveError, match="one number") as caught:
         rahbo.maximize(objective, SPACE, evaluations=9, **SMALL)
     assert objective.calls == 2
     assert caught.value.optimizer.n_evaluations == 1
-
-
-@pytest.mark.parametrize("outcome", [3, np.float32(3), np.int64(3), np.array(3.0), Fraction(3)])
-def test_numbers_of_all_kinds_are_taken(outcome):
-    result = rahbo.maximize(Script(outcome), SPACE, evaluations=3, **SMALL)
-    assert result.trials[0].values[0] == 3.0
 
 
 # -- interrupts ------------------------------------------------------------------------------
@@ -315,32 +270,9 @@ def test_the_callback_sees_the_optimizer_after_each_suggestion():
     assert all(opt is result.optimizer for opt, _ in seen)
 
 
-def test_minimising_is_maximising_the_negative():
-    up = rahbo.maximize(noisy, SPACE, rounds=5, **SMALL)
-    down = rahbo.minimize(lambda x, seed: -noisy(x, seed), SPACE, rounds=5, **SMALL)
-    assert [t.params for t in down.trials] == [t.params for t in up.trials]
-    assert down.optimizer.settings.direction == "minimize"
-    assert down.recommendation.params == up.recommendation.params
-    assert down.recommendation.mean == -up.recommendation.mean
-    lower, upper = up.recommendation.risk_interval
-    assert down.recommendation.risk_interval == (-upper, -lower)
-
-
 def test_it_finds_the_maximum():
     result = rahbo.maximize(noisy, SPACE, rounds=15, repeats=5, seed=1)
     assert abs(result.recommendation.params["x"] - 0.6) < 0.2
-
-
-@pytest.mark.parametrize("run", [rahbo.maximize, rahbo.minimize])
-def test_the_direction_is_in_the_name(run):
-    with pytest.raises(SettingsError, match="direction"):
-        run(noisy, SPACE, rounds=1, direction="maximize")
-
-
-@pytest.mark.parametrize("objective", [lambda y: y, lambda: 0.0, lambda x, y: x, 3.0])
-def test_an_objective_of_other_parameters_is_refused_before_it_runs(objective):
-    with pytest.raises(SettingsError, match="x"):
-        rahbo.maximize(objective, SPACE, rounds=1)
 
 
 # -- confirmation --------------------------------------------------------------------------------
@@ -464,12 +396,6 @@ def test_a_longer_budget_searches_on_and_confirms_again():
     assert tail == ["strategy"] * 5 + ["confirm"] * 5
 
 
-@pytest.mark.parametrize("confirm", [-1, 2.5, "3", 40])
-def test_bad_numbers_to_confirm_are_named(confirm):
-    with pytest.raises(SettingsError, match="confirm must be"):
-        rahbo.maximize(noisy, SPACE, evaluations=40, confirm=confirm, **NOISY)
-
-
 def test_what_is_kept_for_confirmation_goes_to_the_search_while_nothing_has_a_value():
     calls = []
 
@@ -552,35 +478,9 @@ def test_nothing_else_ends_it(answer):
 # -- n_jobs and verbose --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, "4"])
-def test_bad_numbers_of_jobs_are_named(n_jobs):
-    with pytest.raises(SettingsError, match="n_jobs must be a number of processes"):
-        rahbo.maximize(broken, SPACE, evaluations=3, n_jobs=n_jobs)
-
-
-def test_jobs_and_an_executor_exclude_each_other():
-    for other in ({"executor": lambda: None}, {"parallel": 2}):
-        with pytest.raises(SettingsError, match="either n_jobs= or executor="):
-            rahbo.maximize(broken, SPACE, evaluations=3, n_jobs=2, **other)
-
-
-def test_what_processes_cannot_have_is_refused_before_anything_runs(tmp_path):
-    journal = tmp_path / "run.jsonl"
-    lock = threading.Lock()
-    with pytest.raises(SettingsError, match="cannot be sent there"):
-        rahbo.maximize(lambda x: lock and x, SPACE, evaluations=3, n_jobs=2, journal=journal)
-    assert not journal.exists()
-
-
 def test_one_job_is_the_same_as_none():
     one = rahbo.maximize(Script(1.0, 2.0, 3.0), SPACE, evaluations=3, n_jobs=1, **SMALL)
     assert one.trials[0].values == {0: 1.0, 1: 2.0, 2: 3.0}
-
-
-@pytest.mark.parametrize("verbose", [2, "yes", 0.5])
-def test_verbose_is_none_false_or_true(verbose):
-    with pytest.raises(SettingsError, match="verbose must be None, False or True"):
-        rahbo.maximize(noisy, SPACE, evaluations=3, verbose=verbose)
 
 
 # -- settings to try first -----------------------------------------------------------------------
@@ -612,20 +512,3 @@ def test_a_resumed_run_does_not_try_them_again(at, tmp_path):
     rahbo.maximize(interrupted, SPACE, **same)
     resumed = rahbo.maximize(noisy, SPACE, **same)
     assert recorded(resumed) == recorded(whole)
-
-
-@pytest.mark.parametrize(
-    ("first", "message"),
-    [
-        ([{"y": 1.0}], r"try_first\[0\]: .*unknown \['y'\]"),
-        ([{"x": 1.0}, {"x": 3.0}], r"try_first\[1\]: x=3.0 is outside"),
-        ([{"x": 1.0}, {"x": 1.0}], "different settings"),
-        ({"x": 1.0}, "list of dicts"),
-        ([1.0], r"try_first\[0\]"),
-    ],
-)
-def test_wrong_settings_to_try_first_are_refused_before_anything_runs(first, message):
-    objective = Script()
-    with pytest.raises(RahboError, match=message):
-        rahbo.maximize(objective, SPACE, evaluations=3, try_first=first)
-    assert objective.calls == 0

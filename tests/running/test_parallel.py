@@ -56,15 +56,6 @@ def test_one_task_at_a_time_is_the_run_in_turn(evaluations):
     assert result.recommendation == alone.recommendation
 
 
-def test_minimising_works_alike():
-    with threads(2) as where:
-        result = rahbo.minimize(
-            lambda x, seed: -noisy(x, seed), SPACE, evaluations=9, **where, **QUICK
-        )
-    assert result.optimizer.settings.direction == "minimize"
-    assert result.n_evaluations == 9
-
-
 def test_a_slow_evaluation_holds_up_no_other():
     calls, enough = [], threading.Event()
 
@@ -199,10 +190,12 @@ def test_a_callback_ends_a_run():
     assert len(started) == result.n_evaluations < 40
 
 
-def test_a_list_without_revisits_may_end_early():
+@pytest.mark.parametrize("parallel", [None, 4])
+def test_a_list_without_revisits_may_end_early(parallel):
     rows = rahbo.Candidates([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}], revisit=False)
     with threads(4) as where:
-        result = rahbo.maximize(noisy, rows, rounds=50, repeats=2, seed=0, **where)
+        run = where if parallel else {}
+        result = rahbo.maximize(noisy, rows, rounds=50, repeats=2, seed=0, **run)
     assert sorted(t.params["x"] for t in result.trials) == [0.0, 0.5, 1.0]
     assert (result.stopped_by, result.n_evaluations) == ("exhausted", 6)
 

@@ -3,7 +3,6 @@
 import os
 import signal
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from functools import partial
 from multiprocessing import get_context
 from random import SystemRandom
 
@@ -46,27 +45,6 @@ class Client:
     def get_executor(self, pure):
         assert not pure
         return Silent(self.after)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"parallel": 2}, "parallel= needs an executor="),
-        ({"timeout": 2.0}, "timeout= that or n_jobs="),
-        ({"executor": 4}, "executor must be an executor of concurrent.futures.*got 4"),
-        ({"executor": ThreadPoolExecutor}, "make the executor before the run"),
-        ({"executor": partial(ThreadPoolExecutor, 4), "parallel": 4}, "or make the executor"),
-        ({"executor": Silent()}, "Pass parallel=4 for ThreadPoolExecutor"),
-        ({"executor": Silent(), "parallel": 0}, "parallel must"),
-        ({"executor": Silent(), "parallel": 1.5}, "parallel must"),
-        ({"executor": Silent(), "parallel": 1, "timeout": 0.0}, "timeout must"),
-        ({"executor": Silent(), "parallel": 1, "timeout": "1 s"}, "timeout must"),
-        ({"executor": Silent(), "n_jobs": 2}, "either n_jobs= or executor="),
-    ],
-)
-def test_arguments_that_make_no_sense_are_refused(options, message):
-    with pytest.raises(SettingsError, match=message):
-        rahbo.maximize(noisy, SPACE, evaluations=9, **QUICK, **options)
 
 
 @pytest.mark.parametrize("after", [0, 4])

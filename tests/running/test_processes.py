@@ -212,12 +212,13 @@ class Refusing:
 
 
 @pytest.mark.parametrize("cloudpickle", [pytest.param(True, marks=needs("cloudpickle")), False])
-def test_what_cannot_be_sent_is_refused(cloudpickle, monkeypatch):
+def test_what_cannot_be_sent_is_refused(cloudpickle, monkeypatch, tmp_path):
     if not cloudpickle:
         monkeypatch.setitem(sys.modules, "cloudpickle", None)
-    lock = threading.Lock()
+    lock, journal = threading.Lock(), tmp_path / "run.jsonl"
     with pytest.raises(SettingsError, match="cannot be sent") as caught:
-        rahbo.maximize(lambda x: lock and x, SPACE, evaluations=9, n_jobs=2, **QUICK)
+        rahbo.maximize(lambda x: lock and x, SPACE, evaluations=9, n_jobs=2, journal=journal)
+    assert not journal.exists()
     advice = "Open files, connections and locks within it" if cloudpickle else r"rahbo[jobs]"
     assert advice in str(caught.value)
 

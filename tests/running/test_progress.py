@@ -115,14 +115,6 @@ def test_the_leader_takes_a_small_part_of_the_time(monkeypatch):
     assert 3.0 * len(looks) <= now / 20 + 3.0
 
 
-def test_the_look_needs_only_the_model_that_the_next_ask_uses(monkeypatch):
-    opt = told(6)
-    model = opt.beliefs.followed(opt.trials)
-    monkeypatch.setattr(type(opt.beliefs), "now", None)
-    assert leading(opt) is not None
-    assert opt.beliefs.followed(opt.trials) is model
-
-
 def test_suggestions_and_failures_are_logged(caplog):
     caplog.set_level(logging.INFO, logger="rahbo")
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import rahbo
-from rahbo.errors import SettingsError
-from rahbo.running import Gap, Stop, stopping
+from rahbo.running import Gap, Stop
 from rahbo.running.stopping import shortfalls
 
 ROWS = rahbo.Candidates([{"x": float(i)} for i in range(5)])
@@ -29,26 +28,6 @@ def recorded(result):
 
 def told(space, data, **settings):
     return rahbo.Optimizer(space, seed=0, data=data, **settings)
-
-
-# -- settings ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("width", [0.0, -1.0, float("inf"), "0.1", None, float("nan")])
-def test_a_gap_needs_a_positive_width(width):
-    with pytest.raises(SettingsError, match="Gap needs a positive width"):
-        Gap(width)
-
-
-@pytest.mark.parametrize("stop", [0.95, "Gap", Gap, object()])
-def test_a_run_needs_a_criterion(stop):
-    with pytest.raises(SettingsError, match="stop must be Gap"):
-        rahbo.maximize(noisy, SPACE, rounds=1, stop=stop, **SMALL)
-
-
-def test_a_budget_is_still_needed():
-    with pytest.raises(SettingsError, match="rounds="):
-        rahbo.maximize(noisy, SPACE, stop=Gap(0.1), **SMALL)
 
 
 # -- probabilities -------------------------------------------------------------------------------
@@ -128,16 +107,6 @@ def test_the_whole_space_counts_and_not_the_evaluated_points_alone():
     half = sparse(valid=lambda p: p["x"] <= 0.7 or p["x"] == 1.9)
     *_, (less, _) = shortfalls(half)
     assert np.quantile(less, 0.9) < np.quantile(whole, 0.9)
-
-
-def test_the_space_is_searched_only_if_the_evaluated_points_are_close(monkeypatch):
-    opt = lists((0.0, 1.0, 1.02))
-    searches, search = [], stopping.prospects
-    monkeypatch.setattr(stopping, "prospects", lambda *args: searches.append(args) or search(*args))
-    assert not Gap(1e-6).is_met(opt)
-    assert searches == []
-    assert Gap(1e6).is_met(opt)
-    assert len(searches) == 1
 
 
 # -- runs ----------------------------------------------------------------------------------------
@@ -223,12 +192,6 @@ def test_a_run_that_never_may_end_spends_its_budget():
     result = rahbo.maximize(noisy, SPACE, evaluations=12, stop=Never(), **SMALL)
     assert (result.stopped_by, result.n_evaluations) == ("budget", 12)
     assert "ended by" not in str(result)
-
-
-def test_a_list_that_is_exhausted_says_so():
-    rows = rahbo.Candidates([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}], revisit=False)
-    result = rahbo.maximize(noisy, rows, rounds=50, stop=Never(), repeats=2, seed=0)
-    assert result.stopped_by == "exhausted"
 
 
 @pytest.mark.slow

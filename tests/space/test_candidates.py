@@ -2,10 +2,8 @@
 
 import hypothesis.strategies as st
 import numpy as np
-import pytest
 from hypothesis import given
 
-from rahbo.errors import SpaceError
 from rahbo.space import Candidates, Space
 
 CHOICES = st.sampled_from(["a", "b", "", True, False, None, 1, 2.5])
@@ -38,23 +36,6 @@ def test_every_row_survives_the_trip_in_order(listed):
         np.testing.assert_array_equal(space.encode(row), x)
         np.testing.assert_array_equal(space.canonical(x), x)
     assert space.size == len(listed)
-
-
-@given(rows(), st.integers(0, 2**32 - 1))
-def test_other_points_go_to_a_nearest_row(listed, seed):
-    part = Candidates(listed)
-    table = part.units(part.all())
-    cols = np.random.default_rng(seed).random((20, table.shape[1]))
-    for col, code in zip(cols, part.codes(cols), strict=True):
-        gaps = [sum((a - b) ** 2 for a, b in zip(col, row, strict=True)) for row in table]
-        assert gaps[int(code)] == pytest.approx(min(gaps))
-        assert part.value(list(col)) == listed[int(code)]
-
-
-def test_numbers_span_the_unit_interval_and_keep_their_ratios():
-    part = Candidates([{"x": 30.0}, {"x": 10}, {"x": 15.0}])
-    np.testing.assert_allclose(part.units(part.all())[:, 0], [1.0, 0.0, 0.25])
-    assert part.labels("") == ["x"]
 
 
 def test_a_constant_column_is_zero_whatever_it_holds():
@@ -99,12 +80,6 @@ def test_uniform_numbers_give_every_row_the_same_share():
     assert part.draw(np.array([0.0, 1.0])).tolist() == [0.0, 4.0]
 
 
-def test_a_list_has_no_neighbours_and_no_continuous_columns():
-    space = Space.of(Candidates([{"x": 0.0}, {"x": 1.0}]))
-    assert space.neighbours([0.0]).shape == (0, 1)
-    assert not space.continuous.any()
-
-
 def test_revisits_are_allowed_unless_forbidden():
     listed = [{"x": 0.0}, {"x": 1.0}]
     assert Space.of(Candidates(listed)).revisit
@@ -113,15 +88,3 @@ def test_revisits_are_allowed_unless_forbidden():
 
 def test_repr_says_how_many():
     assert repr(Candidates([{"x": 0.0}, {"x": 1.0}])) == "Candidates(2 rows)"
-
-
-@pytest.mark.parametrize("value", [[1], {"a": 1}, float("nan"), object()])
-def test_choices_that_cannot_be_compared_are_refused(value):
-    with pytest.raises(SpaceError, match="choice must be"):
-        Candidates([{"k": "a"}, {"k": value}])
-
-
-@pytest.mark.parametrize("bad", ["no", 1, None, 0.0, [True]])
-def test_revisit_must_be_true_or_false(bad):
-    with pytest.raises(SpaceError, match="revisit=True or False, got"):
-        Candidates([{"x": 1.0}], revisit=bad)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rahbo.errors import SpaceError
-from rahbo.space import Candidates, Categorical, Context, Float, Int, Space, Time
+from rahbo.space import Categorical, Context, Float, Int, Space, Time
 
 SPEC = {
     "x": (0.0, 1.0),
@@ -49,25 +49,6 @@ def test_a_context_is_written_as_a_parameter_is():
     ]
     for part in Space.of(SPEC).spec.values():
         assert pickle.loads(pickle.dumps(part)) == part
-
-
-@pytest.mark.parametrize("bad", [(10.0,), ("abc",), (35.0, 10.0), (None,), ((1, 5),), (["a"],)])
-def test_a_context_that_is_not_a_parameter_is_refused(bad):
-    with pytest.raises(SpaceError):
-        Context(*bad)
-
-
-@pytest.mark.parametrize("bad", [{"span": 0.0}, {"span": math.nan}, {"span": "1"}, {"unit": ""}])
-def test_a_time_without_a_span_is_refused(bad):
-    with pytest.raises(SpaceError, match=r"Time needs"):
-        Time(**bad)
-
-
-def test_something_must_be_left_to_choose():
-    with pytest.raises(SpaceError, match=r"a parameter to choose"):
-        Space.of({"t": Context(0.0, 1.0)})
-    with pytest.raises(SpaceError, match=r"Candidates must be the whole space"):
-        Space.of({"rows": Candidates([{"x": 1}]), "t": Context(0.0, 1.0)})
 
 
 def test_only_choices_are_continuous_or_have_neighbours():
@@ -129,35 +110,6 @@ def test_a_constraint_sees_the_conditions():
     assert at.is_valid([[0.2, 0.9], [0.4, 0.9]]).tolist() == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("context", "problem"),
-    [
-        ({"t": 20.0}, r"missing \['line'\]"),
-        ({"t": 20.0, "line": "a", "x": 0.5}, r"unknown \['x'\]"),
-        ({"t": math.nan, "line": "a"}, r"t=nan must be a number"),
-        ({"t": "20", "line": "a"}, r"t='20' must be a number"),
-        ({"t": True, "line": "a"}, r"t=True must be a number"),
-        ({"t": math.inf, "line": "a"}, r"t=inf is far outside Context\(10\.0, 35\.0\)"),
-        ({"t": 293.0, "line": "a"}, r"widen the bounds"),
-        ({"t": 20.0, "line": "d"}, r"line='d' is not a choice"),
-        ({"t": 20.0, "line": None}, r"line=None is not a choice"),
-        (None, r"context must be a dict"),
-        ([20.0, "a"], r"context must be a dict"),
-    ],
-)
-def test_a_context_that_does_not_fit_is_refused(context, problem):
-    space = Space.of({"x": (0.0, 1.0), "t": Context(10.0, 35.0), "line": Context(["a", "b"])})
-    with pytest.raises(SpaceError, match=problem):
-        space.at(context)
-
-
-def test_a_space_without_conditions_has_no_slices():
-    with pytest.raises(SpaceError, match=r"the space has no conditions"):
-        Space.of({"x": (0.0, 1.0)}).at({"t": 1.0})
-    with pytest.raises(SpaceError, match=r"the space has no conditions"):
-        Space.of(Candidates([{"x": 1}, {"x": 2}])).at({"t": 1.0})
-
-
 def test_a_number_beyond_the_bounds_is_kept_as_it_is():
     space = Space.of({"x": (0.0, 1.0), "t": Context(10.0, 35.0), "n": Context(Int(1, 5))})
     hot = {"x": 0.5, "t": 38.0, "n": 7}
@@ -189,17 +141,3 @@ def test_a_told_context_decodes_as_it_was_told():
     told = space.with_told({x.tobytes(): params})
     assert told.decode(x) == params
     assert told.at({"t": 0.25}).decode(x)["t"] == 0.25
-
-
-@pytest.mark.parametrize(
-    ("context", "value", "named"),
-    [
-        (Context(["a", "b"]), "c", r"not a choice of Context\(\['a', 'b'\]\)"),
-        (Context(10.0, 35.0), "warm", r"a number for Context\(10.0, 35.0\)"),
-        (Context(10.0, 35.0), float("nan"), r"a number for Context\(10.0, 35.0\)"),
-        (Context(Int(1, 5)), 2.5, r"whole number for Context\(Int\(1, 5\)\)\. Round"),
-    ],
-)
-def test_an_error_about_a_value_names_the_context(context, value, named):
-    with pytest.raises(SpaceError, match=named):
-        context.code("t", value)

@@ -34,7 +34,8 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_the_home_folder_has_a_short_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(Path, "expanduser", lambda path: tmp_path / path.name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
     assert write_whole("~/a.txt", b"one") == tmp_path / "a.txt"
     assert (tmp_path / "a.txt").read_bytes() == b"one"
 

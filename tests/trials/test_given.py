@@ -27,13 +27,6 @@ def test_none_stands_for_no_trials():
     assert rahbo.Optimizer(SPACE, trials=None, seed=0).trials == ()
 
 
-def test_what_is_not_trials_is_named():
-    opt = told()
-    for given in (opt, 3, "trials", [opt.trials]):
-        with pytest.raises(DataError, match=r"trials= must be .* Pass optimizer.trials or result"):
-            rahbo.Optimizer(SPACE, trials=given)
-
-
 @pytest.mark.parametrize(
     "space",
     [
@@ -128,5 +121,3 @@ def test_an_error_names_the_trial():
         rahbo.Optimizer({"x": (0.0, 0.5)}, trials=opt.trials)
     with pytest.raises(DataError, match=r"trial 0 has the names \['x'\] and the space \['z'\]"):
         rahbo.Optimizer({"z": (0.0, 1.0)}, trials=opt.trials)
-    with pytest.raises(DataError, match=r"got int at \[1\]"):
-        rahbo.Optimizer({"x": (0.0, 1.0)}, trials=[opt.trials[0], 3])

@@ -67,24 +67,6 @@ def test_mean_and_sample_variance_are_those_of_the_statistics_module(history):
             )
 
 
-@given(histories)
-def test_sample_variance_agrees_with_numpy_per_group(history):
-    found = observe(history)
-    for i in np.flatnonzero(found.count > 1):
-        expected = np.var(found.repeats(i), ddof=1)
-        assert found.sample_var[i] == pytest.approx(expected, rel=1e-8, abs=1e-15)
-
-
-@given(histories, st.randoms())
-def test_later_rounds_at_known_points_only_add(history, random):
-    found = observe(history)
-    place, values = random.choice(history)
-    more = observe([*history, (place, values)])
-    np.testing.assert_array_equal(more.X, found.X)
-    assert len(more.rounds) == len(found.rounds) + 1
-    assert more.count.sum() == found.count.sum() + len(values)
-
-
 @pytest.mark.parametrize("offset", [1e6, 1e9, 1e12])
 def test_large_offsets_leave_the_variance_accurate(rng, offset):
     # Multiples of 2**-10 near 1e12 are floats, so that the noise survives the sum unrounded.

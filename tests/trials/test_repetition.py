@@ -77,10 +77,6 @@ def test_failures_are_not_values():
     assert repetition_of(told) == SET
 
 
-def test_a_table_that_was_copied_twice_is_noticed():
-    assert repetition_of(trials_of(*[(y, y) for y in fine(30)])) == SET
-
-
 # -- coarse values ---------------------------------------------------------------------------------
 
 

@@ -47,16 +47,6 @@ def portions(draw):
 # -- order and portions --------------------------------------------------------------------------
 
 
-@given(told())
-def test_indexed_values_in_any_order_give_the_same_trial(case):
-    values, order = case
-    t = trial()
-    for i in order:
-        t = t.with_value(i, values[i])
-    assert t.values == dict(enumerate(values))
-    assert t.failures == {}
-
-
 @given(portions())
 def test_any_portions_give_the_same_trial(case):
     values, pieces = case
