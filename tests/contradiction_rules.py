@@ -234,7 +234,7 @@ def no_change_but_another_best_mean(case):
         return
     for p in case.optimizer.frontier().evaluated:
         x, y = (case.optimizer.settings.space.encode(q) for q in (p.params, found.params))
-        known = case.optimizer.snapshot()
+        known = case.optimizer.state
         better = case.sign * (p.mean - found.mean) > 0.0 and p.feasible
         if (
             better

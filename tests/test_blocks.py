@@ -358,7 +358,7 @@ def test_conditions_are_asked_for_once_where_nothing_can_be_confirmed():
 
 def test_snapshots_of_a_run_with_blocks():
     opt = spend(rahbo.Optimizer(SPACE, seed=0, blocks=list("abc"), n_initial=3), 6)
-    for known in islice(opt.snapshots_after([3, 6]), 2):
+    for known in islice(opt.state.after([3, 6]), 2):
         assert known.model.blocks is not None
     assert opt.diagnose() is not None
     assert len(opt.frontier().choices) >= 1

@@ -174,9 +174,9 @@ def test_a_journal_without_constraints_does_not_mention_them(tmp_path):
 
 def test_snapshots_know_the_limits_of_their_time():
     opt = told(20)
-    early, late = opt.snapshots_after([6, 20])
-    assert early.limits.each[0].model.observations.n == 6
-    np.testing.assert_array_equal(late.legal, opt.snapshot().legal)
+    early, late = opt.state.after([6, 20])
+    assert limits(early).each[0].model.observations.n == 6
+    np.testing.assert_array_equal(legal(late), legal(opt.state))
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])

@@ -24,7 +24,7 @@ from rahbo.model import (
     check_kernel,
 )
 from rahbo.policy import RahboUS, TopTwo
-from rahbo.running import Gap, PBest
+from rahbo.running import Gap
 from rahbo.space import Space
 from rahbo.trials import MOST_REPEATS, Suggestion
 
@@ -179,10 +179,8 @@ MISUSE = {
         *[row for make in (rahbo.Folds, lambda k: rahbo.Adaptive(k, k)) for row in each(
             make, [MOST_REPEATS + 1, 10**400], SettingsError, "at most 1000000, got .* Ask for f")],
     ],
-    "Gap and PBest": [
+    "Gap": [
         *each(Gap, [0.0, -1.0, *NOT_FINITE], SettingsError, "Gap needs a positive width"),
-        *each(PBest, [0.0, 1.0, 95, "0.9", None, True, NAN], SettingsError, "PBest needs a level"),
-        *each(partial(PBest, 0.9), [-0.1, INF, None], SettingsError, "PBest needs within >= 0"),
     ],
     "kernels": [
         *[row for kind in (RBF, Linear) for row in each(
@@ -284,7 +282,7 @@ MISUSE = {
           for other in ({"executor": ThreadPoolExecutor(1)}, {"parallel": 2})],
         *needs("verbose", [2, "yes", 0.5], "verbose must be None, False or True"),
         *needs("direction", ["maximize"], "direction"),
-        *needs("stop", [0.95, "PBest", PBest, object()], "stop must be PBest"),
+        *needs("stop", [0.95, "Gap", Gap, object()], "stop must be Gap"),
         (at_once(parallel=2), SettingsError, "parallel= needs an executor="),
         (at_once(timeout=2.0), SettingsError, "timeout= that or n_jobs="),
         (at_once(executor=4), SettingsError, "executor must be an executor of concurrent.*got 4"),

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import rahbo
-from rahbo.policy import RandomSearch
+from rahbo.policy import RandomSearch, repeating
 from rahbo.running import display as display_module
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -90,7 +90,7 @@ def test_noise_is_not_said_to_be_none(noise):
         result = rahbo.maximize(
             lambda x, y, rng=rng: mean(x, y) + noise(rng), SPACE, evaluations=30, seed=seed,
             method=rahbo.Method(strategy=RandomSearch()),
-            callback=lambda run: bool(run.policy.repetition),
+            callback=lambda run: bool(repeating(run.state).repetition),
         )  # fmt: skip
         assert result.stopped_by == "budget"
 
@@ -150,7 +150,7 @@ def test_batches_do_not_ask_for_a_point_twice():
     for n in (4, 4, 4, 4):
         for s in opt.ask(n):
             opt.tell(s, [of_point(**s.params)] * s.repeats)
-    assert opt.policy.is_spared
+    assert repeating(opt.state).is_spared
     points = [tuple(s.params.values()) for s in opt.ask(6)]
     known = {tuple(t.params.values()) for t in opt.trials[:-6]}
     assert len(set(points)) == 6
@@ -176,7 +176,7 @@ def test_a_list_ends_a_run_but_not_those_who_ask_for_more():
     s = opt.ask()
     opt.tell(s, [7.7] * s.repeats)
     assert opt.recommend().not_noise == ""
-    assert opt.policy.confirmed == 5
+    assert repeating(opt.state).confirmed == 5
 
 
 @pytest.mark.slow

@@ -593,7 +593,7 @@ def test_a_table_of_past_results_is_diagnosed_in_user_units(direction, k):
     opt = rahbo.Optimizer(SQUARE, data=table, direction=direction, seed=0)
     found = opt.diagnose()
     with one_blas_thread():
-        upwards = diagnose(opt.snapshot())
+        upwards = diagnose(opt.state)
     assert found == (upwards if sign > 0 else upwards.negated())
     assert found.decision.risk_averse.mean == pytest.approx(opt.recommend().mean)
     assert found.unevenness.source == ("repeats" if k > 1 else "residuals")
@@ -1082,7 +1082,7 @@ def test_the_states_of_a_trial_share_what_was_told():
         try:
             for i in range(n):
                 opt.tell(suggestion, float(i), repeat=i)
-                states.append(opt.ledger.trials[0])
+                states.append(opt.state.trials[0])
             return tracemalloc.get_traced_memory()[0], states
         finally:
             tracemalloc.stop()

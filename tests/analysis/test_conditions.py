@@ -239,7 +239,7 @@ def test_of_too_many_conditions_a_sample_keeps_the_weights(opt):
     listed = [{"t": 10.0 + i / 10, "line": "ab"[i % 2]} for i in range(128)]
     listed += [{"t": 30.0, "line": "a"}] * 127
     slices, weights = distinct([space.at(c) for c in listed])
-    average = Average(opt.snapshot(), slices, weights, total=False)
+    average = Average(opt.state, slices, weights, total=False)
     for most in (64, 16):
         few = average.thinned(most)
         assert len(few.slices) <= most

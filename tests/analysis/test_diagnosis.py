@@ -30,7 +30,7 @@ from run_shapes import adam_and_sgd
 
 
 def page(opt):
-    return diagnose(opt.snapshot())
+    return diagnose(opt.state)
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +206,7 @@ def test_a_minimised_objective_is_the_maximised_one_with_signs_changed():
 
 def known_in(opt, space):
     """What a run knows in another space of the same parameters."""
-    known = opt.snapshot()
+    known = opt.state
     return replace(known, settings=replace(known.settings, space=space))
 
 

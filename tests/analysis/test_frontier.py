@@ -188,8 +188,8 @@ def test_a_measure_may_report_a_point_that_no_alpha_reports():
         for at, m, s in zip(x, mean, (0.01, 0.3, 0.9), strict=True)
     ]
     opt = rahbo.Optimizer(rahbo.Candidates([{"x": at} for at in x]), seed=0, data=data)
-    found = opt.snapshot(risk=Capped())
-    assert found.space.decode(found.observations.X[choose("pessimistic", found)]) == {"x": 0.5}
+    found = opt.state.by(Capped())
+    assert opt.space.decode(opt.observations.X[choose("pessimistic", found)]) == {"x": 0.5}
     trade = frontier_of(found)
     assert trade.alphas is None
     assert "It reports a point that no alpha reports." in trade.own

@@ -10,7 +10,8 @@ import rahbo
 from rahbo.analysis import Gain, among, gain, posterior, prospects
 from rahbo.analysis.gain import Prospects
 from rahbo.model import Matern52, Raw
-from rahbo.policy import is_listed, optimistic, whole_domain
+from rahbo.analysis import domain as domain_of
+from rahbo.policy import is_listed, optimistic
 
 RISK = rahbo.MeanVariance(1.0)
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -30,7 +31,7 @@ def optimizer(n=20, space=SQUARE, k=3, noise_std=0.05, seed=0, f=smooth, **setti
 
 
 def prospects_of(opt, points=None, **changed):
-    domain = replace(whole_domain(opt.settings.space, opt.trials, opt.observations), **changed)
+    domain = replace(domain_of(opt.state), **changed)
     points = opt.observations.X[:1] if points is None else points
     return prospects(opt.model, opt.settings.risk, domain, points, opt.settings.seed)
 
@@ -164,7 +165,7 @@ def test_they_are_the_same_for_the_same_seed_alone():
     first, again = prospects_of(opt), prospects_of(opt)
     np.testing.assert_array_equal(first.X, again.X)
     np.testing.assert_array_equal(first.risk, again.risk)
-    domain = whole_domain(opt.settings.space, opt.trials, opt.observations)
+    domain = domain_of(opt.state)
     other = prospects(opt.model, RISK, domain, opt.observations.X[:1], 99)
     assert not np.array_equal(first.X, other.X)
 

@@ -11,7 +11,7 @@ import rahbo
 from bands import bands
 from rahbo.analysis import centre, posterior
 from rahbo.analysis.posterior import draws, marginals, plausible, risk_draws
-from rahbo.model import DirectNoise, KnownNoise, alternatives
+from rahbo.model import DirectNoise, KnownNoise, LogNoise, alternatives
 from rahbo.policy import GPUCB, RahboUS, TopTwo, pessimistic, pessimistic_values
 
 RISK = rahbo.MeanVariance(0.5)

@@ -254,12 +254,12 @@ def test_the_record_depends_on_the_seed_alone():
 def test_choices_are_those_of_each_rule():
     opt = run(PRESETS["default"], rahbo.MeanVariance(0.3))
     observations, space = opt.observations, opt.space
-    found = choices(opt.snapshot())
+    found = choices(opt.state)
     assert list(found) == ["pessimistic", "best_observed", "empirical"]
     for rule, i in found.items():
         assert space.decode(observations.X[i]) == opt.recommend(rule=rule).params
     chosen = [replace(t, own_bound=1.0) if t.is_at(observations.X[4]) else t for t in opt.trials]
-    known = Snapshot.of(opt.settings.policy, chosen, opt.model)
+    known = State(opt.settings, {t.id: t for t in chosen})
     assert choices(known)["own_round"] == 4
     other = space.decode(observations.X[4])["x"]
     elsewhere = Space.of(space.spec, valid=lambda p: abs(p["x"] - other) > 1e-9)

@@ -20,7 +20,7 @@ def crowded(space, noise=0.3):
 @pytest.mark.parametrize("space", [{"x": (0.0, 1.0)}, {"x": (0.0, 1.0), "kind": ["a", "b"]}])
 def test_runner_ups_are_elsewhere(space):
     opt = crowded(space)
-    found, known = opt.recommend(), opt.snapshot()
+    found, known = opt.recommend(), opt.state
     assert found.runner_ups
     settings = [found.params, *(other.params for other in found.runner_ups)]
     X = np.array([opt.settings.space.encode(params) for params in settings])
@@ -35,11 +35,11 @@ def test_other_categories_and_other_rows_are_never_alike():
     opt = crowded({"x": (0.0, 1.0), "kind": ["a", "b"]})
     encode = opt.settings.space.encode
     X = np.array([encode({"x": 0.3, "kind": kind}) for kind in ("a", "b")])
-    assert are_alike(opt.snapshot(), X, X[0]).tolist() == [True, False]
+    assert are_alike(opt.state, X, X[0]).tolist() == [True, False]
     rows = rahbo.Candidates([{"x": 0.1}, {"x": 0.1001}, {"x": 0.9}])
     listed = rahbo.Optimizer(rows, seed=0, data=[({"x": 0.1}, [1.0, 1.1]), ({"x": 0.9}, [0.5])])
     X = listed.settings.space.enumerate()
-    assert are_alike(listed.snapshot(), X, X[0]).tolist() == [True, False, False]
+    assert are_alike(listed.state, X, X[0]).tolist() == [True, False, False]
 
 
 def test_a_runner_up_shows_the_value_that_decided():

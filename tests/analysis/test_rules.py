@@ -24,13 +24,15 @@ def chosen(rule, bound=(0.0, 0.0, 0.0, 0.0), own=NONE, risk=None, data=DATA, leg
 
 
 def known(bound, own, risk, data, legal):
-    """What rules ask of a snapshot."""
+    """What rules ask of a state."""
+    found = {
+        "told": SimpleNamespace(observations=data),
+        "worst": (None, None, np.array(bound)[: data.n]),
+        "own_bound": np.array(own)[: data.n],
+        "legal": np.broadcast_to(legal, data.n),
+    }
     return SimpleNamespace(
-        observations=data,
-        pessimistic=np.array(bound)[: data.n],
-        own_bound=np.array(own)[: data.n],
-        risk=risk or rahbo.MeanVariance(1.0),
-        legal=np.broadcast_to(legal, data.n),
+        risk=risk or rahbo.MeanVariance(1.0), once=lambda function: found[function.__name__]
     )
 
 

@@ -36,7 +36,7 @@ def told(slope=0.0, n=14, **settings):
 
 
 def assumed(opt):
-    return opt.beliefs.assumed(opt.trials)
+    return opt.state.assumed
 
 
 def assumes(opt):
@@ -94,10 +94,10 @@ def test_what_is_believed_and_reported_does_not_rest_on_it():
     mine, theirs = opt.recommend(), plain.recommend()
     assert mine.params == theirs.params
     assert mine.risk_interval == theirs.risk_interval
-    before = opt.beliefs.followed(opt.trials)
+    before = opt.state.followed
     opt.ask()
     assert opt.model.learned.mean.theta == pytest.approx(plain.model.learned.mean.theta)
-    assert opt.beliefs.followed(opt.trials).learned.mean is before.learned.mean
+    assert opt.state.followed.learned.mean is before.learned.mean
 
 
 def test_a_flat_fit_is_sure_of_everything_and_the_assumed_mean_is_not():
@@ -153,7 +153,7 @@ def test_equal_outputs_are_no_obstacle():
 def test_the_bound_kept_with_a_point_is_that_of_the_fitted_model(n):
     opt = told()
     for _ in range(4):
-        fitted = pessimistic(opt.beliefs.followed(opt.trials), opt.settings.risk)
+        fitted = pessimistic(opt.state.followed, opt.settings.risk)
         assert assumes(opt)
         asked = opt.ask(n)
         for s in asked:

@@ -10,7 +10,7 @@ import pytest
 import rahbo
 from rahbo.errors import NotReadyError
 from rahbo.model import (
-    Beliefs,
+    Past,
     Raw,
     Refit,
     as_told,
@@ -42,18 +42,19 @@ def run(n_told=9, growth=1.5, direction="maximize"):
 
 def test_stages_start_where_the_strategy_first_proposed():
     opt = run()
-    _, fits = opt.settings.fitting.believe(opt.trials, {})
+    fits = opt.settings.fitting.believe(opt.trials, Past())[1].fits
     assert list(fits) == [(4, 4), (4, 6), (4, 9)]
     assert [fit.last for fit in fits.values()] == [3, 5, 8]
     # Without proposals all that is told makes the first fit.
     told = [(t.params, list(t.values.values())) for t in valued(opt.trials)]
     past = rahbo.Optimizer({"x": (0.0, 1.0)}, data=told, seed=0)
-    assert list(past.settings.fitting.believe(past.trials, {})[1]) == [(9, 9)]
+    assert list(past.settings.fitting.believe(past.trials, Past())[1].fits) == [(9, 9)]
 
 
 def test_each_stage_is_learned_from_its_rounds_and_the_stage_before():
     opt = run(direction="minimize")
-    model, fits = opt.settings.fitting.believe(opt.trials, {})
+    model, past = opt.settings.fitting.believe(opt.trials, Past())
+    fits = past.fits
     previous = None
     for (_, stage), fit in fits.items():
         rounds = [[-y for y in t.values.values()] for t in opt.trials[:stage]]
@@ -74,21 +75,23 @@ def test_each_stage_is_learned_from_its_rounds_and_the_stage_before():
 
 def test_known_fits_are_used_and_change_nothing():
     opt = run()
-    model, fits = opt.settings.fitting.believe(opt.trials, {})
-    again, kept = opt.settings.fitting.believe(opt.trials, fits)
+    model, past = opt.settings.fitting.believe(opt.trials, Past())
+    fits = past.fits
+    again, kept = opt.settings.fitting.believe(opt.trials, Past(fits))
+    kept = kept.fits
     assert again.learned is model.learned
     assert kept == fits
 
 
 def test_a_changed_trial_drops_the_fits_that_saw_it():
     opt = run()
-    _, fits = opt.settings.fitting.believe(opt.trials, {})
+    fits = opt.settings.fitting.believe(opt.trials, Past())[1].fits
     assert list(fits_before(fits, 5)) == [(4, 4)]
     assert fits_before(fits, 0) == {}
     assert fits_before(fits, 9) == fits
     changed = [replace(t, values={0: 2.0, 1: 2.5}) if t.id == 5 else t for t in opt.trials]
-    model, _ = opt.settings.fitting.believe(changed, fits_before(fits, 5))
-    fresh, _ = opt.settings.fitting.believe(changed, {})
+    model, _ = opt.settings.fitting.believe(changed, Past(fits_before(fits, 5)))
+    fresh, _ = opt.settings.fitting.believe(changed, Past())
     assert model.learned.mean.kernel.lengthscales == fresh.learned.mean.kernel.lengthscales
     assert np.array_equal(model.mean.root, fresh.mean.root)
 
@@ -96,8 +99,8 @@ def test_a_changed_trial_drops_the_fits_that_saw_it():
 def test_what_was_believed_after_so_many_trials_is_not_learned_again():
     opt = run()
     ends = [2, 4, 5, 8, 10]
-    now = {end: opt.settings.fitting.believe(opt.trials[:end], {})[0] for end in ends}
-    _, fits = opt.settings.fitting.believe(opt.trials, {})
+    now = {end: opt.settings.fitting.believe(opt.trials[:end], Past())[0] for end in ends}
+    fits = opt.settings.fitting.believe(opt.trials, Past())[1].fits
     after = dict(
         zip(ends, opt.settings.fitting.believed_after(opt.trials, fits, ends), strict=True)
     )
@@ -114,12 +117,12 @@ def test_nothing_told_is_nothing_believed():
     opt = run(0)
     assert valued(opt.trials) == []
     with pytest.raises(NotReadyError, match="Nothing has been told yet"):
-        opt.settings.fitting.believe(opt.trials, {})
+        opt.settings.fitting.believe(opt.trials, Past())
 
 
 def test_fits_are_shared_as_far_as_trials_are_the_same():
     opt, other = run(), run(7)
-    _, fits = opt.settings.fitting.believe(opt.trials, {})
+    fits = opt.settings.fitting.believe(opt.trials, Past())[1].fits
     assert shared_fits(fits, opt.trials, opt.trials) == fits
     # The other run has seven of the nine rounds.
     assert list(shared_fits(fits, opt.trials, other.trials)) == [(4, 4), (4, 6)]
@@ -198,10 +201,10 @@ def grown(n, **settings):
 def test_what_is_followed_depends_on_the_trials_alone():
     opt = grown(60)
     fit, trials = opt.settings.fitting, opt.trials
-    step, fits, base = fit.follow(trials[:40], {}, None)
+    step, past = fit.follow(trials[:40], Past())
     for end in range(41, 61):
-        step, fits, base = fit.follow(trials[:end], fits, base)
-    fresh, _, _ = fit.follow(trials, {}, None)
+        step, past = fit.follow(trials[:end], past)
+    fresh, _ = fit.follow(trials, Past())
     X = np.linspace(0.0, 1.0, 20)[:, None]
     for one, other in zip(step.mean.predict(X), fresh.mean.predict(X), strict=True):
         assert np.array_equal(one, other)
@@ -212,38 +215,22 @@ def test_at_a_stage_all_data_are_conditioned_on():
     opt = grown(64)
     fit = opt.settings.fitting
     stage = Refit().stages(10, 64)[-1]
-    followed, _, base = fit.follow(opt.trials[:stage], {}, None)
-    believed, _ = fit.believe(opt.trials[:stage], {})
-    assert base.key == (10, stage)
+    followed, past = fit.follow(opt.trials[:stage], Past())
+    believed, _ = fit.believe(opt.trials[:stage], Past())
+    assert past.base.key == (10, stage)
     assert np.array_equal(followed.mean.weights, believed.mean.weights)
-    later, _, same = fit.follow(opt.trials[: stage + 1], {}, base)
-    assert same is base
+    later, same = fit.follow(opt.trials[: stage + 1], past)
+    assert same.base is past.base
     assert len(later.mean.added) == 1
 
 
 @pytest.mark.parametrize("refit", [Refit(math.inf), Refit(2.0)])
 def test_data_are_conditioned_on_again_though_nothing_is_learned(refit):
     opt = grown(60, method=rahbo.Method(refit=refit))
-    followed, fits, base = opt.settings.fitting.follow(opt.trials, {}, None)
-    assert base.key[1] > 54
-    assert base.key[1] not in {stage for _, stage in fits}
+    followed, past = opt.settings.fitting.follow(opt.trials, Past())
+    assert past.base.key[1] > 54
+    assert past.base.key[1] not in {stage for _, stage in past.fits}
     assert followed.observations.n == 60
-
-
-def test_beliefs_forget_what_a_changed_trial_has_touched():
-    opt = grown(64)
-    beliefs = Beliefs(opt.settings.fitting)
-    first = beliefs.followed(opt.trials)
-    assert beliefs.followed(opt.trials) is first
-    assert beliefs.now(opt.trials) is beliefs.now(opt.trials)
-    beliefs.forget(63)
-    again = beliefs.followed(opt.trials)
-    assert again is not first
-    # The rounds before are still conditioned on in the same factor.
-    assert again.mean.root is first.mean.root
-    beliefs.forget(3)
-    assert beliefs.fits == {}
-    assert beliefs.followed(opt.trials).mean.root is not first.mean.root
 
 
 @pytest.mark.slow
@@ -251,17 +238,17 @@ def test_a_run_that_is_resumed_does_not_repeat_every_fit(monkeypatch):
     monkeypatch.setattr(fitting, "ENOUGH", 20)
     opt = grown(160)
     fit = opt.settings.fitting
-    fits = {}
+    past = Past()
     for end in range(10, 161):
-        _, fits, _ = fit.follow(opt.trials[:end], fits, None)
+        _, past = fit.follow(opt.trials[:end], past)
     calls = []
     learned = fitting.learn
     monkeypatch.setattr(fitting, "learn", lambda *a: calls.append(1) or learned(*a))
-    _, again, _ = fit.follow(opt.trials, {}, None)
+    _, again = fit.follow(opt.trials, Past())
     stages = Refit().stages(10, 160)
     assert len(calls) == len(stages) % 16 < len(stages) // 2
-    for key, found in again.items():
-        assert found.learned.mean.kernel == fits[key].learned.mean.kernel
+    for key, found in again.fits.items():
+        assert found.learned.mean.kernel == past.fits[key].learned.mean.kernel
 
 
 # -- more points than both GPs take ---------------------------------------------------------------
@@ -270,14 +257,14 @@ def test_a_run_that_is_resumed_does_not_repeat_every_fit(monkeypatch):
 def test_many_points_are_summarised_and_later_rounds_join_them(monkeypatch):
     monkeypatch.setattr(places, "MOST", 30)
     opt = grown(64)
-    followed, _, base = opt.settings.fitting.follow(opt.trials, {}, None)
-    assert base.model.observations.n <= 30
-    assert followed.observations.n == base.model.observations.n + 4
+    followed, past = opt.settings.fitting.follow(opt.trials, Past())
+    assert past.base.model.observations.n <= 30
+    assert followed.observations.n == past.base.model.observations.n + 4
     assert as_told(followed.observations).n == 64
     assert np.array_equal(followed.mean.X, followed.observations.X)
     # Every place is a point that was told.
     assert {x.tobytes() for x in followed.observations.X} <= {t.x.tobytes() for t in opt.trials}
-    exact, _ = opt.settings.fitting.believe(opt.trials, {})
+    exact, _ = opt.settings.fitting.believe(opt.trials, Past())
     assert as_told(exact.observations).n == 64
     X = np.linspace(0.0, 1.0, 50)[:, None]
     a, b = followed.belief(X), exact.belief(X)
@@ -287,7 +274,7 @@ def test_many_points_are_summarised_and_later_rounds_join_them(monkeypatch):
 def test_outputs_as_in_the_paper_are_never_summarised(monkeypatch):
     monkeypatch.setattr(places, "MOST", 30)
     opt = grown(64, method=rahbo.Method(outputs=Raw()))
-    model, _ = opt.settings.fitting.believe(opt.trials, {})
+    model, _ = opt.settings.fitting.believe(opt.trials, Past())
     assert model.observations.n == 64
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rahbo.model import AtLeast, AtMost, Fitting, ModelSettings, OutcomeBeliefs, Refit, outcome_of
+from rahbo.model import AtLeast, AtMost, outcome_of
 from rahbo.trials import Beside, Trial
 
 
@@ -17,10 +17,6 @@ def trials(n=12, told=lambda i: True):
     return found
 
 
-def beliefs(sign=-1.0):
-    return OutcomeBeliefs({"loss": Fitting(ModelSettings(), Refit(), sign)})
-
-
 def test_limits_are_quantiles_in_the_sense_of_maximisation():
     assert (AtMost(5).limit, AtMost(5).probability, AtMost(5).sign) == (5.0, 0.95, -1.0)
     assert (AtLeast(5).sign, AtLeast(5, 0.9).risk.level) == (1.0, pytest.approx(0.1))
@@ -31,36 +27,3 @@ def test_an_outcome_takes_the_place_of_the_objective():
     told = list(outcome_of(trials(told=lambda i: i % 2 == 0), "loss"))
     assert [bool(t.values) for t in told] == [True, False] * 6
     assert told[0].values[0] == trials()[0].beside[0].outcomes["loss"]
-
-
-def test_an_outcome_is_learned_from_the_trials_that_told_it():
-    known = trials(told=lambda i: i % 2 == 0)
-    model = beliefs().now(known)["loss"]
-    assert model.observations.n == 6
-    assert model.observations.sign == -1.0
-    assert beliefs().now(trials(told=lambda i: False)) == {"loss": None}
-
-
-def test_forgetting_a_trial_makes_a_new_model():
-    kept, known = beliefs(), trials()
-    first = kept.followed(known[:10])["loss"]
-    assert kept.followed(known)["loss"] is first
-    kept.forget(10)
-    assert kept.followed(known)["loss"].observations.n == 12
-
-
-def test_the_past_is_as_it_was_and_empty_before_the_first_value():
-    known = trials(told=lambda i: i >= 4)
-    past = list(beliefs().after(known, [3, 6, 12]))
-    assert past[0] == {"loss": None}
-    assert [p["loss"].observations.n for p in past[1:]] == [2, 8]
-
-
-def test_fits_of_another_run_are_reused_only_if_learned_in_the_same_way():
-    known, other = trials(), beliefs()
-    other.now(known)
-    mine, opposite = beliefs(), beliefs(1.0)
-    for one in (mine, opposite):
-        one.reuse(other.fits(), known, known)
-    assert mine.beliefs["loss"].fits
-    assert not opposite.beliefs["loss"].fits

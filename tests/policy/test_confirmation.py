@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from rahbo.errors import SettingsError
-from rahbo.policy import CONFIRMED, Contest, share_of
+import rahbo
+from rahbo.errors import NotReadyError, SettingsError
+from rahbo.policy import CONFIRMED, Contest, contest_of, share_of
 from rahbo.policy.confirmation import SMALLEST_BUDGET
 from rahbo.trials import MOST_REPEATS
 
@@ -86,3 +87,42 @@ def test_any_number_is_handed_out_in_full(points, n):
     chosen = contest(reported, tried, under_way).again(n)
     assert sum(chosen.values()) == n
     assert all(0 <= i < len(points) for i in chosen)
+
+
+# -- the contest of a run ------------------------------------------------------------------------
+
+SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
+
+
+def told(n, **settings):
+    rng = np.random.default_rng(0)
+    opt = rahbo.Optimizer(SPACE, seed=0, **settings)
+    for _ in range(n):
+        s = opt.ask()
+        opt.tell(s, [s.params["x"] + 0.1 * rng.standard_normal() for _ in s.indices])
+    return opt
+
+
+@pytest.mark.slow
+def test_a_contest_is_between_the_points_that_may_be_recommended():
+    opt = told(8, valid=lambda p: p["x"] < 0.8)
+    opt.tell({"x": 0.9, "y": 0.5}, 100.0)
+    s = opt.ask()
+    X, contest = contest_of(opt.state)
+    assert (X[:, 0] < 0.8).all()
+    assert len(X) == opt.observations.n - 1 == len(contest.reported)
+    assert contest.tried.sum() == opt.n_evaluations - 1
+    at = [i for i, x in enumerate(X) if opt.trials[s.id].is_at(x)]
+    assert contest.under_way.sum() == (contest.under_way[at].sum() if at else 0)
+    best = X[np.argmax(contest.reported)]
+    assert opt.recommend().params == opt.space.decode(best)
+
+
+def test_what_cannot_be_confirmed_says_why():
+    opt = told(0, valid=lambda p: p["x"] < 0.8)
+    opt.tell({"x": 0.9, "y": 0.5}, 100.0)
+    with pytest.raises(NotReadyError, match="valid="):
+        contest_of(opt.state)
+    opt = told(3, repeats=rahbo.Folds(2))
+    with pytest.raises(SettingsError, match="revisit=False"):
+        contest_of(opt.state)

@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal
 import rahbo
 from rahbo.model import Matern52, knows_nothing
 from rahbo.model.variance import KnownPosterior
-from rahbo.policy.doubt import Doubts, unbelieved
+from rahbo.policy.doubt import unbelieved
 
 LINE = {"x": (0.0, 1.0)}
 PLACES = np.linspace(0.0, 1.0, 12)
@@ -156,8 +156,3 @@ def test_a_batch_looks_again_at_each_doubted_value_once():
     assert [asked.count(x) for x in (0.51, 0.71, 0.31)] == [1, 1, 1]
 
 
-def test_doubts_are_those_of_the_functions():
-    opt = told((0.51, [3.0]))
-    doubts = Doubts(opt.observations, opt.model, opt.settings.risk)
-    assert doubts.unbelieved[:, 0].tolist() == [0.51]
-    assert doubts.knows_nothing == knows_nothing(opt.model)

@@ -1,5 +1,7 @@
 """Each strategy proposes by its own bound and reports by its own bound."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import chisquare, kstest
@@ -14,11 +16,12 @@ from rahbo.policy import (
     Rahbo,
     RahboUS,
     RandomSearch,
-    Situation,
     TopTwo,
+    Turn,
 )
 from rahbo.policy import acquisition as acq
 from rahbo.space import Candidates, Categorical, Int, Space
+from rahbo.trials import Trial
 
 LINE = {"x": (0.0, 1.0)}
 GRID = np.linspace(0.0, 1.0, 4001)[:, None]
@@ -36,18 +39,14 @@ def told(seed, risk, preset=()):
     return rahbo.Optimizer(LINE, seed=seed, data=data, **settings)
 
 
-def situation(opt, rounds=0, seed=0, risk=None):
-    data = opt.observations
-    known = data.X[np.argsort(-data.mean, kind="stable")]
-    return Situation(
-        observations=data,
-        told=opt.model,
-        model=opt.model,
-        risk=risk or opt.settings.risk,
-        domain=Domain(opt.settings.space, known, frozenset()),
-        n_chosen=rounds,
-        rng=np.random.default_rng(seed),
-    )
+def turn(opt, rounds=0, seed=0, risk=None):
+    state = opt.state
+    if risk is not None:
+        state = replace(state, settings=replace(state.settings, risk=risk))
+    for _ in range(rounds):
+        state = state.told(Trial(len(state.trials), {}, opt.observations.X[0], 0, "strategy"))
+    domain = Domain(opt.settings.space, opt.observations.best_first(), frozenset())
+    return Turn(state, opt.model, domain, np.random.default_rng(seed))
 
 
 def user_units(opt, X):
@@ -79,7 +78,7 @@ def test_rahbo_maximises_ucb_f_less_alpha_lcb_var(seed, alpha, preset):
         b = user_units(opt, X)
         return b["f_upper"] - alpha * b["noise_lower"]
 
-    assert_maximises(Rahbo().propose(situation(opt)), bound)
+    assert_maximises(Rahbo().propose(turn(opt)), bound)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -90,7 +89,7 @@ def test_rahbo_maximises_the_optimistic_mean_less_std(seed):
         b = user_units(opt, X)
         return b["f_upper"] - 1.5 * np.sqrt(b["noise_lower"])
 
-    assert_maximises(Rahbo().propose(situation(opt)), bound)
+    assert_maximises(Rahbo().propose(turn(opt)), bound)
 
 
 def settled(space=LINE):
@@ -112,20 +111,20 @@ def test_top_two_is_rahbo_where_that_is_not_beside_the_leader():
     elsewhere = 0
     for seed in range(8):
         opt = told(seed, rahbo.MeanVariance(1.0))
-        x = Rahbo().propose(situation(opt))
+        x = Rahbo().propose(turn(opt))
         leader = opt.settings.space.encode(opt.recommend().params)
         if correlation(opt, x, leader) < 0.95:
             elsewhere += 1
-            assert correlation(opt, TopTwo().propose(situation(opt)), x) > 0.9999
+            assert correlation(opt, TopTwo().propose(turn(opt)), x) > 0.9999
     assert elsewhere >= 2
 
 
 @pytest.mark.slow
 def test_top_two_challenges_a_leader_every_other_time():
     opt = settled()
-    plain = [Rahbo().propose(situation(opt, seed=s)) for s in range(40)]
+    plain = [Rahbo().propose(turn(opt, seed=s)) for s in range(40)]
     assert all(abs(x[0] - 0.5) < 0.1 for x in plain)
-    chosen = [TopTwo().propose(situation(opt, seed=s)) for s in range(40)]
+    chosen = [TopTwo().propose(turn(opt, seed=s)) for s in range(40)]
     away = [x for x in chosen if correlation(opt, x, np.array([0.5])) < 0.95]
     assert 10 <= len(away) <= 30
     bound = acq.optimistic(opt.model, opt.settings.risk)
@@ -145,7 +144,7 @@ def test_a_challenger_in_a_list_is_the_best_under_a_wider_bound():
     leader = opt.settings.space.encode(opt.recommend().params)
     assert correlation(opt, first, leader) >= 0.95
     challenger = wide if correlation(opt, wide, leader) < 0.95 else wider
-    chosen = {float(TopTwo().propose(situation(opt, seed=s))[0]) for s in range(20)}
+    chosen = {float(TopTwo().propose(turn(opt, seed=s))[0]) for s in range(20)}
     assert correlation(opt, challenger, leader) < 0.95
     assert chosen == {float(first[0]), float(challenger[0])}
 
@@ -199,19 +198,6 @@ def test_a_narrow_space_is_searched_where_random_points_find_nothing():
 
 
 @pytest.mark.slow
-def test_one_point_in_four_is_random_while_the_model_knows_nothing():
-    rng = np.random.default_rng(0)
-    data = [({"x": float(x)}, list(rng.standard_normal(2))) for x in np.linspace(0.0, 1.0, 12)]
-    opt = rahbo.Optimizer(LINE, seed=0, data=data)
-    plain = [Rahbo().propose(situation(opt, seed=s))[0] for s in range(60)]
-    chosen = [TopTwo().propose(situation(opt, seed=s))[0] for s in range(60)]
-    alike = np.isclose(plain, chosen, atol=1e-3)
-    # 15 are expected, and two standard deviations are 7.
-    assert 8 <= np.sum(~alike) <= 22
-    assert len(np.unique(np.round(np.array(chosen)[~alike], 3))) > 6
-
-
-@pytest.mark.slow
 def test_a_candidate_list_is_not_left_for_its_favourite():
     rng = np.random.default_rng(0)
     rows = [{"x": float(x), "y": float(y)} for x, y in rng.random((60, 2))]
@@ -233,11 +219,11 @@ def test_the_leader_is_a_point_that_may_be_reported():
             for x in np.linspace(0.1, 0.5, 9)]  # fmt: skip
     data.append(({"x": 0.95}, [9.0, 9.1, 9.05]))
     opt = rahbo.Optimizer(LINE, seed=0, data=data, valid=lambda p: p["x"] < 0.9)
-    x = Rahbo().propose(situation(opt))
+    x = Rahbo().propose(turn(opt))
     leader = opt.settings.space.encode(opt.recommend().params)
     assert leader[0] < 0.9
     if correlation(opt, x, leader) >= 0.95:
-        away = [TopTwo().propose(situation(opt, seed=s)) for s in range(20)]
+        away = [TopTwo().propose(turn(opt, seed=s)) for s in range(20)]
         assert any(correlation(opt, z, leader) < 0.95 for z in away)
 
 
@@ -287,10 +273,10 @@ def test_rahbo_us_learns_the_noise_then_trusts_its_mean(seed, preset):
 
     strategy = RahboUS(learning_rounds=LEARNING)
     for rounds in range(LEARNING):
-        assert_maximises(strategy.propose(situation(opt, rounds)), uncertainty)
+        assert_maximises(strategy.propose(turn(opt, rounds)), uncertainty)
     for rounds in (LEARNING, LEARNING + 20):
-        assert_maximises(strategy.propose(situation(opt, rounds)), bound)
-    assert_maximises(RahboUS(0).propose(situation(opt, 0)), bound)
+        assert_maximises(strategy.propose(turn(opt, rounds)), bound)
+    assert_maximises(RahboUS(0).propose(turn(opt, 0)), bound)
 
 
 def test_rahbo_us_counts_rounds_after_the_initial_design():
@@ -321,7 +307,7 @@ def test_rahbo_us_counts_rounds_after_the_initial_design():
 def test_gpucb_maximises_ucb_f_whatever_the_risk(seed):
     opt = told(seed, rahbo.MeanVariance(1.0))
     risks = [rahbo.MeanVariance(0.0), rahbo.MeanVariance(50.0), rahbo.Quantile(0.01)]
-    proposals = [GPUCB().propose(situation(opt, risk=risk)) for risk in risks]
+    proposals = [GPUCB().propose(turn(opt, risk=risk)) for risk in risks]
     assert_maximises(proposals[0], lambda X: user_units(opt, X)["f_upper"])
     assert len({x.tobytes() for x in proposals}) == 1
 
@@ -332,7 +318,7 @@ def test_more_aversion_never_proposes_a_noisier_bound_and_sometimes_a_quieter_on
         opt = told(seed, rahbo.MeanVariance(1.0))
         X = np.array(
             [
-                Rahbo().propose(situation(opt, risk=rahbo.MeanVariance(alpha)))
+                Rahbo().propose(turn(opt, risk=rahbo.MeanVariance(alpha)))
                 for alpha in (0.0, 1.0, 50.0)
             ]
         )
@@ -349,7 +335,7 @@ def draws(space, n, seed=0):
     opt = told(0, rahbo.MeanVariance(1.0))
     rng = np.random.default_rng(seed)
     where = Domain(space, np.empty((0, space.d)), frozenset())
-    one = Situation(opt.observations, opt.model, opt.model, opt.settings.risk, where, 0, rng)
+    one = Turn(opt.state, opt.model, where, rng)
     return [space.decode(RandomSearch().propose(one)) for _ in range(n)]
 
 

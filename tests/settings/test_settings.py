@@ -20,7 +20,7 @@ from rahbo.model import (
     Refit,
     Standardized,
 )
-from rahbo.policy import Fixed, TopTwo
+from rahbo.policy import Fixed, Repeating, TopTwo
 from rahbo.risk import DEFAULT_RISK
 from rahbo.settings import Keywords, Method, Settings
 
@@ -186,8 +186,8 @@ def test_a_column_of_a_table_is_known_noise():
 
 def test_no_noise_needs_no_repeats():
     for given in ({"noise_std": 0}, {"method": Method(noise=KnownNoise(0.0))}):
-        assert made(**given).policy.repetition.n_values == 1
-    assert not made(noise_std=0.1).policy.repetition
+        assert Repeating.of(made(**given)).repetition.n_values == 1
+    assert not Repeating.of(made(noise_std=0.1)).repetition
 
 
 def test_kernels_are_taken_as_classes_or_as_they_are():

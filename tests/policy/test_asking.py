@@ -1,10 +1,10 @@
-"""What is evaluated next, as pure functions of the trials."""
+"""What is evaluated next, as pure functions of a state."""
 
 import numpy as np
 import pytest
 
 import rahbo
-from rahbo.errors import ExhaustedError, NotReadyError, SettingsError
+from rahbo.errors import ExhaustedError
 from rahbo.numerics import Stream, generator
 from rahbo.policy import (
     GPUCB,
@@ -12,16 +12,15 @@ from rahbo.policy import (
     Rahbo,
     RahboUS,
     RandomSearch,
-    contest_between,
+    Turn,
     initial_design,
     maximise,
     optimistic,
-    propose_design,
-    propose_several,
+    propose,
     search,
     values,
-    with_pending,
 )
+from rahbo.policy.asking import doubted
 from rahbo.space import Candidates, Categorical, Int
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -36,40 +35,38 @@ def told(n, **settings):
     return opt
 
 
-def domain_of(opt):
-    return Domain(opt.settings.space, np.empty((0, 2)), set())
+def several(opt, n):
+    return list(propose(opt.state, n))
 
 
-def several(opt, n, asked=None):
-    asked = len(opt.trials) if asked is None else asked
-    settings = opt.settings.policy
-    where = Domain(opt.settings.space, np.empty((0, opt.settings.space.d)), opt.excluded())
-    return list(propose_several(settings, opt.trials, opt.model, [], where, asked, n))
-
-
-def rng():
-    return np.random.default_rng(1)
+# -- the first step that answers -----------------------------------------------------------------
 
 
 def test_the_design_comes_point_by_point_until_it_is_told_or_under_way():
     opt = told(0)
     design = initial_design(opt.settings.space, 6, 0)
     for i in range(6):
-        found = propose_design(opt.settings.policy, opt.trials, domain_of(opt), rng())
+        (found,) = several(opt, 3)
         assert np.array_equal(found.x, design[i])
         assert (found.source, found.repeats, found.own_bound) == ("design", 2, None)
         s = opt.ask()
         if i < 3:
             opt.tell(s, [1.0, 2.0])
-    assert propose_design(opt.settings.policy, opt.trials, domain_of(opt), rng()) is None
+    assert several(opt, 1)[0].source == "strategy"
 
 
 def test_a_design_that_failed_goes_on():
     opt = told(0)
     for _ in range(8):
         opt.tell_failure(opt.ask())
-    found = propose_design(opt.settings.policy, opt.trials, domain_of(opt), rng())
-    assert found.source == "design"
+    assert several(opt, 1)[0].source == "design"
+
+
+def test_the_users_own_settings_come_before_the_design():
+    opt = told(0, try_first=[{"x": 0.123456789012345678, "y": 0.5}])
+    (found,) = several(opt, 1)
+    assert found.wish == {"x": 0.123456789012345678, "y": 0.5}
+    assert opt.ask().params == found.wish
 
 
 def test_the_strategy_proposes_what_ask_hands_out():
@@ -82,38 +79,14 @@ def test_the_strategy_proposes_what_ask_hands_out():
     assert found.own_bound == trial.own_bound
 
 
-def test_pending_trials_narrow_what_is_believed_at_their_points():
-    opt = told(8)
-    batch = opt.ask(3)
-    pending = [opt.trials[s.id] for s in batch]
-    X = np.array([t.x for t in pending])
-    before, after = opt.model, with_pending(opt.model, pending, rng())
-    assert (after.mean.predict(X)[1] <= before.mean.predict(X)[1]).all()
-
-
-@pytest.mark.slow
-def test_a_contest_is_between_the_points_that_may_be_recommended():
-    opt = told(8, valid=lambda p: p["x"] < 0.8)
-    opt.tell({"x": 0.9, "y": 0.5}, 100.0)
-    s = opt.ask()
-    X, contest = contest_between(opt.settings.policy, opt.trials, opt.model)
-    assert (X[:, 0] < 0.8).all()
-    assert len(X) == opt.observations.n - 1 == len(contest.reported)
-    assert contest.tried.sum() == opt.n_evaluations - 1
-    at = [i for i, x in enumerate(X) if opt.trials[s.id].is_at(x)]
-    assert contest.under_way.sum() == (contest.under_way[at].sum() if at else 0)
-    best = X[np.argmax(contest.reported)]
-    assert opt.recommend().params == opt.space.decode(best)
-
-
-def test_what_cannot_be_confirmed_says_why():
-    opt = told(0, valid=lambda p: p["x"] < 0.8)
-    opt.tell({"x": 0.9, "y": 0.5}, 100.0)
-    with pytest.raises(NotReadyError, match="valid="):
-        contest_between(opt.settings.policy, opt.trials, opt.model)
-    opt = told(3, repeats=rahbo.Folds(2))
-    with pytest.raises(SettingsError, match="revisit=False"):
-        contest_between(opt.settings.policy, opt.trials, opt.model)
+def test_further_points_may_be_excluded():
+    opt = rahbo.Optimizer(Candidates([{"a": 0.0}, {"a": 1.0}]), seed=0)
+    opt.tell({"a": 0.0}, [1.0, 1.1])
+    opt.tell({"a": 1.0}, [0.0, 0.1])
+    first = opt.settings.space.encode({"a": 0.0}).tobytes()
+    for _ in range(4):
+        (found,) = propose(opt.state, 1, {first})
+        assert opt.space.decode(found.x) == {"a": 1.0}
 
 
 # -- several proposals from one search -----------------------------------------------------------
@@ -197,3 +170,19 @@ def test_several_proposals_turn_away_from_failures():
         else:
             opt.tell({"x": x, "y": y}, x + 0.1 * rng.standard_normal())
     assert sum(s.params["x"] < 0.7 for s in opt.ask(8)) >= 6
+
+
+@pytest.mark.slow
+def test_one_point_in_four_is_random_while_the_model_knows_nothing():
+    rng = np.random.default_rng(0)
+    data = [({"x": float(x)}, list(rng.standard_normal(2))) for x in np.linspace(0.0, 1.0, 12)]
+    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, data=data)
+    where = Domain(opt.settings.space, opt.observations.best_first(), frozenset())
+    turns = [Turn(opt.state, opt.model, where, np.random.default_rng(s)) for s in range(60)]
+    drawn = [x for x in map(doubted, turns) if x is not None]
+    # 15 are expected, and two standard deviations are 7.
+    assert 8 <= len(drawn) <= 22
+    assert len(np.unique(np.round(drawn, 3))) > 6
+    assert not any(doubted(turn) is not None for turn in [
+        Turn(opt.state.reported_by(Rahbo()), opt.model, where, turn.rng) for turn in turns
+    ])  # fmt: skip
