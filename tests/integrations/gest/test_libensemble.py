@@ -38,7 +38,7 @@ if __name__ == "__main__":
         objectives={"f": "MAXIMIZE"}, constants={"k": 1.5},
     )
     generator = RahboGenerator(
-        vocs, repeats=3, seed=0, strategy=RandomSearch(), journal="run.jsonl"
+        vocs, repeats=3, seed=0, journal="run.jsonl", method=rahbo.Method(strategy=RandomSearch())
     )
     ensemble = Ensemble(
         libE_specs=LibeSpecs(
