@@ -132,6 +132,7 @@ INNER_ORDER = {
         "unevenness",
         "diagnosis",
     ),
+    "settings": ("method", "settings"),
     "journal": ("files", "lines", "codec", "events", "journal"),
     "running": (
         "stopping",

@@ -19,6 +19,7 @@ from gest_api.vocs import VOCS
 from libensemble import Ensemble
 from libensemble.alloc_funcs.start_only_persistent import only_persistent_gens
 from libensemble.specs import AllocSpecs, ExitCriteria, GenSpecs, LibeSpecs, SimSpecs
+import rahbo
 from rahbo.integrations.gest import RahboGenerator
 from rahbo.policy import RandomSearch
 
