@@ -42,7 +42,7 @@ from acquisition import (
     timed,
 )
 from provenance import commit
-from rahbo import Optimizer
+from rahbo import Method, Optimizer
 from rahbo.model import Refit
 from rahbo.risk import MeanVariance
 
@@ -106,7 +106,7 @@ def _value(y: np.ndarray) -> float:
 
 
 SIDES: dict[str, Callable[[np.ndarray, np.ndarray, int], Side]] = {
-    REFIT: lambda X, Y, seed: Rahbo(X, Y, seed, refit=Refit(1.0)),
+    REFIT: lambda X, Y, seed: Rahbo(X, Y, seed, method=Method(refit=Refit(1.0))),
     REFIT_BOTORCH: lambda X, Y, seed: BoTorch(X, Y, seed, kernel=matern, warm=True),
     DEFAULT: Rahbo,
     DEFAULT_BOTORCH: BoTorch,

@@ -136,7 +136,7 @@ def noticed(objective: Objective, evaluations: int, seed: int, space: Any = None
         where = {"executor": threads, "parallel": 2} if batches else {}
         result = rahbo.maximize(
             objective, SPACE if space is None else space, evaluations=evaluations, seed=seed,
-            callback=lambda run: said.append(bool(str(run.policy.repetition or ""))),
+            callback=lambda run: said.append(bool(not_noise(run.state))),
             verbose=False, **where, **settings,
         )  # fmt: skip
     return any(said), bool(result.recommendation.not_noise)

@@ -49,7 +49,7 @@ class Case:
     def plain(self) -> bool:
         """Whether the diagnosis judges by the bound that the run reports by."""
         settings = self.optimizer.settings
-        special = isinstance(settings.strategy, GPUCB | RahboUS) or settings.space.conditions
+        special = isinstance(settings.method.strategy, GPUCB | RahboUS) or settings.space.conditions
         return not special and self.found.rule == "pessimistic"
 
 

@@ -16,8 +16,8 @@ from random import Random
 import numpy as np
 
 import rahbo
-from rahbo.policy import RandomSearch
 from rahbo import optimizer
+from rahbo.policy import RandomSearch
 
 SPACE = {"x": (0.0, 2.0), "kind": ["a", "b"]}
 RANDOM = {

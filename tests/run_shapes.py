@@ -154,7 +154,9 @@ def _folds(rng, seed):
 
 def _strategies(rng, seed):
     strategy = [GPUCB(), RahboUS(2)][seed % 2]
-    return _optimizer(seed, *_numbers(rng, 16, (2, 5)), risk=_risk(rng), strategy=strategy)
+    return _optimizer(
+        seed, *_numbers(rng, 16, (2, 5)), risk=_risk(rng), method=rahbo.Method(strategy=strategy)
+    )
 
 
 def _run(rng, seed):

@@ -24,19 +24,20 @@ errors
 numerics: arrays checks rounding quasinewton signatures sobol streams texts threads
 risk
 space: parameters context frames candidates space
-trials: files growing observations beside times trial given outcomes blocks repetition rows ledger
+trials: files growing observations beside times trial counts given outcomes blocks repetition rows
 model: kernels hyperprior units gp kept evidence confidence variance noise lognoise blocks joint
     learning extension assumption places fitting outcomes plausible
-policy: design acquisition feasibility screening conditions repeats constraints domain search
-    confirmation doubt strategies blocks proposal safety
-analysis: markup wording posterior blocks snapshot placed gain rules compliance unit rivals aversion
-    luck prediction recommendation conditions frontier calibration sensitivity unevenness diagnosis
-settings
+state
+policy: design acquisition feasibility screening conditions repeats constraints domain search blocks
+    revisits confirmation doubt strategies safety asking
+analysis: markup wording posterior blocks reportable gain rules compliance unit rivals aversion luck
+    prediction recommendation conditions frontier calibration sensitivity unevenness diagnosis
+settings: method settings
 journal: files lines codec events journal
-knowledge
+reports
 optimizer
-running: stopping budget clock present generators calls progress display result mistakes run worker
-    pool processes parallel loop
+running: stopping budget clock present generators calls progress display result mistakes interrupts
+    run worker pool processes parallel loop
 race: evidence choice simulation matching course verdict racing
 theory
 problems

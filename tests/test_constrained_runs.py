@@ -12,7 +12,9 @@ import pytest
 
 import rahbo
 from constrained import LIMITS, SPACE, measure, told
+from rahbo.analysis import legal
 from rahbo.errors import DataError, JournalError, ObjectiveError
+from rahbo.policy import limits
 
 Named = collections.namedtuple("Named", ["value", "cost"])
 

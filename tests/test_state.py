@@ -10,6 +10,7 @@ import pytest
 import rahbo
 from rahbo.analysis import best_pessimistic, legal, told, worst
 from rahbo.errors import NotReadyError, SettingsError
+from rahbo.model import fitting
 from rahbo.policy import limits
 from rahbo.state import State, kept
 from rahbo.trials import Counts, Trial
@@ -105,7 +106,7 @@ def test_views_share_models_but_not_what_is_derived():
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
 def test_a_copy_knows_the_same(copied):
-    state = run(6).state.handing_out([2, 5])
+    state = State(run(6).settings, run(6).state.trials).handing_out([2, 5])
     other = copied(state)
     assert other.handed_out == {2, 5}
     np.testing.assert_array_equal(worst(other)[2], worst(state)[2])
@@ -177,10 +178,7 @@ def test_fits_of_another_run_are_taken_over_only_if_learned_in_the_same_way(monk
     _ = theirs.model, theirs.outcome_models
     other = limited(sign=rahbo.AtLeast)
     mine, opposite = ours.learning_from(theirs), other.learning_from(theirs)
-    learned = []
-    from rahbo.model import fitting
-
-    learn = fitting.learn
+    learned, learn = [], fitting.learn
     monkeypatch.setattr(fitting, "learn", lambda *args: learned.append(args) or learn(*args))
     _ = mine.model, mine.outcome_models
     assert learned == []

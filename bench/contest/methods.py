@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+import rahbo
 from contest.problems import TASKS, Kind, problem_of, risk_of
-from rahbo import Adaptive, Folds, MeanVariance, Method, Optimizer, paper
+from rahbo import Adaptive, Folds, MeanVariance, Optimizer
 from rahbo.model import DirectNoise
 from rahbo.policy import GPUCB, Fixed, Repeats, initial_design
 from rahbo.policy import Rahbo as Algorithm1
@@ -38,7 +39,7 @@ VARIANTS: Mapping[str, dict[str, Any]] = {
         "risk": MeanVariance(1.0),
         "repeats": 10,
         "n_initial": N_INITIAL,
-        "method": paper(),
+        "method": rahbo.paper(),
     },
     "fixed2": {"repeats": 2},
     "fixed3": {"repeats": 3},
@@ -46,10 +47,10 @@ VARIANTS: Mapping[str, dict[str, Any]] = {
     "fixed10": {"repeats": 10},
     # What the defaults were chosen by: each changes one of them.
     "min1": {"repeats": Adaptive(min=1)},
-    "wide": {"method": Method(beta=2.0, beta_noise=2.0)},
-    "algorithm1": {"method": Method(strategy=Algorithm1())},
-    "direct": {"method": Method(noise=DirectNoise())},
-    "gpucb1": {"method": Method(strategy=GPUCB()), "repeats": 1},
+    "wide": {"method": rahbo.Method(beta=2.0, beta_noise=2.0)},
+    "algorithm1": {"method": rahbo.Method(strategy=Algorithm1())},
+    "direct": {"method": rahbo.Method(noise=DirectNoise())},
+    "gpucb1": {"method": rahbo.Method(strategy=GPUCB()), "repeats": 1},
 }
 
 

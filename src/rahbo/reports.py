@@ -31,7 +31,7 @@ from rahbo.analysis import (
 from rahbo.errors import DataError, NotReadyError, at
 from rahbo.model import MeanNoiseModel
 from rahbo.numerics import one_blas_thread
-from rahbo.policy import limits, report_bound
+from rahbo.policy import Limits, limits, report_bound
 from rahbo.risk import RiskMeasure
 from rahbo.settings import Settings
 from rahbo.space import Space, is_frame, is_frame_row
@@ -98,6 +98,12 @@ class Reports:
     def model(self) -> MeanNoiseModel:
         """Both posteriors given all data, in the sense of maximisation."""
         return self.state.model
+
+    @property
+    def limits(self) -> Limits | None:
+        """What is believed of the outcomes that have limits; None without constraints."""
+        with one_blas_thread():
+            return limits(self.state)
 
     # -- as a table --------------------------------------------------------------------------
 

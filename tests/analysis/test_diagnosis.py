@@ -290,7 +290,7 @@ TABLES = {
         30, 2, space=candidates(), mean=lambda p: p["c"], noise_std=lambda p: 1.0 + p["a"]
     ),
     "paper preset": lambda: optimizer(20, 10, **presets.paper()),
-    "known noise": lambda: optimizer(20, 1, noise_std=1.0),
+    "known noise": lambda: optimizer(20, 1, method=rahbo.Method(noise=KnownNoise(1.0))),
     "log noise": lambda: optimizer(
         20, 2, method=rahbo.Method(noise=LogNoise()), risk=rahbo.ExpectedShortfall(0.1)
     ),

@@ -8,9 +8,9 @@ from scipy import stats
 
 import rahbo
 from rahbo.analysis import Gain, among, gain, posterior, prospects
+from rahbo.analysis import domain as domain_of
 from rahbo.analysis.gain import Prospects
 from rahbo.model import Matern52, Raw
-from rahbo.analysis import domain as domain_of
 from rahbo.policy import is_listed, optimistic
 
 RISK = rahbo.MeanVariance(1.0)

@@ -111,8 +111,8 @@ def test_differences_between_blocks_widen_the_expectation():
         noise = 0.05 * rng.standard_normal(4)
         opt.tell({"x": x}, [x + 3.0 * b + noise[b] for b in range(4)],
                  block=[f"day {b}" for b in range(4)])  # fmt: skip
-    known = opt.state
-    expected, spread = fresh_value(known, told(known).observations.X[3])
-    assert opt.predict({"x": float(told(known).observations.X[3][0])}).noise_std < 0.2
+    x = opt.observations.X[3]
+    expected, spread = fresh_value(opt.state, x)
+    assert opt.predict({"x": float(x[0])}).noise_std < 0.2
     assert spread > 0.7 * opt.blocks.std > 1.0
-    assert expected == pytest.approx(opt.predict({"x": float(told(known).observations.X[3][0])}).mean)
+    assert expected == pytest.approx(opt.predict({"x": float(x[0])}).mean)

@@ -16,13 +16,13 @@ from rahbo.analysis import (
     Prediction,
     Recommendation,
     RunnerUp,
-    Snapshot,
     choices,
     predict,
 )
 from rahbo.analysis.posterior import marginals
 from rahbo.policy import CONFIRMED, GPUCB, Folds, RahboUS, TopTwo, pessimistic, pessimistic_values
 from rahbo.space import Space
+from rahbo.state import State
 
 PREDICTION = Prediction(
     {"lr": 0.012345678, "kind": "a", "n": 3},

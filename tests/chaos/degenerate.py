@@ -17,15 +17,13 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import presets
 import rahbo
-from presets import with_method
 from rahbo.errors import ExhaustedError
 from rahbo.model import (
     RBF,
@@ -272,8 +270,9 @@ def settings(rng: Rng, d: int) -> dict[str, dict[str, Callable[[], Any]]]:
 
 
 def preset(rng: Rng) -> dict[str, Any]:
-    """Return the paper's preset."""
-    return presets.paper(alpha=float(rng.choice([0.0, 1.0, 100.0])), repeats=2, n_initial=2)
+    """Return the paper's settings."""
+    risk = MeanVariance(float(rng.choice([0.0, 1.0, 100.0])))
+    return {"risk": risk, "repeats": 2, "n_initial": 2, "method": rahbo.paper()}
 
 
 # -- a set ---------------------------------------------------------------------------------------
@@ -299,7 +298,8 @@ def make(number: int) -> Case:
         lowest, highest = (case.settings.get(f"{end}_noise_var") for end in ("min", "max"))
         if lowest is not None and highest is not None and lowest > highest:
             del case.settings["min_noise_var"]
-        case.settings = with_method(case.settings)
+        parts = [part.name for part in fields(rahbo.Method) if part.name in case.settings]
+        case.settings["method"] = rahbo.Method(**{name: case.settings.pop(name) for name in parts})
     case.settings |= constraint | {"seed": number}
     told = pick(rng, points(rng, d), case, "points")
     fill(case, rng, told)

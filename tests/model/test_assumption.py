@@ -20,7 +20,7 @@ from rahbo.model import (
     learn_assuming,
 )
 from rahbo.policy import Rahbo, pessimistic
-from rahbo.policy.doubt import Doubts
+from rahbo.policy.doubt import knows_nothing as nothing_known
 
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
@@ -166,11 +166,9 @@ def test_the_bound_kept_with_a_point_is_that_of_the_fitted_model(n):
 
 def test_one_point_in_four_is_random_for_as_long_as_it_is_assumed():
     opt = told()
-    doubts = Doubts(opt.observations, opt.model, opt.settings.risk, True)
-    assert doubts.knows_nothing
-    steep = told(8.0)
-    assert Doubts(steep.observations, steep.model, steep.settings.risk, True).knows_nothing
-    assert not Doubts(steep.observations, steep.model, steep.settings.risk).knows_nothing
+    assert opt.state.assumed is not None
+    assert nothing_known(opt.state)
+    assert not nothing_known(told(8.0).state)
 
 
 @pytest.mark.parametrize("n", [1, 3])

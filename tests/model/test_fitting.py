@@ -300,8 +300,8 @@ def test_values_that_complete_a_known_point_are_told_together():
     for _ in range(2):
         suggestion = opt.ask()
         opt.tell(suggestion, folds[suggestion.params["x"]][1 : 1 + suggestion.repeats])
-    followed, _, base = opt.settings.fitting.follow(opt.trials, {}, None)
-    assert base.key[1] < 32
+    followed, past = opt.settings.fitting.follow(opt.trials, Past())
+    assert past.base.key[1] < 32
     complete = opt.observations.count == 5
     assert complete.sum() == 2
     mu, sigma = followed.mean.predict(opt.observations.X[complete])

@@ -6,7 +6,7 @@ from scipy.special import stdtr
 
 import rahbo
 from constrained import told
-from rahbo.policy import CONFIRMED, KEPT, Limit, Limits, limits
+from rahbo.policy import CONFIRMED, KEPT, Limit, Limits
 from rahbo.policy.constraints import MAY_KEEP, Both, jointly
 
 POINTS = np.random.default_rng(3).random((40, 2))
@@ -14,7 +14,7 @@ POINTS = np.random.default_rng(3).random((40, 2))
 
 @pytest.fixture(scope="module")
 def limits():
-    return limits(told(30).state)
+    return told(30).limits
 
 
 def test_the_chance_is_that_of_the_quantile_beyond_the_limit(limits):
@@ -111,6 +111,6 @@ def test_every_limit_counts():
     for i, x in enumerate(np.linspace(0.0, 1.0, 21)):
         noise = 0.01 * (-1) ** i
         opt.tell({"x": float(x)}, {"value": 0.0, "low": x + noise, "high": x - noise})
-    room = limits(opt.state).room(np.array([[0.1], [0.5], [0.9]]))
+    room = opt.limits.room(np.array([[0.1], [0.5], [0.9]]))
     assert room[1] > KEPT > 0 > max(room[0], room[2])
     assert not two.recommend().feasible

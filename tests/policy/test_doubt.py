@@ -1,6 +1,7 @@
 """Values that are looked at again, and models that explain nothing."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def told(*more, kernel=STIFF, risk=None, noise_std=0.3):
 
 
 def doubted(opt):
-    return unbelieved(opt.observations, opt.model, opt.settings.risk)[:, 0].tolist()
+    return unbelieved(opt.state)[:, 0].tolist()
 
 
 def test_a_single_value_too_good_for_the_noise_is_doubted():
@@ -76,7 +77,8 @@ def test_noise_that_its_model_takes_for_negative_is_none():
     below_zero = KnownPosterior(lambda X: np.full(len(X), -0.1))
     opt = told((0.51, [3.0]), risk=rahbo.Quantile(0.1))
     model = replace(opt.model, by_repeats=below_zero)
-    assert 0.51 in unbelieved(opt.observations, model, opt.settings.risk)
+    state = SimpleNamespace(assumed=None, followed=model, settings=opt.settings)
+    assert 0.51 in unbelieved.__wrapped__(state)
 
 
 def test_its_own_distance_is_no_excuse():
@@ -154,5 +156,3 @@ def test_a_batch_looks_again_at_each_doubted_value_once():
     assert [s.params["x"] for s in opt.ask(5)][:3] == [0.51, 0.71, 0.31]
     asked = [t.params["x"] for t in opt.trials[-5:]]
     assert [asked.count(x) for x in (0.51, 0.71, 0.31)] == [1, 1, 1]
-
-

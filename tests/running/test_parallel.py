@@ -48,7 +48,7 @@ def test_one_task_at_a_time_is_the_run_in_turn(evaluations):
     rounds = 4 if evaluations is None else None
     settings = {"n_initial": 4, "seed": 7, "rounds": rounds, "evaluations": evaluations}
     if evaluations:
-        settings["strategy"] = RandomSearch()
+        settings["method"] = rahbo.Method(strategy=RandomSearch())
     alone = rahbo.maximize(noisy, SPACE, **settings)
     with threads(1) as where:
         result = rahbo.maximize(noisy, SPACE, **where, **settings)

@@ -3,14 +3,14 @@
 import math
 import pkgutil
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bands import bands
-from presets import with_method
-from rahbo import Candidates, MeanStd, MeanVariance, Optimizer
+from rahbo import Candidates, MeanStd, MeanVariance, Method, Optimizer
 from rahbo.errors import DataError, NotReadyError, RahboError, SettingsError
 from rahbo.model import (
     RBF,
@@ -67,6 +67,14 @@ LEARNED = {
     "beta_noise": Lemma1Beta(NORM_NOISE, DELTA),
     "max_noise_var": HIGHEST,
 }
+
+
+def with_method(settings):
+    """The same settings, with those that are parts of a method in one."""
+    names = {part.name for part in fields(Method)}
+    parts = {name: value for name, value in settings.items() if name in names}
+    rest = {name: value for name, value in settings.items() if name not in names}
+    return {**rest, "method": Method(**parts)}
 
 
 def finished(settings, rounds, seed=0):

@@ -25,10 +25,10 @@ from rahbo.analysis.markup import paragraph, shown, table, visible
 from rahbo.analysis.posterior import LEVEL, Interval, centre, check_level
 from rahbo.analysis.prediction import Estimate, Prediction, predict
 from rahbo.analysis.recommendation import Compared, Numbers, Recommendation, recommend
+from rahbo.analysis.reportable import best_pessimistic, domain, legal, not_noise, told, worst
 from rahbo.analysis.rivals import RunnerUp, are_alike
 from rahbo.analysis.rules import SCORES, Rule, best_scored, check_rule, choices, choose
 from rahbo.analysis.sensitivity import Sensitivity, sensitivity_of
-from rahbo.analysis.told import best_pessimistic, domain, legal, not_noise, told, worst
 from rahbo.analysis.unevenness import Unevenness, repeat_scatter, uneven_test
 from rahbo.analysis.wording import numbered, probability, scores_told_apart, short
 

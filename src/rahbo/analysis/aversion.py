@@ -19,8 +19,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rahbo.analysis.reportable import not_noise, told
 from rahbo.analysis.rivals import are_alike
-from rahbo.analysis.told import not_noise, told
 from rahbo.analysis.wording import brief_beside
 from rahbo.model import output_scale
 from rahbo.numerics import Array, Index, Justified

@@ -26,9 +26,9 @@ from rahbo.analysis.gain import HOPE, Gain
 from rahbo.analysis.luck import luckiest_of
 from rahbo.analysis.posterior import Interval, central_interval, centre, joint_draws
 from rahbo.analysis.recommendation import Recommendation, recommend, to_confirm
+from rahbo.analysis.reportable import domain, not_noise, told
 from rahbo.analysis.rivals import RunnerUp, set_apart
 from rahbo.analysis.rules import Rule
-from rahbo.analysis.told import domain, not_noise, told
 from rahbo.analysis.unit import unsuited
 from rahbo.errors import NotReadyError, SettingsError, SpaceError
 from rahbo.numerics import Array, Index, Mask, Stream, generator, largest_first

@@ -26,10 +26,10 @@ from rahbo.analysis.posterior import (
 )
 from rahbo.analysis.prediction import Prediction, predict
 from rahbo.analysis.recommendation import to_confirm
+from rahbo.analysis.reportable import legal, not_noise, told
 from rahbo.analysis.rivals import are_alike, bolder
 from rahbo.analysis.rules import best_scored, choose, scores
 from rahbo.analysis.sensitivity import columns_of, sensitivity_of
-from rahbo.analysis.told import legal, not_noise, told
 from rahbo.analysis.unevenness import LEVELS, Answer, Unevenness, unevenness
 from rahbo.analysis.wording import advice, in_one_line, settings_told_apart
 from rahbo.model import MeanNoiseModel

@@ -19,7 +19,7 @@ from rahbo.analysis.compliance import warning
 from rahbo.analysis.markup import paragraph, table
 from rahbo.analysis.posterior import LEVEL
 from rahbo.analysis.prediction import Prediction, predict
-from rahbo.analysis.told import legal, told, worst
+from rahbo.analysis.reportable import legal, told, worst
 from rahbo.analysis.wording import in_one_line, settings_told_apart
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.policy import limits, report_bound

@@ -9,7 +9,7 @@ import numpy as np
 
 from rahbo.analysis.blocks import BlockEffects
 from rahbo.analysis.posterior import LEVEL, central_interval, centre, new_values
-from rahbo.analysis.told import told
+from rahbo.analysis.reportable import told
 from rahbo.model import output_scale
 from rahbo.numerics import Array, Justified
 from rahbo.policy import NEGLIGIBLE, limits

@@ -21,9 +21,9 @@ from rahbo.analysis.luck import Luckiest, luckiest_of
 from rahbo.analysis.markup import paragraph, table
 from rahbo.analysis.posterior import LEVEL
 from rahbo.analysis.prediction import Prediction, predict
+from rahbo.analysis.reportable import domain, legal, not_noise, told, worst
 from rahbo.analysis.rivals import RunnerUp, bolder, runner_ups_of
 from rahbo.analysis.rules import SCORES, Rule, best_scored, scores
-from rahbo.analysis.told import domain, legal, not_noise, told, worst
 from rahbo.analysis.unit import unsuited
 from rahbo.analysis.wording import (
     advice,

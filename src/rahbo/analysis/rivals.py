@@ -11,8 +11,8 @@ import numpy as np
 
 from rahbo.analysis.gain import Gain, Prospects
 from rahbo.analysis.posterior import centre
+from rahbo.analysis.reportable import legal, told
 from rahbo.analysis.rules import SCORES, Rule
-from rahbo.analysis.told import legal, told
 from rahbo.analysis.wording import in_one_line, scores_told_apart, settings_told_apart
 from rahbo.numerics import Array, Justified, Mask, brief
 from rahbo.state import State

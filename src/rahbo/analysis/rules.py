@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from rahbo.analysis.told import legal, own_bound, told, worst
+from rahbo.analysis.reportable import legal, own_bound, told, worst
 from rahbo.errors import NotReadyError, SettingsError
 from rahbo.numerics import Array, Index, largest_first
 from rahbo.risk import RiskMeasure

@@ -109,6 +109,7 @@ def encode_settings(settings: Settings) -> dict[str, Any]:
     return {
         name: _encode_setting(name, value)
         for name, value in given.items()
+        # Noise of 0.0 is a setting that is used.
         if name not in IF_USED or value or isinstance(value, float)
     }
 

@@ -19,7 +19,6 @@ from rahbo.policy.constraints import KEPT, Limit, Limits, limits, limits_followe
 from rahbo.policy.design import initial_design
 from rahbo.policy.domain import Domain, is_listed, scattered, whole_domain
 from rahbo.policy.feasibility import Chance, Success
-from rahbo.policy.repeating import Repeating, excluded, has_all, repeating
 from rahbo.policy.repeats import (
     CONFIRMED,
     NEGLIGIBLE,
@@ -30,6 +29,7 @@ from rahbo.policy.repeats import (
     as_repeats,
     is_quiet,
 )
+from rahbo.policy.revisits import Repeating, excluded, has_all, repeating
 from rahbo.policy.safety import safely_repeated
 from rahbo.policy.screening import in_chunks, values
 from rahbo.policy.search import maximise

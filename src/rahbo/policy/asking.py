@@ -22,7 +22,7 @@ from rahbo.policy.design import next_design_point
 from rahbo.policy.domain import Domain, hopeful_point, is_listed, random_point
 from rahbo.policy.doubt import knows_nothing, unbelieved
 from rahbo.policy.feasibility import success
-from rahbo.policy.repeating import excluded, repeating
+from rahbo.policy.revisits import excluded, repeating
 from rahbo.policy.safety import safe_point
 from rahbo.policy.screening import values
 from rahbo.policy.search import Pool

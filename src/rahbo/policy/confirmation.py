@@ -19,8 +19,8 @@ from rahbo.numerics import Array, Index, Mask, is_whole
 from rahbo.policy.acquisition import pessimistic_values, report_bound
 from rahbo.policy.conditions import placed
 from rahbo.policy.constraints import limits
-from rahbo.policy.repeating import Repeating
 from rahbo.policy.repeats import CONFIRMED
+from rahbo.policy.revisits import Repeating
 from rahbo.policy.screening import values
 from rahbo.state import State
 from rahbo.trials import MOST_REPEATS, attempts_at

@@ -1,7 +1,7 @@
-"""Ctrl-C during a run: at once where the user's code runs or is waited for, and else a little later.
+"""Ctrl-C during a run: at once where the user's code runs or is waited for, else a little later.
 
-Between two evaluations a run asks, tells and writes. An interrupt there would gain nothing and could
-lose a value that was paid for, so it waits until the next evaluation begins.
+Between two evaluations a run asks, tells and writes. An interrupt there would gain nothing and
+could lose a value that was paid for, so it waits until the next evaluation begins.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from gest_api.vocs import VOCS
 from libensemble import Ensemble
 from libensemble.alloc_funcs.start_only_persistent import only_persistent_gens
 from libensemble.specs import AllocSpecs, ExitCriteria, GenSpecs, LibeSpecs, SimSpecs
+import rahbo
 from rahbo.integrations.gest import RahboGenerator
 from rahbo.policy import RandomSearch
 
@@ -38,7 +39,7 @@ if __name__ == "__main__":
         objectives={"f": "MAXIMIZE"}, constants={"k": 1.5},
     )
     generator = RahboGenerator(
-        vocs, repeats=3, seed=0, strategy=RandomSearch(), journal="run.jsonl"
+        vocs, repeats=3, seed=0, journal="run.jsonl", method=rahbo.Method(strategy=RandomSearch())
     )
     ensemble = Ensemble(
         libE_specs=LibeSpecs(
