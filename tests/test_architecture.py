@@ -179,8 +179,12 @@ def own_private(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.add(node.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            found |= {node.attr} if ast.unparse(node.value) == "self" else set()
+            found |= {node.attr} if getattr(node.value, "id", "") == "self" else set()
     return {name for name in found if is_private(name)}
+
+
+def called(node: ast.Call) -> str:
+    return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
 
 
 def private_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -195,7 +199,7 @@ def private_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in own:
             yield node.lineno, ast.unparse(node)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("attr"):
+        elif isinstance(node, ast.Call) and called(node).endswith("attr"):
             strings = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
             for named in filter(is_private, (str(value).rpartition(".")[2] for value in strings)):
                 if named not in own:
