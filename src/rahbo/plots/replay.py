@@ -19,8 +19,9 @@ from rahbo.experiments import Band
 from rahbo.numerics import Array, Mask, is_whole, one_blas_thread
 from rahbo.optimizer import Optimizer
 from rahbo.plots.inputs import Params, run_in
+from rahbo.plots.marks import draw_unsure, with_room
 from rahbo.plots.regret import Curve, draw_log_curves
-from rahbo.plots.style import BELIEF, COLORS, DASHES, GREY, draw_unsure, interval_label
+from rahbo.plots.style import BELIEF, COLORS, DASHES, GREY, interval_label
 from rahbo.running import Result
 
 
@@ -136,9 +137,7 @@ def _look_past_the_start(record: Progress, ax: Axes) -> None:
     quarter = record.evaluations[len(record.evaluations) // 4]
     later = record.evaluations >= (record.design_end or quarter)
     shown = np.append(record.pessimistic[later], record.ends[later])
-    low, high = float(shown.min()), float(shown.max())
-    room = 0.1 * (high - low) or 0.5
-    ax.set_ylim(low - room, high + room)
+    ax.set_ylim(with_room(float(shown.min()), float(shown.max()), share=0.1))
 
 
 def regret_of(

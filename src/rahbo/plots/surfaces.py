@@ -29,7 +29,8 @@ from rahbo.plots.inputs import (
     run_in,
     shown_point,
 )
-from rahbo.plots.style import FIELD, INK, REPORT, legend_below, panels, styled
+from rahbo.plots.marks import draw_star
+from rahbo.plots.style import FIELD, INK, legend_below, panels, styled
 from rahbo.policy import GPUCB, RahboUS, values
 from rahbo.risk import MeanVariance
 from rahbo.running import Result
@@ -222,10 +223,7 @@ def draw_surface(record: Surface, quantity: Quantity, ax: Axes) -> Axes:
         [], [], "o", color="white", markeredgecolor=INK, markersize=4, markeredgewidth=0.6,
         label="evaluated points",
     )  # fmt: skip
-    ax.plot(
-        *([v] for v in record.reported), "*", color=REPORT, markersize=13,
-        markeredgecolor="white", zorder=3, linestyle="none", label="reported point",
-    )  # fmt: skip
+    draw_star(ax, *record.reported)
     ax.set_title(record.title(quantity))
     record.inputs[0].label(ax.xaxis)
     record.inputs[1].label(ax.yaxis)
