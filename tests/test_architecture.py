@@ -184,7 +184,6 @@ CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
 ADAPTER_LIBRARIES = {
     # Only where it is installed, for a display.
     "running": {"rich", "cloudpickle"},
-    "problems": {"sklearn"},
     "plots": {"matplotlib"},
     "integrations": {
         "blop",

@@ -1,14 +1,11 @@
 """The laser problems against their shipped parameters, other searches, and refitted data."""
 
 import csv
-import importlib.util
 import json
 import math
 import pickle
-import sys
 from dataclasses import replace
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +13,7 @@ from scipy import stats
 from scipy.optimize import approx_fprime, minimize
 from scipy.stats import qmc
 
+from extras import script_named
 from rahbo.errors import DataError, SettingsError
 from rahbo.problems import euxfel, fel
 from rahbo.problems.fel import Surrogate, fitted
@@ -27,18 +25,7 @@ NAMES = ["cax_cell3", "cax_cell8", "cay_cell3", "cax_cell11"]
 ALPHAS = [0.0, 0.5, 1.0, 2.0, 5.0]
 # One of each, because a problem keeps the optima it has found.
 EUXFEL, FEL = euxfel(), fel()
-SCRIPT = Path(__file__).parents[2] / "scripts" / "fit_fel.py"
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("fit_fel", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    # A dataclass looks its module up by name.
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "fit_fel", module)
-        spec.loader.exec_module(module)
-        yield module
+script = script_named("fit_fel")
 
 
 def by_hand(row):
@@ -300,7 +287,7 @@ TRUE = Surrogate(
 )
 
 
-def simulated(script, rng, n=300, shots=30):
+def simulated(rng, n=300, shots=30):
     """Settings in four runs, each with the mean and the variance of several shots."""
     X = rng.uniform(-0.5, 0.5, (n, 3))
     v = TRUE.noise_var(X)
@@ -322,8 +309,8 @@ def write_csv(path, table, scale, columns=("y_std", "nreadings", "run"), extra=(
         writer.writerows(extra)
 
 
-def test_fit_recovers_known_parameters(script, rng):
-    table = simulated(script, rng)
+def test_fit_recovers_known_parameters(rng):
+    table = simulated(rng)
     found = script.fit_noise(table, script.fit_mean(table, seed=1, starts=2))
     assert found.height == pytest.approx(TRUE.height, abs=0.02)
     assert found.offset == pytest.approx(TRUE.offset, abs=0.003)
@@ -335,22 +322,22 @@ def test_fit_recovers_known_parameters(script, rng):
     np.testing.assert_allclose(found.mean(table.X), TRUE.mean(table.X), atol=0.03)
 
 
-def test_jacobian_agrees_with_finite_differences(script, rng):
-    fit = script.MeanFit(simulated(script, rng, n=20))
+def test_jacobian_agrees_with_finite_differences(rng):
+    fit = script.MeanFit(simulated(rng, n=20))
     p = np.array([0.97, 0.02, 0.1, 0.0, -0.1, 3.0, 1.0, -0.5, 2.0, 0.3, 1.5])
     numeric = approx_fprime(p, fit.residuals, 1e-7)
     np.testing.assert_allclose(fit.jacobian(p), numeric, atol=1e-5)
 
 
-def test_left_out_runs_are_predicted_where_the_form_is_true(script, rng):
-    scores = script.quality(simulated(script, rng), seed=0, starts=1, lasing=0.1)
+def test_left_out_runs_are_predicted_where_the_form_is_true(rng):
+    scores = script.quality(simulated(rng), seed=0, starts=1, lasing=0.1)
     assert scores["mean_r2"] > 0.99
     assert scores["log_noise_var_r2_lasing"] > 0.5
     assert scores["noise_var_measured_over_fitted_lasing"] == pytest.approx(1.0, abs=0.1)
 
 
-def test_the_script_makes_a_problem_of_a_file(script, rng, tmp_path, capsys):
-    table = simulated(script, rng)
+def test_the_script_makes_a_problem_of_a_file(rng, tmp_path, capsys):
+    table = simulated(rng)
     partial = {"y": 7.0, "y_std": 1.0, "nreadings": 5, "run": "short", "A.ONE": 0.0}
     copy = dict(zip(TRUE.inputs, [9.0, 9.0, 9.0], strict=True))
     copy |= {"y": 9e9, "y_std": 1.0, "nreadings": 5, "run": "copy", "duplicate_of_other_file": 1}
@@ -370,9 +357,9 @@ def test_the_script_makes_a_problem_of_a_file(script, rng, tmp_path, capsys):
     np.testing.assert_allclose(problem.noise_var(X), truth.noise_var(truth.full(X)), rtol=0.3)
 
 
-def test_without_variances_the_residuals_tell_the_noise(script, rng, tmp_path):
+def test_without_variances_the_residuals_tell_the_noise(rng, tmp_path):
     # As in the paper: one shot per setting, no standard deviations, no names of runs.
-    table = simulated(script, rng, n=800, shots=2)
+    table = simulated(rng, n=800, shots=2)
     y = TRUE.mean(table.X) + np.sqrt(TRUE.noise_var(table.X)) * rng.standard_normal(800)
     write_csv(tmp_path / "single.csv", replace(table, y=y), 1.0, columns=())
     read = script.read_table(tmp_path / "single.csv", 1.0)
@@ -395,7 +382,7 @@ def test_without_variances_the_residuals_tell_the_noise(script, rng, tmp_path):
         ("y,A\n" + "".join(f"{i % 7},{i}\n" for i in range(40)), [], "--scale or --bright"),
     ],
 )
-def test_the_script_says_what_a_file_lacks(script, tmp_path, text, more, match):
+def test_the_script_says_what_a_file_lacks(tmp_path, text, more, match):
     (tmp_path / "bad.csv").write_text(text, "utf-8")
     arguments = [str(tmp_path / "bad.csv"), "--out", str(tmp_path / "out.json"), *more]
     with pytest.raises(SystemExit, match=match):

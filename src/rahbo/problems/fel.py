@@ -22,7 +22,6 @@ Energies are the machine's readings divided by 3000, which is about the largest 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,12 +33,11 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from rahbo.errors import DataError, SettingsError
+from rahbo.errors import DataError
 from rahbo.numerics import Array
 from rahbo.problems.base import Problem
+from rahbo.problems.synthetic import scaled_name
 from rahbo.space import Float
-
-__all__ = ["Surrogate", "euxfel", "fel", "fitted"]
 
 # The third principal axis of the fitted F on the tuned inputs, rounded. Noise that rises along it
 # cannot be avoided by moving along the flattest axis, where the mean hardly changes.
@@ -246,13 +244,7 @@ def fel(scale: float = 1.0) -> Problem:
         0.96
         0.84
     """
-    if not (math.isfinite(scale) and scale >= 0.0):
-        raise SettingsError(
-            f"fel() needs a finite scale >= 0, got {scale!r}. Pass the factor of the invented "
-            f"noise variance, 1.0 by default."
-        )
-    name = "fel" if scale == 1.0 else f"fel(scale={scale:g})"
-    return _problem(_Invented, name, _shipped(), scale=float(scale))
+    return _problem(_Invented, scaled_name("fel", scale), _shipped(), scale=float(scale))
 
 
 def fitted(path: str | Path, name: str | None = None) -> Problem:
