@@ -4,7 +4,6 @@
 through a point of any space, and `slices` one record for each input. `draw_fit_1d` (the mean),
 `draw_noise_1d` (the noise variance) and `draw_noise_std_1d` (its root) draw a record on given axes.
 `figure_of_fits` draws several runs side by side, and `figure_of_slices` all inputs of a run.
-Everything is in user units.
 """
 
 from __future__ import annotations
@@ -101,7 +100,6 @@ def fit_1d(optimizer: Optimizer | Result, *, n: int = 301) -> Fit1D:
 
     Raises:
         SpaceError: The space is not one Float or Int.
-        NotReadyError: Nothing has been told yet.
     """
     optimizer = run_in(optimizer)
     spec = optimizer.settings.space.kinds
@@ -137,7 +135,6 @@ def fit_slice(
 
     Raises:
         SpaceError: The space is a list of candidates.
-        NotReadyError: Nothing has been told yet.
     """
     optimizer = run_in(optimizer)
     axis = input_named(optimizer, name)

@@ -2,7 +2,6 @@
 
 `outcome_slice` computes a record of one outcome, and `draw_outcome` draws it with its limit.
 `draw_blocks` draws the effects of blocks, the record of which is `Optimizer.blocks`.
-Everything is in user units.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 `trade_off`, `ranking` and `effort` compute records, and `draw_trade_off`, `draw_ranking` and
 `draw_effort` draw them on given axes. They work for every space, including a list of candidates.
-Everything is in user units.
 """
 
 from __future__ import annotations
@@ -63,15 +62,7 @@ class TradeOff:
 
 
 def trade_off(optimizer: Optimizer | Result, *, at: Params | None = None) -> TradeOff:
-    """Compute the record of all evaluated points that satisfy ``valid``.
-
-    Args:
-        optimizer: The run, with at least one value told.
-        at: The evaluated point to mark; by default the recommended one.
-
-    Raises:
-        NotReadyError: Nothing has been told yet.
-    """
+    """Compute the record of all evaluated points that satisfy ``valid``."""
     optimizer = run_in(optimizer)
     found = optimizer.frontier()
     rows = [found.evaluated.index(choice.prediction) for choice in found.choices]
@@ -157,16 +148,7 @@ class Ranking:
 
 
 def ranking(optimizer: Optimizer | Result, *, at: Params | None = None, most: int = 10) -> Ranking:
-    """Compute the record of the best evaluated points.
-
-    Args:
-        optimizer: The run, with at least one value told.
-        at: The evaluated point to mark; by default the recommended one.
-        most: The largest number of points.
-
-    Raises:
-        NotReadyError: Nothing has been told yet.
-    """
+    """Compute the record of the best evaluated points, ``most`` at the most."""
     optimizer = run_in(optimizer)
     if most < 1:
         raise SettingsError(f"ranking(most) needs a whole number >= 1, got {most!r}.")
@@ -235,15 +217,7 @@ class Effort:
 
 
 def effort(optimizer: Optimizer | Result, *, at: Params | None = None) -> Effort:
-    """Compute the record of all points that were tried.
-
-    Args:
-        optimizer: The run, with at least one value told.
-        at: The point to mark; by default the recommended one.
-
-    Raises:
-        NotReadyError: Nothing has been told yet.
-    """
+    """Compute the record of all points that were tried."""
     optimizer = run_in(optimizer)
     marked = optimizer.settings.space.encode(shown_point(optimizer, at)).tobytes()
     X, values, failures = tallies_of(optimizer.trials)

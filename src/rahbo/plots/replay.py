@@ -2,7 +2,7 @@
 
 `progress` computes a record, and `draw_progress` draws the risk value of the point reported at the
 time. If the truth is known, `regret_of` turns a record into a curve of regret, and `draw_regret`
-draws such curves for several runs. Everything is in user units.
+draws such curves for several runs.
 """
 
 from __future__ import annotations
@@ -59,17 +59,11 @@ class Progress:
 
 
 def progress(optimizer: Optimizer | Result, *, marks: int = 30) -> Progress:
-    """Replay a run at some times, called marks, spread evenly over its trials.
+    """Replay a run at some times, spread evenly over its trials: ``marks`` of them at the most.
 
     Nothing is learned again. Each mark uses the data and the hyperparameters that the run had at
     the time; marks before the first fit use its hyperparameters. So each mark costs one posterior.
-
-    Args:
-        optimizer: The run, with at least one value told.
-        marks: The largest number of marks; the end of the run is always one.
-
-    Raises:
-        NotReadyError: Nothing has been told yet.
+    The end of the run is always one.
     """
     optimizer = run_in(optimizer)
     if not is_whole(marks) or marks < 1:

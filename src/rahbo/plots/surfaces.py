@@ -1,7 +1,7 @@
 """Maps over two inputs: the estimates of mean and noise, and the acquisition function.
 
 `surface` computes a record, `draw_surface` draws one of its quantities on given axes, and
-`figure_of_surface` draws all three. Everything is in user units.
+`figure_of_surface` draws all three.
 """
 
 from __future__ import annotations
@@ -123,7 +123,6 @@ def surface(
 
     Raises:
         SpaceError: The space is a list of candidates.
-        NotReadyError: Nothing has been told yet.
     """
     optimizer = run_in(optimizer)
     inputs = inputs_of(optimizer)

@@ -153,9 +153,9 @@ class _Band(RiskBound):
         beta_noise: float = 2.0,
         **options: Any,
     ) -> None:
-        z_f, z_noise = _at_least_0("beta", beta), _at_least_0("beta_noise", beta_noise)
-        ends = {"z_f": self.end * z_f, "z_noise": -self.end * z_noise}
-        super().__init__(model, noise_model, risk, **ends, **options)
+        z_f = self.end * _at_least_0("beta", beta)
+        z_noise = -self.end * _at_least_0("beta_noise", beta_noise)
+        super().__init__(model, noise_model, risk, z_f=z_f, z_noise=z_noise, **options)
 
 
 class OptimisticRisk(_Band):
