@@ -44,7 +44,7 @@ SPACE = {
 
 _LOW = np.array([N_ESTIMATORS[0], MAX_FEATURES[0], MAX_DEPTH[0]])
 _SHAPE = (len(N_ESTIMATORS), len(MAX_FEATURES), len(MAX_DEPTH))
-_TABLE = ("hits", "false_alarms", "positives", "negatives", "seeds", "max_features")
+_TABLE = ("hits", "false_alarms", "positives", "negatives", "seeds")
 _HOW_TO = (
     "Make it from the credit-card data, which takes some hours: run `python "
     "scripts/forest_table.py DATA --out DIR` and then `python scripts/forest_table.py --combine "
@@ -144,24 +144,17 @@ def _read_table(path: Traversable) -> dict[str, Counts]:
         raise NotReadyError(f"forest() needs a table of results, found none at {path}. {_HOW_TO}")
     with path.open("rb") as file, np.load(file) as stored:
         table = {name: stored[name].astype(np.int64) for name in _TABLE if name in stored}
-    lacking = [name for name in _TABLE if name not in table]
+    shape = (len(table.get("seeds", ())), *_SHAPE, FOLDS)
+    lacking = [
+        name
+        for name in _TABLE
+        if name not in table or (name in ("hits", "false_alarms") and table[name].shape != shape)
+    ]
     if lacking:
         raise NotReadyError(
-            f"A table for forest() must hold {_TABLE}, but {path} lacks {lacking}. {_HOW_TO}"
+            f"A table for forest() must hold {_TABLE} of every setting, but {path} lacks {lacking} "
+            f"or parts of them. {_HOW_TO}"
         )
-    missing = sorted(set(MAX_FEATURES) - set(table["max_features"].tolist()))
-    if missing:
-        raise NotReadyError(
-            f"forest() needs results for every max_features in {MAX_FEATURES[0]}.."
-            f"{MAX_FEATURES[-1]}, but {path} lacks {missing}. {_HOW_TO}"
-        )
-    shape = (len(table["seeds"]), *_SHAPE, FOLDS)
-    for name in ("hits", "false_alarms"):
-        if table[name].shape != shape:
-            raise NotReadyError(
-                f"forest() needs {name} of shape {shape}, but {path} has {table[name].shape}. "
-                f"{_HOW_TO}"
-            )
     return table
 
 
