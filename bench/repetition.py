@@ -26,6 +26,7 @@ from zlib import crc32
 import numpy as np
 
 import rahbo
+from rahbo.analysis import not_noise
 from rahbo.trials import Trial, repetition_of
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}

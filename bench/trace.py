@@ -4,8 +4,8 @@
     python bench/trace.py --edges    with every pair of modules
 
 A run with one input and 22 evaluations asks and tells by hand. Every Python call of a function of
-the package is counted by `sys.setprofile`, in the last round with a search that learns hyperparameters
-again, in one that does not, and in a recommendation. Nothing here is timed.
+the package is counted by `sys.setprofile`, in the last round with a search that learns
+hyperparameters again, in one that does not, and in a recommendation. Nothing here is timed.
 """
 
 from __future__ import annotations

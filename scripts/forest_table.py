@@ -22,7 +22,8 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +32,16 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from rahbo.problems.forest import (
-    FEATURES,
-    MAX_DEPTH,
-    MAX_FEATURES,
-    N_ESTIMATORS,
-    TimeSplit,
-    balanced_accuracy,
-    count_folds,
-    read_csv,
-    split_by_time,
-)
-from rahbo.problems.timeline import count_times
+from rahbo.errors import DataError
+from rahbo.problems import Timeline
+from rahbo.problems.forest import FOLDS, MAX_DEPTH, MAX_FEATURES, N_ESTIMATORS, balanced_accuracy
+
+Counts = NDArray[np.int64]
+Features = NDArray[np.float32]
+Labels = NDArray[np.uint8]
+
+FEATURES = (*(f"V{i}" for i in range(1, 29)), "Amount")
+BIN_SECONDS = 3600
 
 # The ends and the middle first: an unfinished run then already shows the shape of the table.
 FIRST = (5, 28, 15, 10, 20, 24, 7)
@@ -52,6 +51,99 @@ SOURCE = (
     "Credit-card transactions of A. Dal Pozzolo, O. Caelen, R. A. Johnson and G. Bontempi (2015), "
     "counted by scripts/forest_table.py"
 )
+
+
+@dataclass(frozen=True)
+class TimeSplit:
+    """Training rows, and the later validation rows split into folds.
+
+    Attributes:
+        X_train: Features of the first half in time ``(n, d)``.
+        y_train: Classes of the first half, 1 for fraud ``(n,)``.
+        X_val: Features of the second half ``(m, d)``.
+        y_val: Classes of the second half ``(m,)``.
+        edges: The rows of the second half at which folds begin and end ``(6,)``.
+    """
+
+    X_train: Features
+    y_train: Labels
+    X_val: Features
+    y_val: Labels
+    edges: NDArray[np.intp]
+
+
+def fold_rows(n: int) -> NDArray[np.intp]:
+    """Return the rows ``(6,)`` at which each fold begins and the last ends.
+
+    The n rows are in order of time. Those before the first fold are the training half.
+    """
+    half = n // 2
+    sizes = [len(part) for part in np.array_split(np.arange(half, n), FOLDS)]
+    return np.concatenate([[half], half + np.cumsum(sizes)]).astype(np.intp)
+
+
+def split_by_time(X: Features, y: Labels) -> TimeSplit:
+    """Return the first half of the rows, and the second half in five folds.
+
+    Equal numbers of rows in order of time are quantiles of time, up to ties within a second.
+
+    Args:
+        X: Features in order of time ``(n, d)``.
+        y: Classes in the same order, 1 for fraud ``(n,)``.
+
+    Raises:
+        DataError: The first half, or a fold, lacks one of the two classes.
+    """
+    rows = fold_rows(len(y))
+    half, edges = rows[0], rows - rows[0]
+    for part in (y[:half], *np.array_split(y[half:], FOLDS)):
+        if not np.array_equal(np.unique(part), [0, 1]):
+            raise DataError(
+                "The first half and each fold of the second must contain both classes, 0 and 1, "
+                f"but {len(part)} rows contain {np.unique(part).tolist()}. Pass the whole data "
+                "set, in order of time."
+            )
+    return TimeSplit(X[:half], y[:half], X[half:], y[half:], edges)
+
+
+def count_folds(marked: NDArray[np.bool_], edges: NDArray[np.intp]) -> Counts:
+    """Return how many rows are marked in each fold ``(..., 5)``, from marks ``(..., m)``."""
+    counts = [np.count_nonzero(marked[..., a:b], axis=-1) for a, b in pairwise(edges)]
+    return np.stack(counts, axis=-1)
+
+
+def read_csv(path: Path) -> tuple[Features, Labels]:
+    """Return features ``(n, 29)`` and classes ``(n,)`` in order of time, from a CSV file."""
+    with path.open(encoding="utf-8") as file:
+        names = [name.strip().strip('"') for name in file.readline().split(",")]
+        missing = [name for name in ("Time", *FEATURES, "Class") if name not in names]
+        if missing:
+            raise DataError(
+                f"The credit-card data need the columns Time, V1..V28, Amount and Class, but "
+                f"{path} lacks {missing}. Pass the CSV file of the whole data set."
+            )
+        rows = np.loadtxt(file, delimiter=",", quotechar='"', ndmin=2)
+    columns = dict(zip(names, rows.T, strict=True))
+    order = np.argsort(columns["Time"], kind="stable")
+    X = np.column_stack([columns[name] for name in FEATURES]).astype(np.float32)
+    return X[order], columns["Class"].astype(np.uint8)[order]
+
+
+def count_times(seconds: NDArray[np.int64], y: NDArray[np.uint8]) -> Timeline:
+    """Count transactions by hour.
+
+    Args:
+        seconds: Times since the first transaction, in order ``(n,)``.
+        y: Classes in the same order, 1 for fraud ``(n,)``.
+    """
+    bins = seconds // BIN_SECONDS
+    rows = fold_rows(len(y))
+    starts = seconds[np.minimum(rows, len(y) - 1)]
+    frauds = [np.count_nonzero(y[a:b]) for a, b in pairwise([0, *rows])]
+    fraud, other = (np.bincount(bins[y == k], minlength=int(bins[-1]) + 1) for k in (1, 0))
+    return Timeline(
+        BIN_SECONDS, *(tuple(map(int, part)) for part in (fraud, other, starts, frauds))
+    )
 
 
 def read_data(path: Path) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:

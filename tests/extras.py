@@ -7,6 +7,7 @@ all of them count as missing. This file is a plugin of pytest: `conftest.py` bes
 """
 
 import ast
+import importlib.util
 import sys
 import traceback
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -173,3 +175,15 @@ def pytest_exception_interact(
     if library is not None:
         report.outcome = "skipped"
         report.longrepr = (str(node.path), 0, f"Skipped: {how_to_get(library)}")
+
+
+def script_named(name: str) -> ModuleType:
+    """A script of the repository as a module."""
+    path = Path(__file__).parents[1] / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    # A dataclass looks its module up by name.
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -60,6 +60,9 @@ SEES_ONLY = {"problems": {"errors", "numerics", "risk", "space", "problems"}}
 # What a module may import against the rules, but only when one of its functions is called: a result
 # draws itself and writes its report, and trials become a data frame.
 ON_DEMAND = {
+    # For the types alone: a strategy is a setting and a function of a state.
+    "rahbo.state": {"rahbo.policy", "rahbo.settings"},
+    "rahbo.policy.revisits": {"rahbo.settings"},
     "rahbo.running.result": {"rahbo.plots", "rahbo.pages", "matplotlib"},
     "rahbo.trials.rows": {"pandas"},
 }
@@ -68,7 +71,6 @@ CORE_LIBRARIES = {"numpy", "scipy", "threadpoolctl"}
 ADAPTER_LIBRARIES = {
     # Only where it is installed: a display, and the functions of a session.
     "running": "rich cloudpickle",
-    "problems": "sklearn",
     "plots": "matplotlib",
     "integrations": "blop bluesky botorch gest_api gpytorch joblib optuna optuna_dashboard plotly "
     "pydantic sklearn torch xopt",

@@ -64,29 +64,21 @@ def test_the_repeats_experiment_spends_the_same_on_every_k(quick):
     assert spent == {"sine": {sine}, "branin-s2": {branin}}
 
 
-def test_the_papers_sizes():
-    sizes = {n: (EXPERIMENTS[n][0].rounds, EXPERIMENTS[n][0].seeds) for n in ("sine", "branin")}
-    assert sizes == {"sine": (60, 30), "branin": (150, 25)}
-    assert all(EXPERIMENTS[n][0].repeats == (10,) for n in sizes)
-
-
-@pytest.mark.parametrize("name", ["fel", "euxfel"])
-def test_the_laser_has_the_papers_sizes(name):
+@pytest.mark.parametrize(
+    ("name", "rounds", "n_initial", "seeds", "alphas", "repeats", "cases"),
+    [
+        ("sine", 60, 10, 30, (0.5, 1.0), (10,), 2 * 30 * (2 + 1 + 2)),
+        ("branin", 150, 10, 25, (0.5, 1.0), (10,), 2 * 25 * (2 + 1 + 2)),
+        ("fel", 200, 30, 15, (0.5, 1.0, 2.0, 5.0), (10,), 15 * (4 + 1 + 4)),
+        ("euxfel", 200, 30, 15, (0.5, 1.0, 2.0, 5.0), (10,), 15 * (4 + 1 + 4)),
+        ("forest", 50, 10, 15, (20.0, 100.0), (5,), 15 * (2 + 1 + 2)),
+    ],
+)
+def test_the_papers_sizes(name, rounds, n_initial, seeds, alphas, repeats, cases):
     (e,) = EXPERIMENTS[name]
-    assert (e.problems, e.alphas, e.repeats) == ((name,), (0.5, 1.0, 2.0, 5.0), (10,))
-    assert (e.rounds, e.n_initial, e.seeds) == (200, 30, 15)
-    assert len(e.cases()) == 15 * (4 + 1 + 4)
-    problem = problem_named(name)
-    assert problem.name == name
-    assert len(problem.space) == 4
-
-
-def test_the_forest_has_the_papers_sizes(smooth_forest):
-    (e,) = EXPERIMENTS["forest"]
-    assert (e.problems, e.alphas, e.repeats) == (("forest",), (20.0, 100.0), (5,))
-    assert (e.rounds, e.n_initial, e.seeds) == (50, 10, 15)
-    assert len(e.cases()) == 15 * (2 + 1 + 2)
-    assert problem_named("forest") is smooth_forest
+    assert (e.rounds, e.n_initial, e.seeds) == (rounds, n_initial, seeds)
+    assert (e.alphas, e.repeats, e.problems[0]) == (alphas, repeats, name)
+    assert len(e.cases()) == cases
 
 
 def test_seeds_can_be_changed():

@@ -74,11 +74,6 @@ def test_with_two_folds_all_fits_are_made(n_iter):
     assert np.isfinite(scores_of(found)).sum() in (2 * n_iter, 2 * n_iter + 1)
 
 
-def test_a_short_list_ends_when_all_candidates_have_all_folds():
-    found = search(Candidates([{"a": a} for a in (0.1, 0.4, 0.8)]), cv=KFold(2)).fit(X, Y)
-    assert np.isfinite(scores_of(found)).sum() == 6
-
-
 def test_a_row_that_lacks_folds_has_no_mean():
     found = search().fit(X, Y)
     table, partly = found.cv_results_, ~np.isfinite(scores_of(found)).all(axis=1)
@@ -101,13 +96,6 @@ def test_scores_are_those_of_their_folds():
         assert effects[str(fold)] == pytest.approx(effect - np.mean(folds), abs=0.05)
 
 
-def test_without_it_every_candidate_has_all_folds():
-    found = search(fold_by_fold=False).fit(X, Y)
-    assert scores_of(found).shape == (8, 5)
-    assert np.isfinite(scores_of(found)).all()
-    assert found.optimizer_.blocks is None
-
-
 def test_a_failing_candidate_costs_few_fits_and_is_never_chosen():
     with pytest.warns(FitFailedWarning):
         found = search(fails_from=0.5, n_iter=10).fit(X, Y)
@@ -120,24 +108,11 @@ def test_a_failing_candidate_costs_few_fits_and_is_never_chosen():
     assert len({t.params["a"] for t in failed}) == len(failed)
 
 
-def test_if_all_fail_the_error_is_that_of_scikit_learn():
-    with pytest.raises(ValueError, match="fits failed"), pytest.warns(FitFailedWarning):
-        search(fails_from=0.0, n_iter=2).fit(X, Y)
-    assert search().cv.n_splits == 5
-
-
 def test_a_list_may_end_and_every_row_is_complete():
     rows = Candidates([{"a": 0.1}, {"a": 0.3}, {"a": 0.9}])
     found = search(rows, n_iter=10).fit(X, Y)
     assert np.isfinite(scores_of(found)).all()
     assert found.best_params_ == {"a": 0.3}
-
-
-def test_folds_that_are_drawn_are_drawn_once():
-    found = search(cv=ShuffleSplit(4)).fit(X, Y)
-    a = np.array([params["a"] for params in found.cv_results_["params"]])
-    of_folds = scores_of(found) + (a[:, None] - 0.3) ** 2
-    assert np.nanstd(of_folds, axis=0).max() < 1e-12
 
 
 def test_groups_several_metrics_and_training_scores():

@@ -5,7 +5,7 @@ import pytest
 
 from rahbo import Candidates, Categorical, Float
 from rahbo.errors import SpaceError
-from rahbo.integrations.grids import several_grids, with_choices
+from rahbo.integrations.grids import with_choices
 
 
 def test_a_list_holds_choices_as_in_scikit_learn() -> None:
@@ -23,9 +23,3 @@ def test_an_error_names_the_parameter() -> None:
 def test_other_spaces_stay_as_they_are() -> None:
     rows = Candidates([{"C": 0.1}, {"C": 1.0}])
     assert with_choices(rows) is rows
-
-
-def test_a_list_of_grids_is_refused_with_the_parameters_that_are_missing() -> None:
-    error = several_grids([{"kernel": ["linear"], "C": [1]}, {"kernel": ["rbf"], "gamma": [1]}])
-    assert "a list of 2, in which 'C', 'gamma' is not always set. Make one" in str(error)
-    assert "a list of 1. Make one search" in str(several_grids([{"C": [1, 2]}]))

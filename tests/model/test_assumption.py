@@ -8,7 +8,6 @@ import pytest
 import presets
 import rahbo
 from rahbo.model import (
-    Beliefs,
     DirectNoise,
     Matern32,
     Matern52,
@@ -21,6 +20,7 @@ from rahbo.model import (
 )
 from rahbo.policy import Rahbo, pessimistic
 from rahbo.policy.doubt import knows_nothing as nothing_known
+from rahbo.state import State
 
 SQUARE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
@@ -179,7 +179,7 @@ def test_what_is_kept_changes_nothing(n):
         for s in reversed(opt.ask(n)):
             opt.tell(s, list(np.random.default_rng(s.id).standard_normal(s.repeats)))
             assert assumes(opt)
-        kept, afresh = assumed(opt), Beliefs(opt.settings.fitting).assumed(opt.trials)
+        kept, afresh = assumed(opt), State(opt.settings, dict(opt.state.trials)).assumed
         assert np.array_equal(kept.mean.y, afresh.mean.y)
         X = np.random.default_rng(2).random((20, 2))
         assert np.array_equal(kept.mean.predict(X)[0], afresh.mean.predict(X)[0])

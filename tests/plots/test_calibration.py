@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-import rahbo
-from rahbo.errors import NotReadyError
 from rahbo.model import GP
 from rahbo.plots import LeftOut, draw_coverage, draw_left_out, left_out
 
@@ -30,13 +28,6 @@ def test_each_point_is_predicted_by_the_others_alone(run, request):
         np.testing.assert_allclose(record.std[i], std, rtol=1e-6)
     calibration = opt.diagnose().calibration
     assert record.inside(0.9) == pytest.approx(calibration.inside)
-
-
-def test_two_points_are_needed():
-    with pytest.raises(NotReadyError):
-        left_out(rahbo.Optimizer({"x": (0.0, 1.0)}))
-    with pytest.raises(NotReadyError, match="two evaluated points"):
-        left_out(rahbo.Optimizer({"x": (0.0, 1.0)}, data=[({"x": 0.5}, [1.0, 2.0])]))
 
 
 def test_predictions_are_drawn_with_their_bands(flat):

@@ -5,7 +5,7 @@ import pytest
 
 import rahbo
 from rahbo import plots
-from rahbo.errors import NotReadyError
+from rahbo.errors import NotReadyError, SettingsError, SpaceError
 
 
 def told(space, n=5, **settings):
@@ -75,11 +75,75 @@ def test_a_list_gets_its_points(listed, tmp_path):
     assert (tmp_path / "list.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_one_point_is_enough_and_none_is_not():
+def test_one_point_is_enough():
     opt = rahbo.Optimizer({"x": (0.0, 1.0)}, data=[({"x": 0.5}, [1.0])], seed=0)
     assert len(shown(plots.overview(opt))) == 5
+
+
+RECORDS = (
+    plots.overview, plots.fit_1d, plots.slices, plots.trade_off, plots.ranking, plots.effort,
+    plots.progress, plots.left_out, plots.sensitivity,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
+def test_a_run_without_values_is_refused(record):
     with pytest.raises(NotReadyError):
-        plots.overview(rahbo.Optimizer({"x": (0.0, 1.0)}))
+        record(rahbo.Optimizer({"x": (0.0, 1.0)}))
+
+
+ONE_POINT = rahbo.Optimizer({"x": (0.0, 1.0)}, data=[({"x": 0.5}, [1.0, 2.0])])
+ILLEGAL = rahbo.Optimizer({"x": (0.0, 1.0)}, data=[({"x": 0.1}, 1.0)], valid=lambda p: False)
+ELSEWHERE = {"lr": 0.5, "x": 0.123}
+
+
+@pytest.mark.parametrize(
+    ("record", "error", "said"),
+    [
+        (lambda r: plots.overview(3), SettingsError, "an Optimizer or a Result, got int"),
+        (lambda r: plots.fit_1d(r("flat")), SpaceError, "one Float or Int"),
+        (lambda r: plots.fit_1d(r("listed")), SpaceError, "one Float or Int"),
+        (lambda r: plots.fit_1d(told({"c": ["a", "b"]}, n=2)), SpaceError, "one Float or Int"),
+        (lambda r: plots.fit_1d(ONE_POINT, n=1), SettingsError, "A slice needs a whole number"),
+        (lambda r: plots.slices(r("listed")), SpaceError, r"Candidates.*ranking"),
+        (lambda r: plots.fit_slice(r("flat"), "z"), SettingsError, r"\['lr', 'x'\], got 'z'"),
+        (lambda r: plots.figure_of_fits({}), SettingsError, "at least one"),
+        (lambda r: plots.figure_of_slices({}), SettingsError, "at least one"),
+        (lambda r: plots.left_out(ONE_POINT), NotReadyError, "two evaluated points"),
+        (lambda r: plots.sensitivity(r("listed")), SpaceError, "Candidates"),
+        (lambda r: plots.trade_off(r("flat"), at=ELSEWHERE), SettingsError, "evaluated"),
+        (lambda r: plots.ranking(r("flat"), at=ELSEWHERE), SettingsError, "evaluated"),
+        (lambda r: plots.effort(r("flat"), at=ELSEWHERE), SettingsError, "evaluated"),
+        (lambda r: plots.ranking(r("flat"), most=0), SettingsError, "most"),
+        (lambda r: plots.progress(ILLEGAL), NotReadyError, "valid"),
+        (lambda r: plots.progress(r("flat"), marks=0), SettingsError, "marks"),
+        (lambda r: plots.surface(r("mixed")), SettingsError, "two inputs"),
+        (lambda r: plots.surface(r("mixed"), ("lr", "lr")), SettingsError, "two inputs"),
+        (lambda r: plots.surface(r("mixed"), ("lr", "no")), SettingsError, "two inputs"),
+        (lambda r: plots.surface(r("flat"), n=1), SettingsError, ">= 2"),
+        (lambda r: plots.surface(r("listed")), SpaceError, "Candidates"),
+        (
+            lambda r: plots.draw_surface(plots.surface(r("flat"), n=3), "noise", None),
+            SettingsError, "quantity",
+        ),
+        (
+            lambda r: plots.outcome_slice(r("limited"), "x", "loss"),
+            SettingsError, r"The outcome must be one of \['cost'\]",
+        ),
+        (
+            lambda r: plots.outcome_slice(
+                rahbo.Optimizer(
+                    {"x": (0.0, 1.0)}, data=[({"x": 0.5}, [1.0])],
+                    constraints={"cost": rahbo.AtMost(1.0)},
+                ), "x", "cost",
+            ),
+            NotReadyError, "No value of the outcome 'cost'",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_refused(record, error, said, request):
+    with pytest.raises(error, match=said):
+        record(request.getfixturevalue)
 
 
 def test_names_are_taken_as_they_are(tmp_path):

@@ -5,7 +5,6 @@ import pytest
 from matplotlib.figure import Figure
 
 import rahbo
-from rahbo.errors import NotReadyError, SpaceError
 from rahbo.plots import Sensitivity, draw_sensitivity, sensitivity
 
 
@@ -43,13 +42,6 @@ def test_what_does_not_vary_has_no_shares():
     )
     assert record.noise_total.tolist() == [0.0, 0.0]
     assert record.mean_alone.tolist() == [0.0, 0.0]
-
-
-def test_what_has_no_inputs_of_its_own_is_refused(listed):
-    with pytest.raises(SpaceError, match="Candidates"):
-        sensitivity(listed)
-    with pytest.raises(NotReadyError):
-        sensitivity(rahbo.Optimizer({"x": (0.0, 1.0)}))
 
 
 def test_bars_stand_for_the_leading_inputs():

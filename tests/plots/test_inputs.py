@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 
 import rahbo
 from rahbo import plots
-from rahbo.errors import SettingsError, SpaceError
-from rahbo.plots.inputs import Input, input_named, inputs_of, nearness, predictions, run_in
+from rahbo.errors import SpaceError
+from rahbo.plots.inputs import Input, nearness, predictions, run_in
 
 
 def test_grids_hold_legal_values_on_the_scale_of_the_input():
@@ -44,17 +44,6 @@ def test_a_result_is_drawn_as_its_optimizer():
     for record in (plots.trade_off, plots.ranking, plots.effort, plots.progress, plots.left_out,
                    plots.sensitivity, plots.slices, plots.fit_1d):  # fmt: skip
         assert type(record(result)) is type(record(result.optimizer))
-    assert plots.overview(result).axes
-    with pytest.raises(SettingsError, match="A picture needs an Optimizer or a Result, got int"):
-        plots.overview(3)
-
-
-def test_lists_and_unknown_names_are_refused(flat, listed):
-    assert list(inputs_of(flat)) == ["lr", "x"]
-    with pytest.raises(SpaceError, match=r"Candidates.*ranking"):
-        inputs_of(listed)
-    with pytest.raises(SettingsError, match=r"\['lr', 'x'\], got 'y'"):
-        input_named(flat, "y")
 
 
 def test_predictions_say_what_is_legal():

@@ -6,7 +6,6 @@ from matplotlib.figure import Figure
 
 import rahbo
 from rahbo.analysis import BlockEffects, Interval
-from rahbo.errors import NotReadyError, SettingsError
 from rahbo.plots import draw_blocks, draw_outcome, outcome_slice, outcomes
 
 
@@ -50,17 +49,6 @@ def test_choices_have_bars_and_forbidden_points_a_gap():
     record = outcome_slice(opt, "x", "cost", n=11)
     np.testing.assert_array_equal(np.isnan(record.quantile), record.x > 0.8)
     draw_outcome(record, Figure().subplots())
-
-
-def test_an_outcome_that_is_not_known_is_refused(limited, flat):
-    with pytest.raises(SettingsError, match=r"The outcome must be one of \['cost'\]"):
-        outcome_slice(limited, "x", "loss")
-    with pytest.raises(SettingsError, match=r"The outcome must be one of \[\]"):
-        outcome_slice(flat, "x", "cost")
-    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, constraints={"cost": rahbo.AtMost(1.0)})
-    opt.tell({"x": 0.5}, [1.0, 2.0])
-    with pytest.raises(NotReadyError, match="No value of the outcome 'cost'"):
-        outcome_slice(opt, "x", "cost")
 
 
 def test_block_effects_are_drawn_with_their_intervals(blocked):

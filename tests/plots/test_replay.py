@@ -5,8 +5,6 @@ import pytest
 from matplotlib.figure import Figure
 
 import rahbo
-from rahbo.errors import NotReadyError, SettingsError
-from rahbo.model import fitting
 from rahbo.plots import draw_progress, draw_regret, progress, regret_of
 from rahbo.policy import GPUCB
 
@@ -46,12 +44,6 @@ def test_each_mark_is_what_the_run_said_then(direction, strategy):
         np.testing.assert_allclose(worst, expected.pessimistic)
 
 
-def test_nothing_is_learned_again(flat, monkeypatch):
-    flat.recommend()
-    monkeypatch.setattr(fitting, "learn", lambda *_: pytest.fail("a fit"))
-    assert len(progress(flat).reported) == len(flat.trials)
-
-
 def test_marks_are_few_and_end_with_the_run(mixed):
     record = progress(mixed, marks=4)
     assert len(record.evaluations) == len(record.reported) == 4
@@ -66,16 +58,6 @@ def test_past_results_alone_are_replayed_too():
     record = progress(opt)
     assert record.evaluations.tolist() == [4, 6]
     assert record.design_end is None
-
-
-def test_too_little_is_refused(flat):
-    with pytest.raises(NotReadyError):
-        progress(rahbo.Optimizer({"x": (0.0, 1.0)}))
-    illegal = rahbo.Optimizer({"x": (0.0, 1.0)}, data=[({"x": 0.1}, 1.0)], valid=lambda p: False)
-    with pytest.raises(NotReadyError, match="valid"):
-        progress(illegal)
-    with pytest.raises(SettingsError, match="marks"):
-        progress(flat, marks=0)
 
 
 @pytest.mark.parametrize("run", ["flat", "mixed"])

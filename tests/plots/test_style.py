@@ -12,7 +12,6 @@ from rahbo.plots.style import (
     STYLE,
     bulk,
     fitting,
-    interval_label,
     legend_below,
     panels,
     save,
@@ -66,11 +65,6 @@ def test_names_are_shortened_and_never_mathematics():
     assert fitting("lr") == "lr"
     assert fitting("a" * 30) == "a" * 23 + "…"
     assert fitting("$x$", 3) == r"\$x\$"
-
-
-def test_an_interval_is_called_by_its_probability():
-    assert interval_label(0.9) == "90 % interval"
-    assert interval_label(0.975) == "97.5 % interval"
 
 
 def test_the_bulk_leaves_out_one_outlier_and_nothing_ordinary(rng):

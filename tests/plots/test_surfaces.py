@@ -8,7 +8,6 @@ from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.figure import Figure
 
 import rahbo
-from rahbo.errors import NotReadyError, SettingsError, SpaceError
 from rahbo.plots import draw_surface, figure_of_surface, surface
 from rahbo.policy import GPUCB, RahboUS, optimistic
 
@@ -93,20 +92,6 @@ def test_what_is_forbidden_is_left_blank():
     assert blank.tolist() == [[False, False, True], [False, True, True], [True, True, True]]
     assert np.array_equal(blank, np.isnan(record.noise_std))
     assert np.all(np.isfinite(record.limits("mean")))
-
-
-def test_what_cannot_be_mapped_is_refused(flat, mixed, listed):
-    for names in (None, ("lr", "lr"), ("lr", "no"), ("lr",)):
-        with pytest.raises(SettingsError, match="two inputs"):
-            surface(mixed, names)
-    with pytest.raises(SettingsError, match=">= 2"):
-        surface(flat, n=1)
-    with pytest.raises(SpaceError, match="Candidates"):
-        surface(listed)
-    with pytest.raises(NotReadyError):
-        surface(rahbo.Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}))
-    with pytest.raises(SettingsError, match="quantity"):
-        draw_surface(surface(flat, n=3), "noise", Figure().subplots())
 
 
 @pytest.mark.parametrize("quantity", ["mean", "noise_std", "acquisition"])

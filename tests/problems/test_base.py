@@ -1,13 +1,26 @@
 """What every problem shares: the trip to rows and back, samples, the search for the optimum."""
 
 import itertools
+import math
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from rahbo.errors import DataError, SpaceError
-from rahbo.problems import Optimum, Problem
+from rahbo.errors import DataError, SettingsError, SpaceError
+from rahbo.problems import (
+    Problem,
+    branin,
+    euxfel,
+    fel,
+    forest,
+    hartmann6,
+    newsvendor,
+    ridge10,
+    sine,
+)
 from rahbo.risk import MeanStd, MeanVariance, Quantile
 from rahbo.space import Float, Int
 
@@ -133,12 +146,6 @@ def test_regret_is_what_a_point_lacks(risk):
     assert problem.regret(problem.optimum(risk).params, risk) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_problems_with_other_settings_have_other_optima():
-    one, other = (hill(low=-0.4, centre=c).optimum(MeanVariance(0.0)) for c in (0.3, 0.6))
-    assert one.params["a"] == pytest.approx(0.3, abs=1e-5)
-    assert other.params["a"] == pytest.approx(0.6, abs=1e-5)
-
-
 def test_problems_of_one_name_and_another_space_have_other_optima():
     wide, narrow = (
         Hill("one name", {"a": Float(low, 3.0), "b": Float(-1.0, 1.0)}).optimum(MeanVariance(0.0))
@@ -199,7 +206,57 @@ def test_a_sample_is_the_mean_and_one_scaled_draw():
         assert type(drawn) is float
 
 
-def test_a_problem_without_a_mean_or_a_noise_cannot_be_made():
-    with pytest.raises(TypeError, match="abstract"):
-        Problem("none", {"a": Float(0.0, 1.0)})
-    assert Optimum({"a": 1.0}, 2.0) == Optimum({"a": 1.0}, 2.0)
+# -- all problems --------------------------------------------------------------------------------
+
+SCALED = (sine, branin, hartmann6, ridge10, fel)
+
+
+@pytest.mark.parametrize("make", [*SCALED, newsvendor, euxfel, forest], ids=lambda m: m.__name__)
+def test_a_problem_is_a_value(make):
+    assert make() == make()
+    assert make().name == make.__name__
+    others = [make(0.2)] if make in (*SCALED, newsvendor) else []
+    for one in others:
+        assert one != make()
+        assert "=0.2)" in one.name
+    for one in (make(), *others):
+        copy = pickle.loads(pickle.dumps(one))
+        assert copy == one
+        low = np.array([[kind.low for kind in one.space.values()]], dtype=float)
+        assert copy.f(low) == one.f(low)
+
+
+@pytest.mark.parametrize(
+    ("make", "setting"),
+    [
+        *itertools.product(SCALED, [-1.0, math.nan, math.inf]),
+        *((newsvendor, bad) for bad in (0.0, 0.001, -1.0, 3.0, math.nan, math.inf)),
+    ],
+)
+def test_a_setting_out_of_range_is_refused(make, setting):
+    with pytest.raises(SettingsError, match=rf"^{make.__name__}\(\) needs"):
+        make(setting)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("problem", "row"),
+    [
+        (sine(), [0.25]),
+        (sine(2.0), [1.25]),
+        (branin(2.0), [9.42478, 2.475]),
+        (euxfel(), euxfel().surrogate.middle),
+        (fel(), fel().surrogate.middle - 0.03),
+    ],
+    ids=["quiet sine", "noisy sine", "noisy branin", "euxfel", "fel"],
+)
+def test_samples_have_the_stated_mean_and_variance(problem, row):
+    rng, n, row = np.random.default_rng(7), 4000, np.asarray(row)
+    params = problem.row_to_params(row)
+    y = np.array([problem.sample(params, rng) for _ in range(n)])
+    f, v = problem.f(row[None])[0], problem.noise_var(row[None])[0]
+    # For Gaussian noise (n - 1)·s²/v is chi-square: each bound fails once in 10,000 seeds.
+    low, high = stats.chi2.ppf([5e-5, 1 - 5e-5], n - 1) / (n - 1)
+    assert low * v < y.var(ddof=1) < high * v
+    assert abs(y.mean() - f) < 3.9 * math.sqrt(v / n)
+    assert stats.kstest((y - f) / math.sqrt(v), "norm").pvalue > 1e-4

@@ -1,22 +1,18 @@
 """The laser problems against their shipped parameters, other searches, and refitted data."""
 
 import csv
-import importlib.util
 import json
 import math
-import pickle
-import sys
 from dataclasses import replace
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
 from scipy.optimize import approx_fprime, minimize
 from scipy.stats import qmc
 
-from rahbo.errors import DataError, SettingsError
+from extras import script_named
+from rahbo.errors import DataError
 from rahbo.problems import euxfel, fel
 from rahbo.problems.fel import Surrogate, fitted
 from rahbo.risk import MeanVariance
@@ -27,18 +23,7 @@ NAMES = ["cax_cell3", "cax_cell8", "cay_cell3", "cax_cell11"]
 ALPHAS = [0.0, 0.5, 1.0, 2.0, 5.0]
 # One of each, because a problem keeps the optima it has found.
 EUXFEL, FEL = euxfel(), fel()
-SCRIPT = Path(__file__).parents[2] / "scripts" / "fit_fel.py"
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("fit_fel", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    # A dataclass looks its module up by name.
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "fit_fel", module)
-        spec.loader.exec_module(module)
-        yield module
+script = script_named("fit_fel")
 
 
 def by_hand(row):
@@ -192,49 +177,6 @@ def test_measured_noise_has_the_measured_size():
     assert math.sqrt(EUXFEL.noise_var(peak[None])[0]) == pytest.approx(0.029, abs=0.005)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("problem", [EUXFEL, FEL], ids=lambda p: p.name)
-def test_samples_have_the_stated_mean_and_variance(problem):
-    rng, n = np.random.default_rng(11), 3000
-    low, high = box(problem)
-    for u in ([0.5, 0.5, 0.5, 0.5], [0.6, 0.4, 0.4, 0.5], [0.9, 0.1, 0.5, 0.2]):
-        row = low + (high - low) * np.array(u)
-        params = dict(zip(NAMES, row.tolist(), strict=True))
-        y = np.array([problem.sample(params, rng) for _ in range(n)])
-        f, v = problem.f(row[None])[0], problem.noise_var(row[None])[0]
-        # For Gaussian noise (n - 1)·s²/v is chi-square: each bound fails once in 10,000 seeds.
-        few, many = stats.chi2.ppf([5e-5, 1 - 5e-5], n - 1) / (n - 1)
-        assert few * v < y.var(ddof=1) < many * v
-        assert abs(y.mean() - f) < 3.9 * math.sqrt(v / n)
-
-
-def test_regret_is_zero_at_the_optimum_and_positive_elsewhere(rng):
-    risk = MeanVariance(2.0)
-    assert FEL.regret(FEL.optimum(risk).params, risk) == pytest.approx(0.0, abs=1e-12)
-    for row in random_rows(FEL, rng, 30):
-        assert FEL.regret(dict(zip(NAMES, row.tolist(), strict=True)), risk) > 0.0
-    bright = FEL.optimum(MeanVariance(0.0)).params
-    assert FEL.regret(bright, risk) > 0.1
-    assert EUXFEL.regret(EUXFEL.optimum(MeanVariance(0.0)).params, risk) < 1e-5
-
-
-def test_problems_are_values():
-    assert fel() == fel(1.0)
-    assert fel() != fel(2.0)
-    assert euxfel() != fel()
-    assert (euxfel().name, fel().name, fel(2.0).name) == ("euxfel", "fel", "fel(scale=2)")
-    assert len({euxfel(), euxfel(), fel(), fel(2.0)}) == 3
-    copy = pickle.loads(pickle.dumps(fel(2.0)))
-    assert copy == fel(2.0)
-    assert copy.optimum(MeanVariance()) == fel(2.0).optimum(MeanVariance())
-
-
-@pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf])
-def test_bad_scales_are_refused(bad):
-    with pytest.raises(SettingsError, match="scale"):
-        fel(bad)
-
-
 def test_shipped_file_holds_parameters_and_no_measurements():
     assert len(SHIPPED.read_bytes()) < 20_000
 
@@ -255,25 +197,11 @@ def test_shipped_file_holds_parameters_and_no_measurements():
     assert RECORD["left_out_runs"]["noise_var_r2_lasing"] < 0.2
 
 
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"centre": [0.0]}, "centre"),
-        ({"factor": [[1.0] * 9] * 10}, "factor"),
-        ({"tuned": ["elsewhere"]}, "tuned"),
-        ({"tuned": []}, "tuned"),
-        ({"noise_floor": -1.0}, "at least 0"),
-        ({"setting": ["here"]}, "fields"),
-    ],
-)
-def test_records_that_do_not_fit_together_are_refused(change, match):
-    with pytest.raises(DataError, match=match):
-        Surrogate.from_record(RECORD | change)
-
-
 def test_incomplete_records_and_other_files_are_refused(tmp_path):
     with pytest.raises(DataError, match="height"):
         Surrogate.from_record({k: v for k, v in RECORD.items() if k != "height"})
+    with pytest.raises(DataError, match="fields"):
+        Surrogate.from_record(RECORD | {"setting": ["here"]})
     (tmp_path / "no.json").write_text("y,x\n1,2\n", "utf-8")
     with pytest.raises(DataError, match=r"no\.json must hold JSON"):
         fitted(tmp_path / "no.json")
@@ -300,7 +228,7 @@ TRUE = Surrogate(
 )
 
 
-def simulated(script, rng, n=300, shots=30):
+def simulated(rng, n=300, shots=30):
     """Settings in four runs, each with the mean and the variance of several shots."""
     X = rng.uniform(-0.5, 0.5, (n, 3))
     v = TRUE.noise_var(X)
@@ -322,8 +250,8 @@ def write_csv(path, table, scale, columns=("y_std", "nreadings", "run"), extra=(
         writer.writerows(extra)
 
 
-def test_fit_recovers_known_parameters(script, rng):
-    table = simulated(script, rng)
+def test_fit_recovers_known_parameters(rng):
+    table = simulated(rng)
     found = script.fit_noise(table, script.fit_mean(table, seed=1, starts=2))
     assert found.height == pytest.approx(TRUE.height, abs=0.02)
     assert found.offset == pytest.approx(TRUE.offset, abs=0.003)
@@ -335,22 +263,22 @@ def test_fit_recovers_known_parameters(script, rng):
     np.testing.assert_allclose(found.mean(table.X), TRUE.mean(table.X), atol=0.03)
 
 
-def test_jacobian_agrees_with_finite_differences(script, rng):
-    fit = script.MeanFit(simulated(script, rng, n=20))
+def test_jacobian_agrees_with_finite_differences(rng):
+    fit = script.MeanFit(simulated(rng, n=20))
     p = np.array([0.97, 0.02, 0.1, 0.0, -0.1, 3.0, 1.0, -0.5, 2.0, 0.3, 1.5])
     numeric = approx_fprime(p, fit.residuals, 1e-7)
     np.testing.assert_allclose(fit.jacobian(p), numeric, atol=1e-5)
 
 
-def test_left_out_runs_are_predicted_where_the_form_is_true(script, rng):
-    scores = script.quality(simulated(script, rng), seed=0, starts=1, lasing=0.1)
+def test_left_out_runs_are_predicted_where_the_form_is_true(rng):
+    scores = script.quality(simulated(rng), seed=0, starts=1, lasing=0.1)
     assert scores["mean_r2"] > 0.99
     assert scores["log_noise_var_r2_lasing"] > 0.5
     assert scores["noise_var_measured_over_fitted_lasing"] == pytest.approx(1.0, abs=0.1)
 
 
-def test_the_script_makes_a_problem_of_a_file(script, rng, tmp_path, capsys):
-    table = simulated(script, rng)
+def test_the_script_makes_a_problem_of_a_file(rng, tmp_path, capsys):
+    table = simulated(rng)
     partial = {"y": 7.0, "y_std": 1.0, "nreadings": 5, "run": "short", "A.ONE": 0.0}
     copy = dict(zip(TRUE.inputs, [9.0, 9.0, 9.0], strict=True))
     copy |= {"y": 9e9, "y_std": 1.0, "nreadings": 5, "run": "copy", "duplicate_of_other_file": 1}
@@ -370,9 +298,9 @@ def test_the_script_makes_a_problem_of_a_file(script, rng, tmp_path, capsys):
     np.testing.assert_allclose(problem.noise_var(X), truth.noise_var(truth.full(X)), rtol=0.3)
 
 
-def test_without_variances_the_residuals_tell_the_noise(script, rng, tmp_path):
+def test_without_variances_the_residuals_tell_the_noise(rng, tmp_path):
     # As in the paper: one shot per setting, no standard deviations, no names of runs.
-    table = simulated(script, rng, n=800, shots=2)
+    table = simulated(rng, n=800, shots=2)
     y = TRUE.mean(table.X) + np.sqrt(TRUE.noise_var(table.X)) * rng.standard_normal(800)
     write_csv(tmp_path / "single.csv", replace(table, y=y), 1.0, columns=())
     read = script.read_table(tmp_path / "single.csv", 1.0)
@@ -395,7 +323,7 @@ def test_without_variances_the_residuals_tell_the_noise(script, rng, tmp_path):
         ("y,A\n" + "".join(f"{i % 7},{i}\n" for i in range(40)), [], "--scale or --bright"),
     ],
 )
-def test_the_script_says_what_a_file_lacks(script, tmp_path, text, more, match):
+def test_the_script_says_what_a_file_lacks(tmp_path, text, more, match):
     (tmp_path / "bad.csv").write_text(text, "utf-8")
     arguments = [str(tmp_path / "bad.csv"), "--out", str(tmp_path / "out.json"), *more]
     with pytest.raises(SystemExit, match=match):

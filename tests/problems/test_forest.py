@@ -1,48 +1,23 @@
 """The forest problem: its table, its two shortcuts against direct fits, and live forests."""
 
-import importlib.util
 import json
-import pickle
 import sys
 from dataclasses import asdict
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import sklearn.datasets
 from scipy import stats
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import balanced_accuracy_score
 
+from extras import script_named
 from forests import NEGATIVES, POSITIVES, SHAPE, write_table
 from rahbo.errors import DataError, NotReadyError, SpaceError
-from rahbo.problems import forest
-from rahbo.problems.forest import (
-    FEATURES,
-    MAX_FEATURES,
-    SPACE,
-    LiveForest,
-    balanced_accuracy,
-    count_folds,
-    fold_rows,
-    live,
-    read_csv,
-    split_by_time,
-)
-from rahbo.problems.timeline import count_times
+from rahbo.problems import Timeline, forest
+from rahbo.problems.forest import MAX_FEATURES, SPACE, balanced_accuracy
 from rahbo.risk import MeanVariance, Quantile
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "forest_table.py"
-
-
-@pytest.fixture(scope="module")
-def script():
-    """The script as a module."""
-    spec = importlib.util.spec_from_file_location("forest_table", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+script = script_named("forest_table")
 
 
 def transactions(n=1200, d=29, seed=0):
@@ -66,9 +41,9 @@ def fold_scores(split, predicted):
     return [balanced_accuracy_score(split.y_val[part], predicted[part]) for part in parts]
 
 
-def all_scores(script, trees, split, max_depth):
+def all_scores(trees, split, max_depth):
     hits, false_alarms = script.count_marks(trees, split, max_depth)
-    sizes = (count_folds(split.y_val == label, split.edges) for label in (1, 0))
+    sizes = (script.count_folds(split.y_val == label, split.edges) for label in (1, 0))
     return balanced_accuracy(hits, false_alarms, *sizes)
 
 
@@ -156,39 +131,14 @@ def test_points_outside_the_table_are_refused(table):
             problem.f(np.array([row], dtype=np.float64))
 
 
-def test_problem_survives_a_process_border(table):
-    problem = forest(table[0])
-    twin = pickle.loads(pickle.dumps(problem))
-    assert twin == problem
-    np.testing.assert_array_equal(twin.scores, problem.scores)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 20.0, 100.0])
-def test_the_shipped_table_is_complete_and_knows_its_optimum(alpha):
+def test_the_shipped_table_is_complete():
     real = forest()
     assert real.seeds == (0,)
-    grid = np.stack(np.meshgrid(*(np.arange(k.low, k.high + 1.0) for k in SPACE.values())), axis=-1)
-    X = grid.reshape(-1, 3)
-    f, v = real.f(X), real.noise_var(X)
-    assert len(X) == 36_000
+    assert real.scores.shape == (100, 24, 15, 5)
+    f, v = real.scores.mean(axis=-1), real.scores.var(axis=-1, ddof=1)
     # Balanced accuracy is 1/2 for a guess; the folds have at most 91 frauds.
     assert np.all((f > 0.5) & (f < 0.9))
     assert np.all((v > 0) & (v < 0.02))
-    best = real.optimum(MeanVariance(alpha))
-    assert best.value == pytest.approx((f - alpha * v).max(), rel=1e-12)
-    row = real.params_to_row(best.params)[None]
-    assert real.f(row)[0] - alpha * real.noise_var(row)[0] == pytest.approx(best.value, rel=1e-12)
-
-
-def test_the_shipped_folds_are_what_is_drawn():
-    real = forest()
-    params = {"n_estimators": 30, "max_features": 12, "max_depth": 7}
-    rng = np.random.default_rng(0)
-    drawn = [real.sample(params, rng) for _ in range(4000)]
-    row = real.params_to_row(params)[None]
-    assert np.mean(drawn) == pytest.approx(real.f(row)[0], abs=4 * np.std(drawn) / 4000**0.5)
-    # Five values, each as likely: the variance divides by five, the sample variance by four.
-    assert np.var(drawn) == pytest.approx(0.8 * real.noise_var(row)[0], rel=0.1)
 
 
 def test_missing_table_says_how_to_make_it(tmp_path):
@@ -199,8 +149,7 @@ def test_missing_table_says_how_to_make_it(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"max_features": np.array([5, 28])}, r"lacks \[6, 7, .*27\].*forest_table\.py"),
-        ({"hits": np.zeros((1, 100, 2, 15, 5), dtype=np.uint8)}, r"hits of shape .*24.*has"),
+        ({"hits": np.zeros((1, 100, 2, 15, 5), dtype=np.uint8)}, r"lacks \['hits'\].*table\.py"),
         ({"positives": None}, r"lacks \['positives'\]"),
     ],
 )
@@ -215,7 +164,7 @@ def test_incomplete_table_is_refused(tmp_path, changes, message):
 
 def test_split_trains_on_the_past_and_keeps_every_row():
     X, y = transactions(n=1207)
-    split = split_by_time(X, y)
+    split = script.split_by_time(X, y)
     np.testing.assert_array_equal(np.vstack([split.X_train, split.X_val]), X)
     np.testing.assert_array_equal(np.concatenate([split.y_train, split.y_val]), y)
     assert len(split.y_train) == 603
@@ -224,7 +173,7 @@ def test_split_trains_on_the_past_and_keeps_every_row():
 
 @pytest.mark.parametrize("n", [10, 11, 1207, 284_807])
 def test_folds_are_equal_parts_of_the_second_half(n):
-    rows = fold_rows(n)
+    rows = script.fold_rows(n)
     assert (rows[0], rows[-1]) == (n // 2, n)
     assert np.ptp(np.diff(rows)) <= 1
 
@@ -233,24 +182,15 @@ def test_split_refuses_a_fold_of_one_class():
     X, y = transactions()
     y[1000:] = 0
     with pytest.raises(DataError, match=r"120 rows contain \[0\]"):
-        split_by_time(X, y)
-
-
-def test_score_is_balanced_accuracy(rng):
-    split = split_by_time(*transactions())
-    predicted = (rng.random(len(split.y_val)) < 0.3).astype(np.uint8)
-    objective = LiveForest(split, seed=0, n_jobs=1)
-    np.testing.assert_allclose(
-        objective.score(predicted), fold_scores(split, predicted), rtol=1e-14
-    )
+        script.split_by_time(X, y)
 
 
 # The two shortcuts
 
 
-def test_first_trees_are_exactly_the_smaller_forest(script):
-    split = split_by_time(*transactions())
-    scores = all_scores(script, fit(split, 12, 5, 6, seed=4).estimators_, split, 6)
+def test_first_trees_are_exactly_the_smaller_forest():
+    split = script.split_by_time(*transactions())
+    scores = all_scores(fit(split, 12, 5, 6, seed=4).estimators_, split, 6)
     assert scores.shape == (12, 6, 5)
     for n in (1, 2, 5, 11, 12):
         direct = fit(split, n, 5, 6, seed=4).predict(split.X_val)
@@ -268,10 +208,10 @@ def cut_by_walking(tree, row, depth):
     return tree.value[node, 0]
 
 
-def test_cut_trees_average_the_nodes_reached_at_each_depth(script):
-    split = split_by_time(*transactions(n=400))
+def test_cut_trees_average_the_nodes_reached_at_each_depth():
+    split = script.split_by_time(*transactions(n=400))
     trees = fit(split, 3, 5, 8, seed=1).estimators_
-    scores = all_scores(script, trees, split, 8)
+    scores = all_scores(trees, split, 8)
     for n in (1, 2, 3):
         for depth in range(1, 9):
             mean = [
@@ -282,41 +222,11 @@ def test_cut_trees_average_the_nodes_reached_at_each_depth(script):
             np.testing.assert_allclose(scores[n - 1, depth - 1], expected, rtol=1e-14)
 
 
-def test_values_of_inner_nodes_are_those_of_a_leaf_there(script):
-    # A node's value is the share of each class among the rows that reach it, leaf or not.
-    split = split_by_time(*transactions())
-    deep = fit(split, 1, 29, 8, seed=2).estimators_[0].tree_
-    shallow = fit(split, 1, 29, 1, seed=2).estimators_[0].tree_
-    # The first split is drawn first, whatever the depth, so depth 1 agrees to the last bit.
-    assert (deep.feature[0], deep.threshold[0]) == (shallow.feature[0], shallow.threshold[0])
-    children = deep.children_left[0], deep.children_right[0]
-    np.testing.assert_array_equal(deep.value[list(children)], shallow.value[1:])
-    assert all(deep.children_left[child] >= 0 for child in children)
-
-
-def test_trees_of_other_depths_differ_through_the_random_stream_alone(script):
-    # Trees grow left branch first. Up to the first leaf the same numbers are drawn whatever the
-    # depth, so the way down the left agrees; after it they are shifted, so the right does not.
-    split = split_by_time(*transactions())
-    differing = 0
-    for seed in range(8):
-        deep, shallow = (fit(split, 1, 5, d, seed).estimators_[0].tree_ for d in (8, 3))
-        a = b = 0
-        while shallow.children_left[b] >= 0:
-            assert deep.feature[a] == shallow.feature[b]
-            assert deep.threshold[a] == shallow.threshold[b]
-            a, b = deep.children_left[a], shallow.children_left[b]
-            np.testing.assert_array_equal(deep.value[a], shallow.value[b])
-        right = deep.children_right[0], shallow.children_right[0]
-        differing += deep.feature[right[0]] != shallow.feature[right[1]]
-    assert differing > 0
-
-
-def test_cut_forests_score_as_forests_fitted_to_that_depth(script):
-    split = split_by_time(*transactions(n=1600, d=10))
+def test_cut_forests_score_as_forests_fitted_to_that_depth():
+    split = script.split_by_time(*transactions(n=1600, d=10))
     seeds = range(24)
     cut = np.array(
-        [all_scores(script, fit(split, 8, 3, 8, s).estimators_, split, 8)[-1] for s in seeds]
+        [all_scores(fit(split, 8, 3, 8, s).estimators_, split, 8)[-1] for s in seeds]
     ).mean(axis=2)
     for depth in (2, 3):
         # Other seeds, because equal ones share their bootstrap samples.
@@ -337,14 +247,14 @@ def csv(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "creditcard.csv"
     order = np.random.default_rng(1).permutation(len(y))
     with path.open("w", encoding="utf-8") as file:
-        print(*(f'"{name}"' for name in ("Time", *FEATURES, "Class")), sep=",", file=file)
+        print(*(f'"{name}"' for name in ("Time", *script.FEATURES, "Class")), sep=",", file=file)
         for i in order:
             print(float(i), *map(repr, X[i].tolist()), f'"{y[i]}"', sep=",", file=file)
     return path, X, y
 
 
 @pytest.fixture
-def small(script, monkeypatch):
+def small(monkeypatch):
     """The script with a forest of few trees in place of a hundred."""
     fits = []
 
@@ -358,7 +268,7 @@ def small(script, monkeypatch):
 
 def test_csv_is_read_in_order_of_time(csv):
     path, X, y = csv
-    read_X, read_y = read_csv(path)
+    read_X, read_y = script.read_csv(path)
     np.testing.assert_array_equal(read_X, X)
     np.testing.assert_array_equal(read_y, y)
 
@@ -366,18 +276,18 @@ def test_csv_is_read_in_order_of_time(csv):
 def test_csv_without_the_columns_is_refused(tmp_path):
     (tmp_path / "other.csv").write_text("Time,V1,Class\n0,1,0\n", "utf-8")
     with pytest.raises(DataError, match=r"lacks \['V2', .*'Amount'\]"):
-        read_csv(tmp_path / "other.csv")
+        script.read_csv(tmp_path / "other.csv")
 
 
-def test_script_fits_the_largest_forest_of_the_space(script):
-    model = script.fit_forest(split_by_time(*transactions(n=300)), 6, seed=9)
+def test_script_fits_the_largest_forest_of_the_space():
+    model = script.fit_forest(script.split_by_time(*transactions(n=300)), 6, seed=9)
     wanted = {"n_estimators": 100, "max_features": 6, "max_depth": 15, "random_state": 9}
     assert wanted.items() <= model.get_params().items()
     assert len(model.estimators_) == 100
     assert sorted(script.ORDER) == list(MAX_FEATURES)
 
 
-def test_script_goes_on_where_it_stopped(script, small, csv, tmp_path, capsys):
+def test_script_goes_on_where_it_stopped(small, csv, tmp_path, capsys):
     out = tmp_path / "seed0"
     script.main([str(csv[0]), "--out", str(out), "--max-features", "7", "28"])
     assert small == [7, 28]
@@ -389,17 +299,18 @@ def test_script_goes_on_where_it_stopped(script, small, csv, tmp_path, capsys):
         script.main([str(csv[0]), "--out", str(out), "--max-features", "7", "--seed", "1"])
 
 
-def test_slice_holds_what_live_forests_score(script, small, csv, tmp_path):
-    script.main([str(csv[0]), "--out", str(tmp_path), "--max-features", "9", "--seed", "5"])
+def test_slice_holds_what_forests_fitted_to_the_first_half_score(small, csv, tmp_path):
+    path, X, y = csv
+    script.main([str(path), "--out", str(tmp_path), "--max-features", "9", "--seed", "5"])
     with np.load(tmp_path / "mf09.npz") as stored:
         scores = stored["scores"]
-    objective = live(csv[0], seed=5)
+    split = script.split_by_time(X, y)
     for n in (1, 2):
-        direct = objective(n_estimators=n, max_features=9, max_depth=15)
-        np.testing.assert_array_equal(scores[n - 1, 14], direct)
+        direct = fit(split, n, 9, 15, seed=5).predict(split.X_val)
+        np.testing.assert_allclose(scores[n - 1, 14], fold_scores(split, direct), rtol=1e-14)
 
 
-def write_slices(script, folder, seed, /, **changes):
+def write_slices(folder, seed, /, **changes):
     """A complete folder of made-up counts; returns the scores ``(100, 24, 15, 5)``."""
     folder.mkdir()
     rng = np.random.default_rng(seed)
@@ -413,8 +324,8 @@ def write_slices(script, folder, seed, /, **changes):
     return (hits / POSITIVES + 1 - false_alarms / NEGATIVES) / 2
 
 
-def test_combined_folders_are_the_table_that_forest_reads(script, tmp_path):
-    scores = [write_slices(script, tmp_path / f"seed{seed}", seed) for seed in (0, 1)]
+def test_combined_folders_are_the_table_that_forest_reads(tmp_path):
+    scores = [write_slices(tmp_path / f"seed{seed}", seed) for seed in (0, 1)]
     target = tmp_path / "data" / "forest.npz"
     folders = [str(tmp_path / "seed0"), str(tmp_path / "seed1")]
     script.main(["--combine", *folders, "--to", str(target)])
@@ -426,19 +337,19 @@ def test_combined_folders_are_the_table_that_forest_reads(script, tmp_path):
     assert target.stat().st_size < 1_000_000
 
 
-def test_incomplete_or_mixed_folders_are_not_combined(script, tmp_path):
+def test_incomplete_or_mixed_folders_are_not_combined(tmp_path):
     target = tmp_path / "forest.npz"
 
     def combine(*names):
         folders = [str(tmp_path / name) for name in names]
         script.main(["--combine", *folders, "--to", str(target)])
 
-    write_slices(script, tmp_path / "good", 0)
-    write_slices(script, tmp_path / "twin", 0)
-    write_slices(script, tmp_path / "mixed", 0, sklearn="2")
-    write_slices(script, tmp_path / "seeds", 0, seed=1)
-    write_slices(script, tmp_path / "renamed", 0, max_features=20)
-    write_slices(script, tmp_path / "partial", 1)
+    write_slices(tmp_path / "good", 0)
+    write_slices(tmp_path / "twin", 0)
+    write_slices(tmp_path / "mixed", 0, sklearn="2")
+    write_slices(tmp_path / "seeds", 0, seed=1)
+    write_slices(tmp_path / "renamed", 0, max_features=20)
+    write_slices(tmp_path / "partial", 1)
     script.slice_path(tmp_path / "partial", 17).unlink()
     with pytest.raises(SystemExit, match=r"lacks \[17\]"):
         combine("partial")
@@ -455,19 +366,32 @@ def test_incomplete_or_mixed_folders_are_not_combined(script, tmp_path):
     assert not target.exists()
 
 
-def test_script_counts_by_hour(script, csv, tmp_path):
+def test_counts_by_hour_are_those_by_hand():
+    seconds = np.array([0, 10, 3599, 3600, 7300, 7300, 7400, 7500, 7600, 7700, 18_000])
+    y = np.array([0, 1, 0, 1, 1, 0, 0, 1, 0, 0, 1], dtype=np.uint8)
+    # Eleven rows: five to learn from, then folds of 2, 1, 1, 1 and 1.
+    assert script.count_times(seconds, y) == Timeline(
+        bin_seconds=3600,
+        fraud=(1, 1, 2, 0, 0, 1),
+        other=(2, 0, 4, 0, 0, 0),
+        folds=(7300, 7500, 7600, 7700, 18_000, 18_000),
+        frauds=(3, 0, 1, 0, 0, 1),
+    )
+
+
+def test_script_counts_by_hour(csv, tmp_path):
     path, _, y = csv
     target = tmp_path / "times.json"
     script.main([str(path), "--times", str(target)])
     stored = json.loads(target.read_text("utf-8"))
     assert "Dal Pozzolo" in stored.pop("source")
     # The i-th row is at second i.
-    counts = count_times(np.arange(len(y)), y)
+    counts = script.count_times(np.arange(len(y)), y)
     assert stored == json.loads(json.dumps(asdict(counts)))
     assert sum(stored["fraud"]) == y.sum()
 
 
-def test_script_reads_the_times_of_a_parquet_file(script, tmp_path):
+def test_script_reads_the_times_of_a_parquet_file(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     columns = {"Class": np.array([1, 0, 1], dtype=np.uint8), "Time": np.array([70, 0, 9], "i4")}
@@ -487,51 +411,10 @@ def test_script_reads_the_times_of_a_parquet_file(script, tmp_path):
         ["data.csv", "--out", "x", "--times", "z"],
     ],
 )
-def test_script_refuses_half_a_command(script, argv, capsys):
+def test_script_refuses_half_a_command(argv, capsys):
     with pytest.raises(SystemExit):
         script.main(argv)
     assert "--combine DIR --to FILE, or DATA --times FILE" in capsys.readouterr().err
-
-
-# Live forests
-
-
-def test_live_scores_a_forest_fitted_to_the_first_half(csv):
-    path, X, y = csv
-    split = split_by_time(X, y)
-    objective = pickle.loads(pickle.dumps(live(path, seed=3)))
-    params = {"n_estimators": 7, "max_features": 11, "max_depth": 4}
-    direct = fit(split, 7, 11, 4, seed=3).predict(X[300:])
-    np.testing.assert_allclose(objective(**params), fold_scores(split, direct), rtol=1e-14)
-    assert objective(**params) == objective(**params)
-
-
-def openml_bunch(frauds, n_fold=200):
-    """Data as OpenML gives them: text classes, columns in another order, no Time."""
-    X, y = transactions(n=10 * n_fold)
-    y[5 * n_fold :] = np.concatenate([np.arange(n_fold) < n for n in frauds])
-    names = ["Amount", *FEATURES[:-1]]
-    data = np.column_stack([X[:, -1], X[:, :-1]]).astype(np.float64)
-    return SimpleNamespace(data=data, target=y.astype(str), feature_names=names), X, y
-
-
-def test_live_without_a_path_fetches_the_data(monkeypatch):
-    bunch, X, y = openml_bunch([91, 24, 33, 53, 22])
-    calls = []
-    monkeypatch.setattr(
-        sklearn.datasets, "fetch_openml", lambda **kwargs: calls.append(kwargs) or bunch
-    )
-    objective = live()
-    assert calls[0]["data_id"] == 1597
-    np.testing.assert_array_equal(objective.split.X_train, X[:1000])
-    np.testing.assert_array_equal(objective.split.y_val, y[1000:])
-
-
-def test_live_refuses_fetched_data_that_are_not_in_order(monkeypatch):
-    bunch, _, _ = openml_bunch([45, 45, 45, 44, 44])
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **_: bunch)
-    with pytest.raises(DataError, match=r"\[91, 24, 33, 53, 22\] frauds"):
-        live()
 
 
 def test_reading_the_table_needs_no_scikit_learn(table, monkeypatch):

@@ -1,13 +1,11 @@
 """The problems of more inputs against published maxima, formulas by hand and other searches."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
 from scipy.optimize import differential_evolution
 
-from rahbo.errors import SettingsError
 from rahbo.problems import hartmann6, ridge10
 from rahbo.risk import MeanStd, MeanVariance
 
@@ -92,12 +90,3 @@ def test_risk_moves_the_ridge_optimum_and_noise_falls():
     assert ridge10().noise_var(neutral)[0] == pytest.approx(0.27, abs=1e-4)
     assert ridge10().noise_var(careful)[0] < 0.15
     assert ridge10().f(careful)[0] < ridge10().f(neutral)[0] - 0.03
-
-
-@pytest.mark.parametrize("make", [hartmann6, ridge10])
-def test_problems_are_values_and_refuse_bad_scales(make):
-    assert make() == make(1.0) != make(2.0)
-    assert make(0.0).name == f"{make.__name__}(scale=0)"
-    assert pickle.loads(pickle.dumps(make(2.0))) == make(2.0)
-    with pytest.raises(SettingsError, match=make.__name__):
-        make(-1.0)

@@ -1,14 +1,11 @@
 """The newsvendor problem against simulation, numerical integration and another search."""
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import differential_evolution
 from scipy.stats import gamma
 
-from rahbo.errors import SettingsError
 from rahbo.problems import newsvendor
 from rahbo.risk import MeanVariance
 
@@ -60,12 +57,6 @@ def test_what_is_drawn_has_that_mean_and_variance_and_is_cut_off_at_selling_out(
     assert np.mean(y > sold_out - 1e-12) > 0.1
 
 
-def test_a_sample_is_of_its_generator_alone():
-    draw = newsvendor().sample
-    first, again, other = (draw(POINT, np.random.default_rng(s)) for s in (3, 3, 4))
-    assert first == again != other
-
-
 def test_nothing_in_stock_earns_and_risks_nothing():
     X = np.array([[2.0, 0.0, 1.5, 0.0]])
     assert newsvendor().f(X)[0] == newsvendor().noise_var(X)[0] == 0.0
@@ -87,12 +78,3 @@ def test_risk_lowers_stock_and_noise():
     assert careful["stock2"] < 0.6 * neutral["stock2"]
     rows = np.array([newsvendor().params_to_row(p) for p in (neutral, careful)])
     assert np.diff(newsvendor().noise_var(rows))[0] < -0.5
-
-
-def test_it_is_a_value_and_refuses_a_bad_variability():
-    assert newsvendor() == newsvendor(0.5) != newsvendor(0.2)
-    assert newsvendor(0.2).name == "newsvendor(variability=0.2)"
-    assert pickle.loads(pickle.dumps(newsvendor(0.2))) == newsvendor(0.2)
-    for bad in (0.0, 0.001, -1.0, 3.0, float("nan"), float("inf")):
-        with pytest.raises(SettingsError, match="newsvendor"):
-            newsvendor(bad)

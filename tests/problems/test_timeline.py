@@ -1,22 +1,6 @@
-"""Counts of transactions by hour: by hand, and those that are shipped."""
+"""Counts of transactions by hour, as they are shipped."""
 
-import numpy as np
-
-from rahbo.problems import Timeline, timeline
-from rahbo.problems.timeline import count_times
-
-
-def test_counts_by_hand():
-    seconds = np.array([0, 10, 3599, 3600, 7300, 7300, 7400, 7500, 7600, 7700, 18_000])
-    y = np.array([0, 1, 0, 1, 1, 0, 0, 1, 0, 0, 1], dtype=np.uint8)
-    # Eleven rows: five to learn from, then folds of 2, 1, 1, 1 and 1.
-    assert count_times(seconds, y) == Timeline(
-        bin_seconds=3600,
-        fraud=(1, 1, 2, 0, 0, 1),
-        other=(2, 0, 4, 0, 0, 0),
-        folds=(7300, 7500, 7600, 7700, 18_000, 18_000),
-        frauds=(3, 0, 1, 0, 0, 1),
-    )
+from rahbo.problems import timeline
 
 
 def test_shipped_counts_are_those_of_the_data_set():

@@ -3,17 +3,13 @@
 import numpy as np
 import pytest
 
-from rahbo.race import Rule, Tally, lead_of, next_entrant, runner_up, state_of
+from race_tallies import tally_of
+from rahbo.race import Rule, lead_of, next_entrant, runner_up, state_of
 
 
 def tally(means, n=20, std=1.0):
     """Two races with the same values: the means less and plus a standard deviation."""
-    found = Tally.empty(2, len(means))
-    for i in range(n):
-        for entrant, mean in enumerate(means):
-            value = mean + (std if i % 2 else -std)
-            found.add(np.arange(2), np.full(2, entrant), np.full(2, value))
-    return found
+    return tally_of(*([m - std, m + std] * (n // 2) for m in means), races=2)
 
 
 def test_the_leader_is_called_when_it_beats_all_others():
@@ -49,11 +45,7 @@ def test_the_next_run_is_of_the_two_that_are_hardest_to_tell_apart():
 
 
 def test_the_second_is_picked_by_one_half_and_measured_by_the_other():
-    now = Tally.empty(1, 3)
-    samples = ([10.0] * 4, [3.0, 0.0, 3.0, 0.0], [1.0, 2.0, 1.0, 2.0])
-    for entrant, values in enumerate(samples):
-        for value in values:
-            now.add(np.array([0]), np.array([entrant]), np.array([value]))
+    now = tally_of([10.0] * 4, [3.0, 0.0, 3.0, 0.0], [1.0, 2.0, 1.0, 2.0])
     lead, picked = lead_of(now, np.array([0]))
     # Even values pick the second entrant, whose odd ones are 0; odd values pick the third.
     assert picked[:, 0].tolist() == [1, 2]

@@ -45,45 +45,45 @@ def test_what_is_known_already_is_not_wanted_again():
     assert course.runs == 2
 
 
-def test_an_entrant_that_fails_again_and_again_is_out():
-    course = Course(3, Rule(0.05), 60)
+def driven(course, outcome):
+    """A race whose runs end one by one."""
     while course.ended is None:
         (run,) = course.wanted(1)
-        course.offer(*run, "exit code 1" if run[0] == 0 else value(*run))
+        course.offer(*run, outcome(*run))
+    return course
+
+
+def test_an_entrant_that_fails_again_and_again_is_out():
+    def first_breaks(entrant, number):
+        return "exit code 1" if entrant == 0 else value(entrant, number)
+
+    course = driven(Course(3, Rule(0.05), 60), first_breaks)
     assert course.entrants == [1, 2]
     assert len(course.failures[0]) == MOST_FAILURES
     assert course.state is not None
-
-    lonely = Course(2, Rule(0.05), 60)
-    while lonely.ended is None:
-        (run,) = lonely.wanted(1)
-        lonely.offer(*run, "exit code 1" if run[0] == 0 else value(*run))
+    lonely = driven(Course(2, Rule(0.05), 60), first_breaks)
     assert lonely.ended == "failed"
     assert lonely.wanted(1) == []
 
 
 def test_failures_now_and_then_count_towards_the_budget():
-    course = Course(2, Rule(0.05), 15)
-    while course.ended is None:
-        (run,) = course.wanted(1)
-        course.offer(*run, "beam trip" if run[1] % 3 == 1 else 0.1 * value(0, run[1]))
+    course = driven(
+        Course(2, Rule(0.05), 15), lambda e, n: "beam trip" if n % 3 == 1 else 0.1 * value(0, n)
+    )
     assert course.ended == "budget"
     assert course.runs == 15
     assert all(len(values) >= FIRST for values in course.values)
 
 
 def test_failures_in_a_row_do_not_put_out_an_entrant_whose_runs_mostly_give_values():
-    course = Course(2, Rule(0.05), 60)
-    while course.ended is None:
-        (run,) = course.wanted(1)
-        course.offer(*run, "node lost" if run[0] == 0 and 6 <= run[1] < 9 else value(0, run[1]))
+    def failing(first, last):
+        lost = range(first, last)
+        return lambda e, n: "node lost" if e == 0 and n in lost else value(0, n)
+
+    course = driven(Course(2, Rule(0.05), 60), failing(6, 9))
     assert course.ended == "budget"
     assert course.entrants == [0, 1]
-
-    course = Course(2, Rule(0.05), 60)
-    while course.ended is None:
-        (run,) = course.wanted(1)
-        course.offer(*run, "disk full" if run[0] == 0 and run[1] >= 6 else value(0, run[1]))
+    course = driven(Course(2, Rule(0.05), 60), failing(6, 60))
     assert course.ended == "failed"
     assert len(course.failures[0]) == 7
     assert course.not_compared == [0]

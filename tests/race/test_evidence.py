@@ -4,15 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rahbo.race import Tally, pairs_of, threshold
-
-
-def tally_of(*samples):
-    tally = Tally.empty(1, len(samples))
-    for entrant, values in enumerate(samples):
-        for value in values:
-            tally.add(np.array([0]), np.array([entrant]), np.array([value]))
-    return tally
+from race_tallies import tally_of
+from rahbo.race import pairs_of, threshold
 
 
 def test_moments_are_those_of_all_values(rng):

@@ -3,15 +3,12 @@
 import numpy as np
 import pytest
 
-from rahbo.race import Tally, correlation, matched_pairs, pairs_of
+from race_tallies import tally_of
+from rahbo.race import correlation, matched_pairs, pairs_of
 
 
 def compared(a, b):
-    tally = Tally.empty(1, 2)
-    for entrant, values in enumerate((a, b)):
-        for value in values:
-            tally.add(np.array([0]), np.array([entrant]), np.array([value]))
-    plain = pairs_of(tally, np.array([0]))
+    plain = pairs_of(tally_of(a, b), np.array([0]))
     return plain, matched_pairs(plain, [dict(enumerate(a)), dict(enumerate(b))], 0)
 
 

@@ -229,47 +229,37 @@ def test_runs_outside_the_theory_are_refused(change, message):
     assert isinstance(caught.value, RahboError)
 
 
-def test_exhausting_spaces_are_refused():
-    opt = Optimizer(Candidates(ROWS, revisit=False), **with_method(KNOWN))
-    with pytest.raises(SettingsError, match="revisit"):
-        regret_bound(opt, NORM_F, None, DELTA, **LIMITS)
-
-
-def test_learned_noise_needs_a_norm(learned):
-    with pytest.raises(SettingsError, match="norm_noise"):
-        regret_bound(learned, NORM_F, None, DELTA, **LIMITS)
-
-
-@pytest.mark.parametrize(
-    "limits",
-    [
-        {"min_noise_var": LOWEST, "max_noise_var": 0.5 * HIGHEST},
-        {"min_noise_var": 0.99 * HIGHEST, "max_noise_var": HIGHEST},
-    ],
-)
-def test_known_noise_outside_its_limits_is_refused(known, limits):
-    with pytest.raises(SettingsError, match="must lie between"):
-        regret_bound(known, NORM_F, None, DELTA, **limits)
-
-
-def test_known_noise_cut_off_is_refused():
-    opt = finished({**KNOWN, "max_noise_var": 0.9 * HIGHEST}, 1)
-    with pytest.raises(SettingsError, match="truncate known noise"):
-        regret_bound(opt, NORM_F, None, DELTA, **LIMITS)
-
-
-def test_runs_without_chosen_rounds_are_refused():
-    with pytest.raises(NotReadyError, match="strategy chose"):
-        regret_bound(finished(KNOWN, 0), NORM_F, None, DELTA, **LIMITS)
-
-
-def test_rounds_without_all_their_repeats_are_refused():
+def lacking_repeats():
     opt = finished(KNOWN, 1)
     s = opt.ask()
     opt.tell(s, [0.1, 0.2])
     opt.tell_failure(s, "beam trip")
-    with pytest.raises(DataError, match="4 values in every round"):
-        regret_bound(opt, NORM_F, None, DELTA, **LIMITS)
+    return opt
+
+
+KNOWN_CUT_OFF = {**KNOWN, "max_noise_var": 0.9 * HIGHEST}
+
+
+@pytest.mark.parametrize(
+    ("run", "limits", "error", "said"),
+    [
+        (lambda: finished(LEARNED, 1), {}, SettingsError, "norm_noise"),
+        (lambda: finished(KNOWN, 1), {"max_noise_var": 0.5 * HIGHEST}, SettingsError, "lie betw"),
+        (lambda: finished(KNOWN, 1), {"min_noise_var": 0.99 * HIGHEST}, SettingsError, "lie betw"),
+        (lambda: finished(KNOWN_CUT_OFF, 1), {}, SettingsError, "truncate known noise"),
+        (
+            lambda: Optimizer(Candidates(ROWS, revisit=False), **with_method(KNOWN)),
+            {},
+            SettingsError,
+            "revisit",
+        ),
+        (lambda: finished(KNOWN, 0), {}, NotReadyError, "strategy chose"),
+        (lacking_repeats, {}, DataError, "4 values in every round"),
+    ],
+)
+def test_runs_and_limits_that_do_not_fit_are_refused(run, limits, error, said):
+    with pytest.raises(error, match=said):
+        regret_bound(run(), NORM_F, None, DELTA, **(LIMITS | limits))
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "theory.md"

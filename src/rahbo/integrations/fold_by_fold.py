@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rahbo.errors import ExhaustedError
-from rahbo.integrations.fold_tables import FoldTable, SingleFold, score_of
+from rahbo.integrations.fold_tables import Fit, Folds, FoldTable
 from rahbo.numerics import Array
 from rahbo.optimizer import Optimizer
 from rahbo.policy import Contest, share_of
@@ -55,6 +55,15 @@ def best_complete_row(results: Mapping[str, Any], metric: str) -> int | None:
     return int(np.argmax(np.where(whole, results[f"pessimistic_test_{metric}"], -np.inf)))
 
 
+def asked(optimizer: Optimizer, n: int) -> list[Suggestion]:
+    """Return the next ``n`` suggestions, or fewer if a finite space is exhausted."""
+    found: list[Suggestion] = []
+    with suppress(ExhaustedError):
+        while len(found) < n:
+            found.append(optimizer.ask())
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class FoldSearch:
     """A search that runs one fold of a candidate at a time.
@@ -63,14 +72,14 @@ class FoldSearch:
         optimizer: Chooses candidates and folds.
         folds: The folds.
         table: What came of the fits.
-        evaluate: Fits candidates on the current fold, and lets the table take what comes of it.
+        evaluate: Returns the fits of candidates on the current fold.
         refit: The metric to search by, if there are several.
     """
 
     optimizer: PairedFolds
-    folds: SingleFold
+    folds: Folds
     table: FoldTable
-    evaluate: Callable[[list[dict[str, Any]]], object]
+    evaluate: Callable[[list[dict[str, Any]]], list[Fit]]
     refit: object
 
     def run(self, budget: int, batch: int) -> None:
@@ -84,16 +93,13 @@ class FoldSearch:
         # The first candidates need as many fits as there are folds, even if nothing else is left.
         kept = min(max(self.folds.n_splits, share_of(budget)), budget - self.folds.n_splits)
         left, size = budget - kept, optimizer.settings.n_initial
-        with suppress(ExhaustedError):
-            while left > 0:
-                left -= self._fit(self._asked(min(size, left)), left)
-                size = batch
+        while left > 0 and (new := asked(optimizer, min(size, left))):
+            left -= self._fit(new, left)
+            size = batch
         left += kept
         while left > 0 and any(trial.values for trial in optimizer.trials):
             made = self._fit(optimizer.confirm(min(batch, left)), left)
-            if made == 0:
-                with suppress(ExhaustedError):
-                    made = self._fit(self._asked(1), left)
+            made = made or self._fit(asked(optimizer, 1), left)
             if made == 0:
                 return
             left -= made
@@ -101,18 +107,11 @@ class FoldSearch:
             missing = optimizer.unconfirmed
             self._fit(optimizer.confirm(missing), missing)
 
-    def _asked(self, n: int) -> Iterable[Suggestion]:
-        """Yield the next suggestions; raise an error only if there is none."""
-        yield self.optimizer.ask()
-        with suppress(ExhaustedError):
-            for _ in range(n - 1):
-                yield self.optimizer.ask()
-
-    def _fit(self, suggestions: Iterable[Suggestion], most: int) -> int:
+    def _fit(self, suggestions: Sequence[Suggestion], most: int) -> int:
         """Evaluate suggestions on their folds, at most so many fits. Return how many were made."""
         by_fold: defaultdict[int, list[tuple[Suggestion, int]]] = defaultdict(list)
         made = 0
-        for suggestion in list(suggestions):
+        for suggestion in suggestions:
             paired = list(zip(suggestion.indices, suggestion.blocks, strict=True))
             for repeat, block in paired[: most - made]:
                 by_fold[int(block)].append((suggestion, repeat))
@@ -120,11 +119,10 @@ class FoldSearch:
                 self.optimizer.cancel(suggestion)
             made += min(len(paired), most - made)
         for self.folds.fold, group in sorted(by_fold.items()):
-            self.evaluate([suggestion.params for suggestion, _ in group])
-            fits = self.table.newest(len(group))
+            fits = self.evaluate([suggestion.params for suggestion, _ in group])
             for (suggestion, repeat), fit in zip(group, fits, strict=True):
-                self.table.keep(suggestion, self.folds.fold, fit)
-                score = score_of(fit, self.refit)
+                self.table.keep(suggestion.params, self.folds.fold, fit)
+                score = self.table.score(fit, self.refit)
                 if abs(score) <= LARGEST_VALUE:
                     self.optimizer.tell(suggestion, score, repeat=repeat)
                 else:

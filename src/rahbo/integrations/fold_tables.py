@@ -1,89 +1,56 @@
-"""scikit-learn: folds, and tables of what fits on them gave.
+"""scikit-learn: the folds of a search, and the table of what fits on them gave.
 
-A search of scikit-learn fits every candidate on every fold. `SingleFold` and `FoldTable` are for
-a search that fits some candidates on one fold at a time, as if a cross-validation had that fold
-alone. What comes of the fits is kept by candidate and fold. At the end it is put into
-scikit-learn's form, with NaN for folds that were not run.
+A search that runs one fold at a time shows scikit-learn a cross-validation that has that fold
+alone, so scikit-learn sees only a part of the table. What comes of the fits is kept here by
+candidate and fold. At the end it is put into scikit-learn's form.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metadata_routing import get_routing_for_object
 
-from rahbo.trials import Suggestion
+from rahbo.integrations.split_scores import unnamed_metric
 
-
-class SplitOnce:
-    """A splitter that draws once, because candidates are comparable only on the same folds."""
-
-    def __init__(self, cv: Any) -> None:
-        self._cv = cv
-        self._folds: list[Any] | None = None
-
-    def split(self, X: Any, y: Any = None, **params: Any) -> list[Any]:
-        """Return the train and test rows of each fold."""
-        if self._folds is None:
-            self._folds = list(self._cv.split(X, y, **params))
-        return self._folds
+Fit = dict[str, Any]
 
 
-@dataclass
-class CandidateTable:
-    """The rows of a search: candidates and fits as scikit-learn keeps them, and failed batches.
-
-    It holds plain data, because scikit-learn sends the search to its workers.
-    """
-
-    n_splits: int = 1
-    params: list[dict[str, Any]] = field(default_factory=list)
-    out: list[dict[str, Any]] = field(default_factory=list)
-    failed: list[dict[str, Any]] = field(default_factory=list)
-
-    def with_failed(self, error_score: float) -> tuple[list[Any], list[Any]]:
-        """Return all candidates, failed batches last, and all fits, ``n_splits`` for each."""
-
-        def failed(key: str, value: Any) -> Any:
-            if isinstance(value, dict):
-                return dict.fromkeys(value, error_score)
-            return error_score if key.endswith("_scores") else np.nan
-
-        fit = {key: failed(key, value) for key, value in self.out[0].items()}
-        return self.params + self.failed, self.out + [fit] * (self.n_splits * len(self.failed))
-
-
-class SingleFold:
-    """A splitter with one of the folds of another.
+class Folds:
+    """The folds of a cross-validation, drawn once, so that candidates are comparable.
 
     Attributes:
-        fold: The number of the fold, which may be changed between calls.
-        n_splits: How many folds the other has, once they are known.
+        fold: The only fold to use, which may be changed between calls; None to use all.
+        n_splits: How many folds there are, once they are known.
     """
 
-    def __init__(self, cv: Any) -> None:
-        self.fold = 0
+    def __init__(self, cv: Any, fold: int | None = None) -> None:
+        self.fold = fold
         self.n_splits = 0
         self._cv = cv
-        self._folds: list[Any] = []
+        self._drawn: list[Any] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        # scikit-learn sends the search to its workers, which get their rows by themselves.
+        return {**vars(self), "_drawn": []}
 
     def get_n_splits(self, X: Any = None, y: Any = None, **params: Any) -> int:
-        """Return 1, after drawing all folds."""
-        if not self._folds and X is not None:
-            self._folds = list(self._cv.split(X, y, **params))
-            self.n_splits = len(self._folds)
-        return 1
+        """Return the number of folds in use, after drawing all folds."""
+        if not self._drawn and X is not None:
+            self._drawn = list(self._cv.split(X, y, **params))
+            self.n_splits = len(self._drawn)
+        return self.n_splits if self.fold is None else 1
 
     def split(self, X: Any, y: Any = None, **params: Any) -> list[Any]:
-        """Return the train and test rows of the fold."""
+        """Return the train and test rows of each fold in use."""
         self.get_n_splits(X, y, **params)
-        return [self._folds[self.fold]]
+        return self._drawn if self.fold is None else [self._drawn[self.fold]]
 
     def get_metadata_routing(self) -> Any:
-        """Return what the other splitter asks for, such as groups."""
-        return self._cv.get_metadata_routing()
+        """Return what the cross-validation asks for, such as groups."""
+        return get_routing_for_object(self._cv)
 
 
 class FoldTable:
@@ -91,42 +58,52 @@ class FoldTable:
 
     Args:
         n_splits: The number of folds.
+        error_score: The score of a fold that fails.
 
     Attributes:
         params: The candidates, in the order of their first fits.
         results: What a call of scikit-learn returns, and at the end the whole table.
+        seen: How many fits scikit-learn has reported.
     """
 
-    def __init__(self, n_splits: int) -> None:
+    def __init__(self, n_splits: int, error_score: float) -> None:
         self.n_splits = n_splits
         self.params: list[dict[str, Any]] = []
         self.results: dict[str, Any] = {}
-        self._fits: dict[tuple[int, int], dict[str, Any]] = {}
-        self._seen = 0
-        self._newest: list[dict[str, Any]] = []
+        self.seen = 0
+        self._error_score = error_score
+        self._fits: dict[tuple[int, int], Fit] = {}
+        self._newest: list[Fit] = []
 
-    def take(self, out: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def take(self, out: Sequence[Fit]) -> dict[str, Any]:
         """Note the fits of the latest call, which come after those of all calls before."""
-        self._newest, self._seen = list(out[self._seen :]), len(out)
+        self._newest, self.seen = list(out[self.seen :]), len(out)
         return self.results
 
-    def newest(self, n: int) -> list[dict[str, Any]]:
-        """Return the fits of the latest call, or nothing for each of n candidates if all failed."""
-        found, self._newest = self._newest, []
-        return found or [{}] * n
+    def newest(self) -> list[Fit]:
+        """Return the fits of the latest call."""
+        return self._newest
 
-    def keep(self, suggestion: Suggestion, fold: int, fit: dict[str, Any]) -> None:
+    def keep(self, params: dict[str, Any], fold: int, fit: Fit) -> None:
         """Keep the fit of a candidate on a fold; an empty one has failed."""
-        row = next((i for i, p in enumerate(self.params) if p == suggestion.params), None)
-        if row is None:
-            row = len(self.params)
-            self.params.append(suggestion.params)
+        row = next((i for i, p in enumerate(self.params) if p == params), len(self.params))
+        if row == len(self.params):
+            self.params.append(params)
         self._fits[row, fold] = fit
 
-    def fits(self, error_score: float) -> list[dict[str, Any]]:
+    def score(self, fit: Fit, refit: object) -> float:
+        """Return the score of a fit to search by."""
+        scores = fit.get("test_scores", self._error_score)
+        if not isinstance(scores, dict):
+            return float(scores)
+        if not (isinstance(refit, str) and refit in scores):
+            raise unnamed_metric(refit)
+        return float(scores[refit])
+
+    def fits(self) -> list[Fit]:
         """Return all fits, ``n_splits`` for each candidate, with NaN for those that are missing."""
         typical = next((fit for fit in self._fits.values() if fit), {})
-        failed = {k: _filled(k, v, error_score) for k, v in typical.items()}
+        failed = {k: _filled(k, v, self._error_score) for k, v in typical.items()}
         missing = {k: _filled(k, v, np.nan) for k, v in typical.items()}
         return [
             self._fits.get((row, fold), missing) or failed
@@ -140,9 +117,3 @@ def _filled(key: str, value: Any, score: float) -> Any:
     if isinstance(value, dict):
         return dict.fromkeys(value, score)
     return score if key.endswith("_scores") else np.nan
-
-
-def score_of(fit: dict[str, Any], refit: object) -> float:
-    """Return the score to search by; NaN if the fit failed."""
-    scores = fit.get("test_scores", np.nan)
-    return float(scores[refit] if isinstance(scores, dict) else scores)

@@ -8,8 +8,7 @@ hard for all of them, and evaluating a candidate again would give the same score
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence, Set
-from contextlib import suppress
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, TypeVar
@@ -23,9 +22,9 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from rahbo.errors import ExhaustedError, SettingsError
-from rahbo.integrations.fold_by_fold import FoldSearch, PairedFolds, best_complete_row
-from rahbo.integrations.fold_tables import CandidateTable, FoldTable, SingleFold, SplitOnce
+from rahbo.errors import SettingsError
+from rahbo.integrations.fold_by_fold import FoldSearch, PairedFolds, asked, best_complete_row
+from rahbo.integrations.fold_tables import Fit, Folds, FoldTable
 from rahbo.integrations.grids import several_grids, with_choices
 from rahbo.integrations.split_scores import (
     metric_of,
@@ -35,12 +34,9 @@ from rahbo.integrations.split_scores import (
     unnamed_metric,
     usable,
 )
-from rahbo.numerics import Array
 from rahbo.optimizer import Optimizer
-from rahbo.policy import Fixed
 from rahbo.risk import DEFAULT_RISK, RiskMeasure
 from rahbo.space import Candidates, Space
-from rahbo.trials import Suggestion
 
 # Settings of the optimizer that the search itself decides.
 OWN_SETTINGS = {"risk", "repeats", "direction", "seed", "data", "trials", "journal", "blocks"}
@@ -159,12 +155,9 @@ class RiskAverseSearchCV(BaseSearchCV):
         """Search for the best candidate, as in scikit-learn."""
         if isinstance(self.space, list | tuple):
             raise several_grids(self.space)
-        if not self.fold_by_fold:
-            super().fit(X, y, **params)
-            return self
         given = self.get_params(deep=False)["cv"]
-        # To scikit-learn, a cross-validation has one fold, which changes from call to call.
-        folds = SingleFold(check_cv(given, y, classifier=is_classifier(self.estimator)))
+        cv = check_cv(given, y, classifier=is_classifier(self.estimator))
+        folds = Folds(cv, 0 if self.fold_by_fold else None)
         self.set_params(cv=folds)
         try:
             super().fit(X, y, **params)
@@ -174,50 +167,54 @@ class RiskAverseSearchCV(BaseSearchCV):
         return self
 
     def _run_search(self, evaluate_candidates: Any, *, callback_ctx: Any = None) -> None:
-        """Propose candidates and evaluate them on the folds until there are ``n_iter``."""
+        """Propose candidates and evaluate them on the folds until the budget is spent."""
         several = isinstance(self.scoring, list | tuple | set | dict)
         if several and not isinstance(self.refit, str):
             raise unnamed_metric(self.refit)
-        if isinstance(self.cv, SingleFold):
-            self._run_by_fold(self.cv, evaluate_candidates, callback_ctx)
-            return
-        optimizer = self._make_optimizer(_FixedFolds, repeats=1)
-        self._table = CandidateTable()
+        self._table = table = FoldTable(self.cv.n_splits, self.error_score)
         try:
             evaluation = _Evaluation(self, evaluate_candidates, callback_ctx)
-            size = optimizer.settings.n_initial
-            while batch := _ask(optimizer, min(size, self.n_iter - len(optimizer.trials))):
-                scores = evaluation.scores(batch)
-                optimizer.tell_all(batch, scores)
-                n_splits = scores.shape[1]
-                size = self.batch_size or -(-joblib.effective_n_jobs(self.n_jobs) // n_splits)
-            results = evaluation.finish()
+            run = self._run_by_fold if self.fold_by_fold else self._run_by_candidate
+            optimizer = run(table, evaluation)
+            evaluation.finish()
         finally:
             del self._table
         self.optimizer_: Optimizer = optimizer
-        succeeded = any(trial.values for trial in optimizer.trials)
-        # The same folds would give the same scores again, so measuring again confirms nothing.
-        self.recommendation_ = replace(optimizer.recommend(), confirm=0) if succeeded else None
-        self._add_columns(results, evaluation.metric)
-
-    def _run_by_fold(self, folds: SingleFold, evaluate_candidates: Any, context: Any) -> None:
-        """Evaluate candidates fold by fold until the budget is spent."""
-        if folds.n_splits < 2:
-            raise SettingsError(f"fold_by_fold=True needs two folds or more, got {folds.n_splits}.")
-        optimizer = self._make_optimizer(PairedFolds, blocks=folds.n_splits)
-        self._by_fold = table = FoldTable(folds.n_splits)
-        try:
-            evaluation = _Evaluation(self, evaluate_candidates, context, folds)
-            search = FoldSearch(optimizer, folds, table, evaluation.fold, self.refit)
-            batch = self.batch_size or joblib.effective_n_jobs(self.n_jobs)
-            search.run(self.n_iter * folds.n_splits, batch)
-            evaluation.finish_folds(table)
-        finally:
-            del self._by_fold
-        self.optimizer_ = optimizer
-        succeeded = any(trial.values for trial in optimizer.trials)
-        self.recommendation_ = optimizer.recommend() if succeeded else None
+        found = optimizer.recommend() if any(trial.values for trial in optimizer.trials) else None
+        if found and not self.fold_by_fold:
+            # The same folds would give the same scores again, so measuring again confirms nothing.
+            found = replace(found, confirm=0)
+        self.recommendation_ = found
         self._add_columns(table.results, metric_of(table.results, self.refit))
+
+    def _run_by_candidate(self, table: FoldTable, evaluate: _Evaluation) -> Optimizer:
+        """Evaluate candidates on all folds until there are ``n_iter``."""
+        optimizer = self._make_optimizer(_FixedFolds, repeats=table.n_splits)
+        size = optimizer.settings.n_initial
+        while batch := asked(optimizer, min(size, self.n_iter - len(optimizer.trials))):
+            fits = iter(evaluate([suggestion.params for suggestion in batch]))
+            for suggestion in batch:
+                scores = np.empty(table.n_splits)
+                for fold in range(table.n_splits):
+                    fit = next(fits)
+                    table.keep(suggestion.params, fold, fit)
+                    scores[fold] = table.score(fit, self.refit)
+                if usable(scores):
+                    optimizer.tell(suggestion, scores)
+                else:
+                    optimizer.tell_failure(suggestion, "a fold has no score")
+            size = self.batch_size or -(-joblib.effective_n_jobs(self.n_jobs) // table.n_splits)
+        return optimizer
+
+    def _run_by_fold(self, table: FoldTable, evaluate: _Evaluation) -> Optimizer:
+        """Evaluate candidates fold by fold, with as many fits as ``n_iter`` of them would need."""
+        if table.n_splits < 2:
+            raise SettingsError(f"fold_by_fold=True needs two folds or more, got {table.n_splits}.")
+        optimizer = self._make_optimizer(PairedFolds, blocks=table.n_splits)
+        search = FoldSearch(optimizer, self.cv, table, evaluate, self.refit)
+        batch = self.batch_size or joblib.effective_n_jobs(self.n_jobs)
+        search.run(self.n_iter * table.n_splits, batch)
+        return optimizer
 
     def _make_optimizer(self, kind: type[AnyOptimizer], **decided: Any) -> AnyOptimizer:
         settings = dict(self.settings or {})
@@ -228,7 +225,6 @@ class RiskAverseSearchCV(BaseSearchCV):
             )
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         risk = self.risk or DEFAULT_RISK
-        # With all folds at once, the first evaluation shows how many there are.
         return kind(with_choices(self.space), risk=risk, seed=seed, **decided, **settings)
 
     def _add_columns(self, results: dict[str, Any], metric: str) -> None:
@@ -247,12 +243,8 @@ class RiskAverseSearchCV(BaseSearchCV):
     def _format_results(
         self, candidate_params: list[Any], n_splits: int, out: list[Any], more_results: Any = None
     ) -> Any:
-        """Format the results, with candidates of failed batches, which scikit-learn leaves out."""
-        if "_by_fold" in vars(self):
-            return self._by_fold.take(out)
-        self._table = CandidateTable(n_splits, candidate_params, out, self._table.failed)
-        params, out = self._table.with_failed(self.error_score)
-        return super()._format_results(params, n_splits, out, more_results)
+        """Note what came of the fits. The table is made at the end, with candidates that failed."""
+        return self._table.take(out)
 
     def _select_best_index(self, refit: Any, refit_metric: str, results: dict[str, Any]) -> int:
         """Return the row of the recommendation, unless a callable chooses."""
@@ -275,16 +267,6 @@ class _FixedFolds(Optimizer):
         """Return all points asked for before."""
         return {trial.x.tobytes() for trial in self.trials}
 
-    def tell_all(self, batch: Sequence[Suggestion], scores: Array) -> None:
-        """Tell the scores ``(len(batch), n_splits)``; a missing score fails its candidate."""
-        settings = replace(self.settings, repeats=Fixed(scores.shape[1]))
-        self._state = replace(self._state, settings=settings)
-        for suggestion, row in zip(batch, scores, strict=True):
-            if usable(row):
-                self.tell(suggestion, row)
-            else:
-                self.tell_failure(suggestion, "a fold has no score")
-
 
 class _Evaluation:
     """Evaluates batches of candidates on the folds of a search.
@@ -293,91 +275,52 @@ class _Evaluation:
     may happen at any time. It is an error only if no fit of the whole search succeeds.
     """
 
-    def __init__(
-        self,
-        search: RiskAverseSearchCV,
-        evaluate_candidates: Any,
-        context: Any,
-        folds: SingleFold | None = None,
-    ) -> None:
-        self.metric = "score"
-        self._search = search
+    def __init__(self, search: RiskAverseSearchCV, evaluate_candidates: Any, context: Any) -> None:
+        self._search, self._table = search, search._table
         self._evaluate = evaluate_candidates
-        # Any other kind of cv splits the same way each time.
-        self._folds = folds or (SplitOnce(search.cv) if hasattr(search.cv, "split") else None)
         self._context = context and context.subcontext(task_name="search", max_subtasks=None)
         self._error: ValueError | None = None
-        self._results: dict[str, Any] = {}
         if self._context:
             self._context.call_on_fit_task_begin(estimator=search)
 
-    def scores(self, batch: Sequence[Suggestion]) -> Array:
-        """Return the scores of each candidate, ``(len(batch), n_splits)``."""
-        search, candidates = self._search, [suggestion.params for suggestion in batch]
-        n_before = len(search._table.params)
-        if not self.fold(candidates):
-            search._table.failed += candidates
-            return np.full((len(batch), search._table.n_splits), search.error_score, dtype=float)
-        self.metric = metric_of(self._results, search.refit)
-        return split_scores(self._results, self.metric)[n_before : n_before + len(batch)]
-
-    def fold(self, candidates: list[dict[str, Any]]) -> bool:
-        """Fit candidates. Return whether any fit succeeded."""
+    def __call__(self, candidates: list[dict[str, Any]]) -> list[Fit]:
+        """Return a fit for each candidate and fold; empty ones if all failed."""
+        n_fits = len(candidates) * self._search.n_splits_
         try:
-            self._results = self._call(candidates)
+            self._call(candidates, n_fits)
         except ValueError as error:
             if "All the " not in str(error) or "fits failed" not in str(error):
                 raise
             warnings.warn(str(error), FitFailedWarning, stacklevel=2)
             self._error = error
-            return False
-        return True
+            return [{}] * n_fits
+        return self._table.newest()
 
-    def finish_folds(self, table: FoldTable) -> None:
-        """Put the whole table into scikit-learn's form, or raise its error if no fit succeeded."""
-        search, fits = self._search, table.fits(self._search.error_score)
-        if self._error and not self._results and not fits[0]:
-            raise self._error
-        with warnings.catch_warnings():
-            # The means of rows that lack folds are NaN.
-            warnings.filterwarnings("ignore", "One or more of the", UserWarning)
-            found = BaseSearchCV._format_results(search, table.params, table.n_splits, fits)
-        table.results.update(found)
-        if self._context:
-            self._context.call_on_fit_task_end(estimator=search)
-
-    def _call(self, candidates: list[dict[str, Any]]) -> Any:
+    def _call(self, candidates: list[dict[str, Any]], n_fits: int) -> None:
         if not self._context:
-            return self._evaluate(candidates, cv=self._folds)
-        n_fits = len(candidates) * self._search.n_splits_
+            self._evaluate(candidates)
+            return
         context = self._context.subcontext(
             task_name="batch", max_subtasks=n_fits, sequential_subtasks=False
         ).call_on_fit_task_begin(estimator=self._search)
         try:
-            return self._evaluate(candidates, cv=self._folds, callback_ctx=context)
+            self._evaluate(candidates, callback_ctx=context)
         finally:
             context.call_on_fit_task_end(estimator=self._search)
 
-    def finish(self) -> dict[str, Any]:
-        """Return the table of all candidates, or raise scikit-learn's error if no fit succeeded."""
-        search, table = self._search, self._search._table
-        if self._error and not table.params:
+    def finish(self) -> None:
+        """Put the whole table into scikit-learn's form, or raise its error if no fit succeeded."""
+        search, table = self._search, self._table
+        if self._error and not table.seen:
             raise self._error
-        if table.failed:
-            found = search._format_results(table.params, table.n_splits, table.out)
-            self._results.update(found)
+        with warnings.catch_warnings():
+            if search.fold_by_fold:
+                # The means of rows that lack folds are NaN.
+                warnings.filterwarnings("ignore", "One or more of the", UserWarning)
+            found = BaseSearchCV._format_results(search, table.params, table.n_splits, table.fits())
+        table.results.update(found)
         if self._context:
             self._context.call_on_fit_task_end(estimator=search)
-        return self._results
-
-
-def _ask(optimizer: Optimizer, n: int) -> list[Suggestion]:
-    """Return the next ``n`` suggestions, or fewer if a finite space is exhausted."""
-    asked: list[Suggestion] = []
-    with suppress(ExhaustedError):
-        while len(asked) < n:
-            asked.append(optimizer.ask())
-    return asked
 
 
 @dataclass(frozen=True)

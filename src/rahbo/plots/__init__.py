@@ -6,6 +6,9 @@ records from an `Optimizer`, and ``draw_...`` and ``figure_of_...`` draw them. `
 for an outcome with a limit, and `draw_blocks` draws `Optimizer.blocks`. `figure_of_promises` shows
 what the luckiest trial promised and what it gives. All of them need matplotlib:
 ``pip install "rahbo[plot]"``.
+
+Records are computed from an `Optimizer` or a `Result`, in user units. They raise `NotReadyError`
+if no value was told. They go through the recommended point, or mark it, unless ``at=`` is another.
 """
 
 from rahbo.analysis import LeftOut, Sensitivity

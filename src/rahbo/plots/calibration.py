@@ -1,7 +1,7 @@
 """Check the model: predict each point from the others, and compare with its measurement.
 
 `left_out` computes a record. `draw_left_out` draws measured against predicted values, and
-`draw_coverage` draws how often the bands contain the measurement. Everything is in user units.
+`draw_coverage` draws how often the bands contain the measurement.
 """
 
 from __future__ import annotations

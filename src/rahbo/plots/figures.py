@@ -47,14 +47,8 @@ def overview(optimizer: Optimizer | Result) -> Figure:
     progress, the evaluations of each point, and how well the model predicts. Outcomes with limits
     and blocks have panels of their own.
 
-    Args:
-        optimizer: The run, with at least one value told.
-
     Returns:
         A figure that is not displayed; ``figure.savefig(path)`` saves it.
-
-    Raises:
-        NotReadyError: Nothing has been told yet.
     """
     optimizer = run_in(optimizer)
     at = optimizer.tried_at(optimizer.recommend().params)

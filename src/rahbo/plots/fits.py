@@ -4,7 +4,6 @@
 through a point of any space, and `slices` one record for each input. `draw_fit_1d` (the mean),
 `draw_noise_1d` (the noise variance) and `draw_noise_std_1d` (its root) draw a record on given axes.
 `figure_of_fits` draws several runs side by side, and `figure_of_slices` all inputs of a run.
-Everything is in user units.
 """
 
 from __future__ import annotations
@@ -13,9 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from rahbo.errors import SettingsError, SpaceError
@@ -33,19 +30,8 @@ from rahbo.plots.inputs import (
     run_in,
     shown_point,
 )
-from rahbo.plots.style import (
-    BELIEF,
-    CHOSEN,
-    CLEAR,
-    DATA,
-    FAINT,
-    REPORT,
-    TRUTH,
-    interval_label,
-    legend_below,
-    panels,
-    styled,
-)
+from rahbo.plots.marks import draw_belief, draw_star, draw_values
+from rahbo.plots.style import CHOSEN, TRUTH, legend_below, panels, styled
 from rahbo.running import Result
 from rahbo.space import Candidates, Categorical
 
@@ -114,7 +100,6 @@ def fit_1d(optimizer: Optimizer | Result, *, n: int = 301) -> Fit1D:
 
     Raises:
         SpaceError: The space is not one Float or Int.
-        NotReadyError: Nothing has been told yet.
     """
     optimizer = run_in(optimizer)
     spec = optimizer.settings.space.kinds
@@ -150,7 +135,6 @@ def fit_slice(
 
     Raises:
         SpaceError: The space is a list of candidates.
-        NotReadyError: Nothing has been told yet.
     """
     optimizer = run_in(optimizer)
     axis = input_named(optimizer, name)
@@ -201,45 +185,53 @@ def draw_fit_1d(fit: Fit1D, ax: Axes, *, truth: Truth | None = None) -> Axes:
         ax: The axes to draw on.
         truth: The true mean of ``x (m,)``, if it is known.
     """
-    _draw_data(ax, fit.repeat_x, fit.repeat_y, fit.repeat_nearness, "single evaluations", ".")
-    _draw_belief(fit, ax, fit.mean, fit.mean_lower, fit.mean_upper)
-    _draw_truth(fit, ax, truth)
-    _draw_chosen(fit, ax)
-    _draw_reported(fit, ax, fit.reported_mean)
-    return _label(fit, ax, "value")
+    draw_values(ax, fit.repeat_x, fit.repeat_y, fit.repeat_nearness)
+    _draw_curve(fit, ax, (fit.mean, fit.mean_lower, fit.mean_upper), truth)
+    if len(fit.chosen):
+        ax.margins(y=0.1)
+        # One tick per round along the lower edge.
+        ax.plot(
+            fit.chosen, np.full(len(fit.chosen), 0.035), "|", color=CHOSEN, markersize=16,
+            markeredgewidth=1.2, transform=ax.get_xaxis_transform(), zorder=5,
+            label="points chosen",
+        )  # fmt: skip
+    return _finished(fit, ax, fit.reported_mean, "value")
 
 
 def draw_noise_1d(fit: Fit1D, ax: Axes, *, truth: Truth | None = None) -> Axes:
-    """Draw the noise variance: sample variances, the posterior and its band, the reported point.
-
-    Args:
-        fit: The record.
-        ax: The axes to draw on.
-        truth: The true noise variance of ``x (m,)``, if it is known.
-    """
-    _draw_data(ax, fit.points, fit.sample_var, fit.nearness, "sample variances", "o")
-    _draw_belief(fit, ax, fit.noise_var, fit.noise_var_lower, fit.noise_var_upper)
-    _draw_truth(fit, ax, truth)
-    _draw_reported(fit, ax, fit.reported_noise_var)
-    return _label(fit, ax, "noise variance")
+    """Draw the noise variance, with sample variances, like `draw_fit_1d`."""
+    draw_values(ax, fit.points, fit.sample_var, fit.nearness, "sample variances", "o")
+    _draw_curve(fit, ax, (fit.noise_var, fit.noise_var_lower, fit.noise_var_upper), truth)
+    return _finished(fit, ax, fit.reported_noise_var, "noise variance")
 
 
 def draw_noise_std_1d(fit: Fit1D, ax: Axes, *, truth: Truth | None = None) -> Axes:
-    """Draw the noise std, in the unit of the values, like `draw_noise_1d`.
-
-    Args:
-        fit: The record.
-        ax: The axes to draw on.
-        truth: The true noise std of ``x (m,)``, if it is known.
-    """
+    """Draw the noise std, in the unit of the values, like `draw_noise_1d`."""
     measured, centre = np.sqrt(fit.sample_var), np.sqrt(fit.noise_var)
-    _draw_data(ax, fit.points, measured, fit.nearness, "sample std", "o")
-    _draw_belief(fit, ax, centre, np.sqrt(fit.noise_var_lower), np.sqrt(fit.noise_var_upper))
-    _draw_truth(fit, ax, truth)
-    _draw_reported(fit, ax, float(np.sqrt(fit.reported_noise_var)))
+    draw_values(ax, fit.points, measured, fit.nearness, "sample std", "o")
+    ends = np.sqrt(fit.noise_var_lower), np.sqrt(fit.noise_var_upper)
+    _draw_curve(fit, ax, (centre, *ends), truth)
+    _finished(fit, ax, float(np.sqrt(fit.reported_noise_var)), "noise std")
     highest = CUT * float(np.nanmax([np.nanmax(centre), *measured]))
     ax.set_ylim(0.0, min(ax.get_ylim()[1], highest))
-    return _label(fit, ax, "noise std")
+    return ax
+
+
+def _draw_curve(
+    fit: Fit1D, ax: Axes, curve: tuple[Array, Array, Array], truth: Truth | None
+) -> None:
+    draw_belief(ax, fit.input, fit.x, curve, fit.level)
+    if truth is not None:
+        ax.plot(fit.x, truth(fit.x), "--", color=TRUTH, linewidth=1.4, zorder=4, label="truth")
+
+
+def _finished(fit: Fit1D, ax: Axes, reported: float, quantity: str) -> Axes:
+    """Draw the reported point, and label the axes."""
+    draw_star(ax, fit.reported, reported, size=16.0, zorder=6.0)
+    fit.input.label(ax.xaxis)
+    ax.set_ylabel(quantity)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def figure_of_fits(
@@ -266,13 +258,7 @@ def figure_of_fits(
         draw_noise_1d(fit, below, truth=noise_var)
     for ax in axes.flat:
         ax.label_outer()
-    handles: dict[str, Artist] = {}
-    for ax in axes[:, 0]:
-        shown, labels = ax.get_legend_handles_labels()
-        handles.update(zip(labels, shown, strict=True))
-    figure.legend(
-        list(handles.values()), list(handles), loc="outside lower center", ncols=4, frameon=False
-    )
+    legend_below(figure, axes[:, 0])
     return figure
 
 
@@ -293,60 +279,3 @@ def figure_of_slices(fits: Mapping[str, Fit1D]) -> Figure:
             ax.set_visible(ax.has_data())
         legend_below(figure, axes.flat, columns=min(4, 2 * columns))
     return figure
-
-
-def _draw_data(ax: Axes, x: Array, y: Array, near: Array, label: str, marker: str) -> None:
-    """Draw the measurements, fainter with their distance from the line."""
-    color = np.tile(to_rgba(DATA), (len(x), 1))
-    color[:, 3] = FAINT + (CLEAR - FAINT) * near
-    ax.scatter(x, y, s=22 if marker == "." else 14, c=color, marker=marker, linewidths=0, zorder=1)
-    # The legend shows a mark as clear as those on the line.
-    ax.plot([], [], marker, color=DATA, alpha=CLEAR, markeredgewidth=0, label=label)
-
-
-def _draw_belief(fit: Fit1D, ax: Axes, centre: Array, lower: Array, upper: Array) -> None:
-    """Draw a line with a band, or error bars for choices."""
-    known = interval_label(fit.level)
-    if fit.input.choices:
-        ax.errorbar(
-            fit.x, centre, (centre - lower, upper - centre), color=BELIEF, marker="o",
-            markersize=5, capsize=4, linestyle="none", zorder=3, label=f"posterior, {known}",
-        )  # fmt: skip
-        ax.set_xlim(-0.5, len(fit.x) - 0.5)
-        return
-    ax.fill_between(
-        fit.x, lower, upper, color=BELIEF, alpha=0.25, linewidth=0, zorder=2,
-        label=known,
-    )  # fmt: skip
-    ax.plot(fit.x, centre, color=BELIEF, linewidth=1.8, zorder=3, label="posterior")
-
-
-def _draw_truth(fit: Fit1D, ax: Axes, truth: Truth | None) -> None:
-    if truth is not None:
-        ax.plot(fit.x, truth(fit.x), "--", color=TRUTH, linewidth=1.4, zorder=4, label="truth")
-
-
-def _draw_chosen(fit: Fit1D, ax: Axes) -> None:
-    """Draw one tick per round along the lower edge."""
-    if len(fit.chosen) == 0:
-        return
-    ax.margins(y=0.1)
-    ax.plot(
-        fit.chosen, np.full(len(fit.chosen), 0.035), "|", color=CHOSEN, markersize=16,
-        markeredgewidth=1.2, transform=ax.get_xaxis_transform(), zorder=5,
-        label="points chosen",
-    )  # fmt: skip
-
-
-def _draw_reported(fit: Fit1D, ax: Axes, height: float) -> None:
-    ax.plot(
-        [fit.reported], [height], "*", color=REPORT, markersize=16, markeredgecolor="white",
-        zorder=6, label="reported point",
-    )  # fmt: skip
-
-
-def _label(fit: Fit1D, ax: Axes, quantity: str) -> Axes:
-    fit.input.label(ax.xaxis)
-    ax.set_ylabel(quantity)
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax

@@ -19,12 +19,11 @@ def sensitivity(optimizer: Optimizer | Result, *, n: int = 1024) -> Sensitivity:
     `analysis.sensitivity` has the formulas.
 
     Args:
-        optimizer: The run, with at least one value told.
+        optimizer: The run.
         n: The number of points, best a power of 2. The model predicts p + 2 times as many.
 
     Raises:
         SpaceError: The space is a list of candidates, whose inputs do not vary independently.
-        NotReadyError: Nothing has been told yet.
     """
     optimizer = run_in(optimizer)
     inputs_of(optimizer)

@@ -2,7 +2,6 @@
 
 `outcome_slice` computes a record of one outcome, and `draw_outcome` draws it with its limit.
 `draw_blocks` draws the effects of blocks, the record of which is `Optimizer.blocks`.
-Everything is in user units.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
 
 from rahbo.analysis import BlockEffects, ConstraintCheck
 from rahbo.errors import NotReadyError, SettingsError
@@ -28,7 +26,8 @@ from rahbo.plots.inputs import (
     run_in,
     shown_point,
 )
-from rahbo.plots.style import BELIEF, CLEAR, DATA, FAINT, INK, REPORT, fitting, interval_label
+from rahbo.plots.marks import draw_belief, draw_star, draw_values
+from rahbo.plots.style import BELIEF, DATA, INK, fitting, interval_label
 from rahbo.policy import limits
 from rahbo.running import Result
 
@@ -133,31 +132,14 @@ def outcome_slice(
 
 def draw_outcome(record: OutcomeSlice, ax: Axes) -> Axes:
     """Draw an outcome: all its values, the quantile with its band, and the limit."""
-    color = np.tile(to_rgba(DATA), (len(record.repeat_x), 1))
-    color[:, 3] = FAINT + (CLEAR - FAINT) * record.repeat_nearness
-    ax.scatter(record.repeat_x, record.repeat_y, s=22, c=color, marker=".", linewidths=0, zorder=1)
-    ax.plot([], [], ".", color=DATA, alpha=CLEAR, markeredgewidth=0, label="single evaluations")
-    known = interval_label(record.level)
-    if record.input.choices:
-        bars = (record.quantile - record.lower, record.upper - record.quantile)
-        ax.errorbar(
-            record.x, record.quantile, np.maximum(bars, 0.0), color=BELIEF, marker="o",
-            markersize=5, capsize=4, linestyle="none", zorder=3, label=f"quantile, {known}",
-        )  # fmt: skip
-        ax.set_xlim(-0.5, len(record.x) - 0.5)
-    else:
-        ax.fill_between(
-            record.x, record.lower, record.upper, color=BELIEF, alpha=0.25, linewidth=0, zorder=2,
-            label=known,
-        )  # fmt: skip
-        ax.plot(record.x, record.quantile, color=BELIEF, zorder=3, label="quantile of the outcome")
+    draw_values(ax, record.repeat_x, record.repeat_y, record.repeat_nearness)
+    curve = record.quantile, record.lower, record.upper
+    labels = "quantile of the outcome", "quantile"
+    draw_belief(ax, record.input, record.x, curve, record.level, labels, linewidth=None)
     ax.axhline(
         record.constraint.limit, color=INK, linestyle="--", linewidth=1.2, zorder=4, label="limit"
     )
-    ax.plot(
-        [record.reported], [record.reported_quantile], "*", color=REPORT, markersize=16,
-        markeredgecolor="white", zorder=6, label="reported point",
-    )  # fmt: skip
+    draw_star(ax, record.reported, record.reported_quantile, size=16.0, zorder=6.0)
     record.input.label(ax.xaxis)
     ax.set_ylabel(fitting(record.outcome))
     return ax

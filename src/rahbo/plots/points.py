@@ -2,7 +2,6 @@
 
 `trade_off`, `ranking` and `effort` compute records, and `draw_trade_off`, `draw_ranking` and
 `draw_effort` draw them on given axes. They work for every space, including a list of candidates.
-Everything is in user units.
 """
 
 from __future__ import annotations
@@ -18,17 +17,8 @@ from rahbo.errors import SettingsError
 from rahbo.numerics import Array, Index, Mask
 from rahbo.optimizer import Optimizer
 from rahbo.plots.inputs import Params, data_of, run_in, shown_point
-from rahbo.plots.style import (
-    BELIEF,
-    CHOSEN,
-    DATA,
-    INK,
-    REPORT,
-    bulk,
-    draw_unsure,
-    fitting,
-    interval_label,
-)
+from rahbo.plots.marks import draw_star, draw_unsure, with_room
+from rahbo.plots.style import BELIEF, CHOSEN, DATA, INK, bulk, fitting, interval_label
 from rahbo.running import Result
 from rahbo.trials import tallies_of
 
@@ -72,15 +62,7 @@ class TradeOff:
 
 
 def trade_off(optimizer: Optimizer | Result, *, at: Params | None = None) -> TradeOff:
-    """Compute the record of all evaluated points that satisfy ``valid``.
-
-    Args:
-        optimizer: The run, with at least one value told.
-        at: The evaluated point to mark; by default the recommended one.
-
-    Raises:
-        NotReadyError: Nothing has been told yet.
-    """
+    """Compute the record of all evaluated points that satisfy ``valid``."""
     optimizer = run_in(optimizer)
     found = optimizer.frontier()
     rows = [found.evaluated.index(choice.prediction) for choice in found.choices]
@@ -119,8 +101,8 @@ def draw_trade_off(record: TradeOff, ax: Axes) -> Axes:
         noise_std[record.frontier], mean[record.frontier], "o-", color=BELIEF, markersize=5,
         linewidth=1.4, zorder=2, label="best for some α",
     )  # fmt: skip
-    ax.set_xlim(*_with_room(0.0, float(max(noise_std.max(), np.quantile(ends[:, 1], 0.95)))))
-    low, high = _with_room(*_worth_showing(record))
+    ax.set_xlim(*with_room(0.0, float(max(noise_std.max(), np.quantile(ends[:, 1], 0.95)))))
+    low, high = with_room(*_worth_showing(record))
     for off, edge, marker in ((mean < low, low, "v"), (mean > high, high, "^")):
         if off.any():
             worse = record.minimised == (edge == high)
@@ -130,7 +112,7 @@ def draw_trade_off(record: TradeOff, ax: Axes) -> Axes:
                 label=f"evaluated, far {'worse' if worse else 'better'}",
             )  # fmt: skip
     # The reported point can be seen even if it lies outside.
-    _mark(ax, noise_std[record.reported], float(np.clip(mean[record.reported], low, high)))
+    draw_star(ax, noise_std[record.reported], float(np.clip(mean[record.reported], low, high)))
     ax.set_ylim(low, high)
     ax.set_xlabel("noise std")
     ax.set_ylabel("mean (minimised)" if record.minimised else "mean")
@@ -146,18 +128,6 @@ def _worth_showing(record: TradeOff) -> tuple[float, float]:
     worst = min(max(worst, float(mean.min())), float(mean[record.frontier].min()))
     low, high = sorted((sign * worst, sign * best))
     return low, high
-
-
-def _with_room(low: float, high: float) -> tuple[float, float]:
-    room = 0.08 * (high - low) or 0.5
-    return low - room, high + room
-
-
-def _mark(ax: Axes, x: float, y: float) -> None:
-    ax.plot(
-        [x], [y], "*", color=REPORT, markersize=13, markeredgecolor="white", zorder=4,
-        linestyle="none", label="reported point",
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,16 +148,7 @@ class Ranking:
 
 
 def ranking(optimizer: Optimizer | Result, *, at: Params | None = None, most: int = 10) -> Ranking:
-    """Compute the record of the best evaluated points.
-
-    Args:
-        optimizer: The run, with at least one value told.
-        at: The evaluated point to mark; by default the recommended one.
-        most: The largest number of points.
-
-    Raises:
-        NotReadyError: Nothing has been told yet.
-    """
+    """Compute the record of the best evaluated points, ``most`` at the most."""
     optimizer = run_in(optimizer)
     if most < 1:
         raise SettingsError(f"ranking(most) needs a whole number >= 1, got {most!r}.")
@@ -228,7 +189,7 @@ def draw_ranking(record: Ranking, ax: Axes) -> Axes:
             markersize=4, linewidth=1.3, linestyle="none", zorder=2, label=label,
         )  # fmt: skip
     if record.reported is not None:
-        _mark(ax, record.points[record.reported].mean, record.reported - 0.16)
+        draw_star(ax, record.points[record.reported].mean, record.reported - 0.16)
     names = list(record.points[0].params)
     named = [", ".join(map(short, p.params.values())) for p in record.points]
     ax.set_yticks(y, [fitting(text, 16) for text in named])
@@ -256,15 +217,7 @@ class Effort:
 
 
 def effort(optimizer: Optimizer | Result, *, at: Params | None = None) -> Effort:
-    """Compute the record of all points that were tried.
-
-    Args:
-        optimizer: The run, with at least one value told.
-        at: The point to mark; by default the recommended one.
-
-    Raises:
-        NotReadyError: Nothing has been told yet.
-    """
+    """Compute the record of all points that were tried."""
     optimizer = run_in(optimizer)
     marked = optimizer.settings.space.encode(shown_point(optimizer, at)).tobytes()
     X, values, failures = tallies_of(optimizer.trials)
@@ -296,7 +249,7 @@ def draw_effort(record: Effort, ax: Axes) -> Axes:
     total = record.values + record.failures
     highest = 1.2 * float(total.max())
     # Above its bar, by about the size of the star.
-    _mark(ax, float(x[record.reported]), float(total[record.reported]) + 0.06 * highest)
+    draw_star(ax, float(x[record.reported]), float(total[record.reported]) + 0.06 * highest)
     ax.set_ylim(0.0, highest)
     ax.yaxis.set_major_locator(MaxNLocator("auto", integer=True))
     ax.set_xlabel("point, in order of trial")

@@ -2,7 +2,7 @@
 
 `progress` computes a record, and `draw_progress` draws the risk value of the point reported at the
 time. If the truth is known, `regret_of` turns a record into a curve of regret, and `draw_regret`
-draws such curves for several runs. Everything is in user units.
+draws such curves for several runs.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from rahbo.experiments import Band
 from rahbo.numerics import Array, Mask, is_whole, one_blas_thread
 from rahbo.optimizer import Optimizer
 from rahbo.plots.inputs import Params, run_in
+from rahbo.plots.marks import draw_unsure, with_room
 from rahbo.plots.regret import Curve, draw_log_curves
-from rahbo.plots.style import BELIEF, COLORS, DASHES, GREY, draw_unsure, interval_label
+from rahbo.plots.style import BELIEF, COLORS, DASHES, GREY, interval_label
 from rahbo.policy import limits, report_bound
 from rahbo.running import Result
 
@@ -59,17 +60,11 @@ class Progress:
 
 
 def progress(optimizer: Optimizer | Result, *, marks: int = 30) -> Progress:
-    """Replay a run at some times, called marks, spread evenly over its trials.
+    """Replay a run at some times, spread evenly over its trials: ``marks`` of them at the most.
 
     Nothing is learned again. Each mark uses the data and the hyperparameters that the run had at
     the time; marks before the first fit use its hyperparameters. So each mark costs one posterior.
-
-    Args:
-        optimizer: The run, with at least one value told.
-        marks: The largest number of marks; the end of the run is always one.
-
-    Raises:
-        NotReadyError: Nothing has been told yet.
+    The end of the run is always one.
     """
     optimizer = run_in(optimizer)
     if not is_whole(marks) or marks < 1:
@@ -137,9 +132,7 @@ def _look_past_the_start(record: Progress, ax: Axes) -> None:
     quarter = record.evaluations[len(record.evaluations) // 4]
     later = record.evaluations >= (record.design_end or quarter)
     shown = np.append(record.pessimistic[later], record.ends[later])
-    low, high = float(shown.min()), float(shown.max())
-    room = 0.1 * (high - low) or 0.5
-    ax.set_ylim(low - room, high + room)
+    ax.set_ylim(with_room(float(shown.min()), float(shown.max()), share=0.1))
 
 
 def regret_of(

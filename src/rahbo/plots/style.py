@@ -82,15 +82,6 @@ def interval_label(level: float) -> str:
     return f"{100 * level:g} % interval"
 
 
-def draw_unsure(ax: Axes, x: Array, y: Array) -> None:
-    """Draw points that are not sure to keep the limits of their outcomes, as hollow marks."""
-    if len(x):
-        ax.plot(
-            x, y, "o", color=GREY, markersize=4.5, markerfacecolor="none", markeredgewidth=0.8,
-            alpha=0.8, zorder=3, label="not sure to keep limits",
-        )  # fmt: skip
-
-
 def bulk(values: Array) -> tuple[float, float]:
     """Return the range of values without the few outliers that would squeeze the rest.
 
@@ -116,7 +107,9 @@ def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
         shown |= dict(zip(labels, handles, strict=True))
-    figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=columns)
+    figure.legend(
+        list(shown.values()), list(shown), loc="outside lower center", ncols=columns, frameon=False
+    )
 
 
 def legends_under(figure: Figure, axes: Iterable[Axes], inches: float) -> None:

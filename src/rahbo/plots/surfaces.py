@@ -1,7 +1,7 @@
 """Maps over two inputs: the estimates of mean and noise, and the acquisition function.
 
 `surface` computes a record, `draw_surface` draws one of its quantities on given axes, and
-`figure_of_surface` draws all three. Everything is in user units.
+`figure_of_surface` draws all three.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from rahbo.plots.inputs import (
     run_in,
     shown_point,
 )
-from rahbo.plots.style import FIELD, INK, REPORT, legend_below, panels, styled
+from rahbo.plots.marks import draw_star
+from rahbo.plots.style import FIELD, INK, legend_below, panels, styled
 from rahbo.policy import GPUCB, RahboUS, values
 from rahbo.risk import MeanVariance
 from rahbo.running import Result
@@ -122,7 +123,6 @@ def surface(
 
     Raises:
         SpaceError: The space is a list of candidates.
-        NotReadyError: Nothing has been told yet.
     """
     optimizer = run_in(optimizer)
     inputs = inputs_of(optimizer)
@@ -222,10 +222,7 @@ def draw_surface(record: Surface, quantity: Quantity, ax: Axes) -> Axes:
         [], [], "o", color="white", markeredgecolor=INK, markersize=4, markeredgewidth=0.6,
         label="evaluated points",
     )  # fmt: skip
-    ax.plot(
-        *([v] for v in record.reported), "*", color=REPORT, markersize=13,
-        markeredgecolor="white", zorder=3, linestyle="none", label="reported point",
-    )  # fmt: skip
+    draw_star(ax, *record.reported)
     ax.set_title(record.title(quantity))
     record.inputs[0].label(ax.xaxis)
     record.inputs[1].label(ax.yaxis)

@@ -24,9 +24,6 @@ from rahbo.numerics import Array
 from rahbo.risk import RiskMeasure
 from rahbo.space import Float, Int, Space
 
-__all__ = ["Optimum", "Problem", "Tabulated"]
-
-
 _GRID_POINTS = 200_000
 _STARTS = 8
 _STEP = 6e-6

@@ -22,7 +22,6 @@ Energies are the machine's readings divided by 3000, which is about the largest 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,12 +33,11 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from rahbo.errors import DataError, SettingsError
+from rahbo.errors import DataError
 from rahbo.numerics import Array
 from rahbo.problems.base import Problem
+from rahbo.problems.synthetic import scaled_name
 from rahbo.space import Float
-
-__all__ = ["Surrogate", "euxfel", "fel", "fitted"]
 
 # The third principal axis of the fitted F on the tuned inputs, rounded. Noise that rises along it
 # cannot be avoided by moving along the flattest axis, where the mean hardly changes.
@@ -81,7 +79,7 @@ class Surrogate:
         """Return the surrogate that a record read from JSON describes.
 
         Raises:
-            DataError: Something is missing or has the wrong shape.
+            DataError: Something is missing or is not a number.
         """
         try:
             values = {name: record[name] for name in cls.__dataclass_fields__}
@@ -95,9 +93,7 @@ class Surrogate:
                 f"A surrogate needs the fields {list(cls.__dataclass_fields__)}, got a record that "
                 f"raises {error!r}. Make the file with scripts/fit_fel.py."
             ) from error
-        surrogate = cls(**values)
-        surrogate._check()
-        return surrogate
+        return cls(**values)
 
     def mean(self, X: Array) -> Array:
         """Return the mean ``(m,)`` at settings of all inputs ``(m, n)``.
@@ -151,27 +147,6 @@ class Surrogate:
     @cached_property
     def _tuned_columns(self) -> list[int]:
         return [self.inputs.index(name) for name in self.tuned]
-
-    def _check(self) -> None:
-        """Refuse shapes that do not fit together and variances below zero."""
-        n = len(self.inputs)
-        rows = {len(row) for row in self.factor}
-        if not (len(self.centre) == len(self.setting) == len(self.factor) == n and rows == {n}):
-            raise DataError(
-                f"centre, setting and both sides of factor must have one entry for each of the "
-                f"{n} inputs, got {len(self.centre)}, {len(self.setting)} and "
-                f"{len(self.factor)} x {rows}. Make the file with scripts/fit_fel.py."
-            )
-        if not self.tuned or not set(self.tuned) <= set(self.inputs):
-            raise DataError(
-                f"tuned must name some of the inputs {self.inputs}, got {self.tuned}. "
-                f"Choose from these."
-            )
-        if min(self.noise_floor, self.noise_bright, self.noise_jitter) < 0.0:
-            raise DataError(
-                f"The parts of the noise variance must be at least 0, got {self.noise_floor}, "
-                f"{self.noise_bright}, {self.noise_jitter}. Make the file with scripts/fit_fel.py."
-            )
 
 
 @dataclass(frozen=True)
@@ -246,13 +221,7 @@ def fel(scale: float = 1.0) -> Problem:
         0.96
         0.84
     """
-    if not (math.isfinite(scale) and scale >= 0.0):
-        raise SettingsError(
-            f"fel() needs a finite scale >= 0, got {scale!r}. Pass the factor of the invented "
-            f"noise variance, 1.0 by default."
-        )
-    name = "fel" if scale == 1.0 else f"fel(scale={scale:g})"
-    return _problem(_Invented, name, _shipped(), scale=float(scale))
+    return _problem(_Invented, scaled_name("fel", scale), _shipped(), scale=float(scale))
 
 
 def fitted(path: str | Path, name: str | None = None) -> Problem:

@@ -3,7 +3,7 @@
 The forest is trained on the first half of the transactions in time, and its balanced accuracy is
 measured on five consecutive parts of the second half. The search space is small enough for a table
 of every result, which `scripts/forest_table.py` makes from fits to the full data. `forest` reads
-this table, and `live` fits forests itself.
+this table.
 
 The data come from A. Dal Pozzolo, O. Caelen, R. A. Johnson and G. Bontempi, Calibrating probability
 with undersampling for unbalanced classification (2015). They hold 284,807 transactions, 492 of them
@@ -23,11 +23,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rahbo.errors import DataError, NotReadyError
 from rahbo.numerics import Array
@@ -35,27 +34,7 @@ from rahbo.problems.base import Optimum, Tabulated
 from rahbo.risk import RiskMeasure
 from rahbo.space import Int
 
-__all__ = [
-    "FEATURES",
-    "FOLDS",
-    "MAX_DEPTH",
-    "MAX_FEATURES",
-    "N_ESTIMATORS",
-    "SPACE",
-    "Forest",
-    "LiveForest",
-    "TimeSplit",
-    "balanced_accuracy",
-    "count_folds",
-    "fold_rows",
-    "forest",
-    "live",
-    "read_csv",
-    "split_by_time",
-]
-
 FOLDS = 5
-FEATURES = (*(f"V{i}" for i in range(1, 29)), "Amount")
 N_ESTIMATORS, MAX_FEATURES, MAX_DEPTH = range(1, 101), range(5, 29), range(1, 16)
 SPACE = {
     "n_estimators": Int(N_ESTIMATORS[0], N_ESTIMATORS[-1]),
@@ -65,9 +44,7 @@ SPACE = {
 
 _LOW = np.array([N_ESTIMATORS[0], MAX_FEATURES[0], MAX_DEPTH[0]])
 _SHAPE = (len(N_ESTIMATORS), len(MAX_FEATURES), len(MAX_DEPTH))
-_TABLE = ("hits", "false_alarms", "positives", "negatives", "seeds", "max_features")
-_OPENML_ID = 1597
-_FRAUDS = [91, 24, 33, 53, 22]
+_TABLE = ("hits", "false_alarms", "positives", "negatives", "seeds")
 _HOW_TO = (
     "Make it from the credit-card data, which takes some hours: run `python "
     "scripts/forest_table.py DATA --out DIR` and then `python scripts/forest_table.py --combine "
@@ -75,8 +52,6 @@ _HOW_TO = (
 )
 
 Counts = NDArray[np.int64]
-Features = NDArray[np.float32]
-Labels = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -169,84 +144,18 @@ def _read_table(path: Traversable) -> dict[str, Counts]:
         raise NotReadyError(f"forest() needs a table of results, found none at {path}. {_HOW_TO}")
     with path.open("rb") as file, np.load(file) as stored:
         table = {name: stored[name].astype(np.int64) for name in _TABLE if name in stored}
-    lacking = [name for name in _TABLE if name not in table]
+    shape = (len(table.get("seeds", ())), *_SHAPE, FOLDS)
+    lacking = [
+        name
+        for name in _TABLE
+        if name not in table or (name in ("hits", "false_alarms") and table[name].shape != shape)
+    ]
     if lacking:
         raise NotReadyError(
-            f"A table for forest() must hold {_TABLE}, but {path} lacks {lacking}. {_HOW_TO}"
+            f"A table for forest() must hold {_TABLE} of every setting, but {path} lacks {lacking} "
+            f"or parts of them. {_HOW_TO}"
         )
-    missing = sorted(set(MAX_FEATURES) - set(table["max_features"].tolist()))
-    if missing:
-        raise NotReadyError(
-            f"forest() needs results for every max_features in {MAX_FEATURES[0]}.."
-            f"{MAX_FEATURES[-1]}, but {path} lacks {missing}. {_HOW_TO}"
-        )
-    shape = (len(table["seeds"]), *_SHAPE, FOLDS)
-    for name in ("hits", "false_alarms"):
-        if table[name].shape != shape:
-            raise NotReadyError(
-                f"forest() needs {name} of shape {shape}, but {path} has {table[name].shape}. "
-                f"{_HOW_TO}"
-            )
     return table
-
-
-@dataclass(frozen=True)
-class TimeSplit:
-    """Training rows, and the later validation rows split into folds.
-
-    Attributes:
-        X_train: Features of the first half in time ``(n, d)``.
-        y_train: Classes of the first half, 1 for fraud ``(n,)``.
-        X_val: Features of the second half ``(m, d)``.
-        y_val: Classes of the second half ``(m,)``.
-        edges: The rows of the second half at which folds begin and end ``(6,)``.
-    """
-
-    X_train: Features
-    y_train: Labels
-    X_val: Features
-    y_val: Labels
-    edges: NDArray[np.intp]
-
-
-def fold_rows(n: int) -> NDArray[np.intp]:
-    """Return the rows ``(6,)`` at which each fold begins and the last ends.
-
-    The n rows are in order of time. Those before the first fold are the training half.
-    """
-    half = n // 2
-    sizes = [len(part) for part in np.array_split(np.arange(half, n), FOLDS)]
-    return np.concatenate([[half], half + np.cumsum(sizes)]).astype(np.intp)
-
-
-def split_by_time(X: Features, y: Labels) -> TimeSplit:
-    """Return the first half of the rows, and the second half in five folds.
-
-    Equal numbers of rows in order of time are quantiles of time, up to ties within a second.
-
-    Args:
-        X: Features in order of time ``(n, d)``.
-        y: Classes in the same order, 1 for fraud ``(n,)``.
-
-    Raises:
-        DataError: The first half, or a fold, lacks one of the two classes.
-    """
-    rows = fold_rows(len(y))
-    half, edges = rows[0], rows - rows[0]
-    for part in (y[:half], *np.array_split(y[half:], FOLDS)):
-        if not np.array_equal(np.unique(part), [0, 1]):
-            raise DataError(
-                "The first half and each fold of the second must contain both classes, 0 and 1, "
-                f"but {len(part)} rows contain {np.unique(part).tolist()}. Pass the whole data "
-                "set, in order of time."
-            )
-    return TimeSplit(X[:half], y[:half], X[half:], y[half:], edges)
-
-
-def count_folds(marked: NDArray[np.bool_], edges: NDArray[np.intp]) -> Counts:
-    """Return how many rows are marked in each fold ``(..., 5)``, from marks ``(..., m)``."""
-    counts = [np.count_nonzero(marked[..., a:b], axis=-1) for a, b in pairwise(edges)]
-    return np.stack(counts, axis=-1)
 
 
 def balanced_accuracy(
@@ -263,101 +172,3 @@ def balanced_accuracy(
         negatives: Other transactions in each fold ``(5,)``.
     """
     return np.asarray((hits / positives + (negatives - false_alarms) / negatives) / 2.0)
-
-
-@dataclass(frozen=True, eq=False)
-class LiveForest:
-    """The objective that `live` makes, which fits a forest and scores it on the five folds.
-
-    Attributes:
-        split: The data, split by time.
-        seed: The `random_state` of every forest.
-        n_jobs: The number of scikit-learn processes in a fit.
-    """
-
-    split: TimeSplit = field(repr=False)
-    seed: int
-    n_jobs: int
-
-    def __call__(self, n_estimators: int, max_features: int, max_depth: int) -> list[float]:
-        """Return the five fold scores of a forest fitted with these settings."""
-        from sklearn.ensemble import RandomForestClassifier
-
-        model = RandomForestClassifier(
-            n_estimators=n_estimators,
-            max_features=max_features,
-            max_depth=max_depth,
-            random_state=self.seed,
-            n_jobs=self.n_jobs,
-        )
-        model.fit(self.split.X_train, self.split.y_train)
-        return self.score(model.predict(self.split.X_val))
-
-    def score(self, predicted: ArrayLike) -> list[float]:
-        """Return the balanced accuracy in each fold, from predicted classes ``(m,)``."""
-        marked, fraud = np.asarray(predicted) == 1, self.split.y_val == 1
-        groups = (marked & fraud, marked & ~fraud, fraud, ~fraud)
-        counts = (count_folds(group, self.split.edges) for group in groups)
-        scores: list[float] = balanced_accuracy(*counts).tolist()
-        return scores
-
-
-def live(
-    path: str | os.PathLike[str] | None = None, *, seed: int = 0, n_jobs: int = 1
-) -> LiveForest:
-    """Return an objective that fits real forests to the full data. Needs scikit-learn.
-
-    A fit takes seconds to minutes. The seed is the same for all fits, so a revisit returns the
-    same five values.
-
-    Args:
-        path: The data as CSV with the columns Time, V1..V28, Amount and Class; None to fetch
-            them from OpenML (150 MB, cached by scikit-learn).
-        seed: The `random_state` of every forest.
-        n_jobs: The number of scikit-learn processes in a fit.
-
-    Raises:
-        DataError: The data are not the credit-card data, or not in order of time.
-
-    Examples:
-        ``optimizer.tell(s, objective(**s.params))`` after ``objective = live("creditcard.csv")``.
-    """
-    X, y = _fetch() if path is None else read_csv(path)
-    split = split_by_time(X, y)
-    frauds = count_folds(split.y_val == 1, split.edges).tolist()
-    if path is None and frauds != _FRAUDS:
-        raise DataError(
-            f"The five folds must contain {_FRAUDS} frauds, but those from OpenML contain "
-            f"{frauds}, so the rows are not in order of time. Download the data as CSV and pass "
-            "the path to live()."
-        )
-    return LiveForest(split, seed, n_jobs)
-
-
-def read_csv(path: str | os.PathLike[str]) -> tuple[Features, Labels]:
-    """Return features ``(n, 29)`` and classes ``(n,)`` in order of time, from a CSV file."""
-    with open(path, encoding="utf-8") as file:
-        names = [name.strip().strip('"') for name in file.readline().split(",")]
-        missing = [name for name in ("Time", *FEATURES, "Class") if name not in names]
-        if missing:
-            raise DataError(
-                f"The credit-card data need the columns Time, V1..V28, Amount and Class, but "
-                f"{path} lacks {missing}. Pass the CSV file of the whole data set."
-            )
-        rows = np.loadtxt(file, delimiter=",", quotechar='"', ndmin=2)
-    columns = dict(zip(names, rows.T, strict=True))
-    order = np.argsort(columns["Time"], kind="stable")
-    X = np.column_stack([columns[name] for name in FEATURES]).astype(np.float32)
-    return X[order], columns["Class"].astype(np.uint8)[order]
-
-
-def _fetch() -> tuple[Features, Labels]:
-    """Return features ``(n, 29)`` and classes ``(n,)`` from OpenML, in the order of its rows."""
-    from sklearn.datasets import fetch_openml
-
-    # This copy has no Time column, so its rows must be in order of time. live() checks this by the
-    # number of frauds in each fold. This parser does not need pandas.
-    data = fetch_openml(data_id=_OPENML_ID, as_frame=False, parser="liac-arff")
-    names = list(data.feature_names)
-    X = data.data[:, [names.index(name) for name in FEATURES]].astype(np.float32)
-    return X, np.asarray(data.target).astype(np.float64).astype(np.uint8)

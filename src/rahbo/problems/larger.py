@@ -12,10 +12,8 @@ from scipy.special import expit
 
 from rahbo.numerics import Array
 from rahbo.problems.base import Problem
-from rahbo.problems.synthetic import check_scale, scaled_name
+from rahbo.problems.synthetic import scaled_name
 from rahbo.space import Float
-
-__all__ = ["hartmann6", "ridge10"]
 
 _HEIGHT = np.array([1.0, 1.2, 3.0, 3.2])
 _SHARPNESS = np.array(
@@ -94,7 +92,6 @@ def hartmann6(scale: float = 1.0) -> Problem:
         >>> round(hartmann6().optimum(MeanVariance(1.0)).params["x2"], 2)
         0.88
     """
-    check_scale("hartmann6", scale)
     return _Hartmann(scaled_name("hartmann6", scale), _cube(6), float(scale))
 
 
@@ -117,7 +114,6 @@ def ridge10(scale: float = 1.0) -> Problem:
         0.55
         0.45
     """
-    check_scale("ridge10", scale)
     return _Ridge(scaled_name("ridge10", scale), _cube(10), float(scale))
 
 

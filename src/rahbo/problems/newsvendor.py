@@ -18,8 +18,6 @@ from rahbo.numerics import Array
 from rahbo.problems.base import Problem
 from rahbo.space import Float
 
-__all__ = ["newsvendor"]
-
 _COST = np.array([0.6, 0.4])
 _SIZE = np.array([2.0, 2.5])
 _OWN = np.array([1.0, 1.2])

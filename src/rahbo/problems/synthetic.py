@@ -17,8 +17,6 @@ from rahbo.numerics import Array
 from rahbo.problems.base import Problem
 from rahbo.space import Float
 
-__all__ = ["branin", "sine"]
-
 
 @dataclass(frozen=True)
 class _Sine(Problem):
@@ -66,7 +64,6 @@ def sine(scale: float = 1.0) -> Problem:
         >>> round(sine().optimum(MeanVariance(1.0)).params["x"], 3)
         0.25
     """
-    check_scale("sine", scale)
     return _Sine(scaled_name("sine", scale), {"x": Float(0.0, 2.0)}, float(scale))
 
 
@@ -86,20 +83,15 @@ def branin(scale: float = 1.0) -> Problem:
         >>> round(branin().optimum(MeanVariance(1.0)).params["x1"], 2)
         -3.14
     """
-    check_scale("branin", scale)
     space = {"x1": Float(-5.0, 10.0), "x2": Float(0.0, 15.0)}
     return _Branin(scaled_name("branin", scale), space, float(scale))
 
 
-def check_scale(name: str, scale: float) -> None:
-    """Refuse a scale that is not a finite number of at least 0."""
+def scaled_name(name: str, scale: float) -> str:
+    """Return a problem's name, with its scale unless that is the paper's; refuse a bad scale."""
     if not (math.isfinite(scale) and scale >= 0.0):
         raise SettingsError(
             f"{name}() needs a finite scale >= 0, got {scale!r}. Pass the height of the noise "
             f"variance's step, 1.0 by default."
         )
-
-
-def scaled_name(name: str, scale: float) -> str:
-    """Return a problem's name, with its scale unless that is the paper's."""
     return name if scale == 1.0 else f"{name}(scale={scale:g})"

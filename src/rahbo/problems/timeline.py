@@ -10,17 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import pairwise
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-from rahbo.problems.forest import fold_rows
-
-__all__ = ["BIN_SECONDS", "Timeline", "count_times", "timeline"]
-
-BIN_SECONDS = 3600
 
 
 @dataclass(frozen=True)
@@ -41,23 +31,6 @@ class Timeline:
     other: tuple[int, ...]
     folds: tuple[int, ...]
     frauds: tuple[int, ...]
-
-
-def count_times(seconds: NDArray[np.int64], y: NDArray[np.uint8]) -> Timeline:
-    """Count transactions by hour.
-
-    Args:
-        seconds: Times since the first transaction, in order ``(n,)``.
-        y: Classes in the same order, 1 for fraud ``(n,)``.
-    """
-    bins = seconds // BIN_SECONDS
-    rows = fold_rows(len(y))
-    starts = seconds[np.minimum(rows, len(y) - 1)]
-    frauds = [np.count_nonzero(y[a:b]) for a, b in pairwise([0, *rows])]
-    fraud, other = (np.bincount(bins[y == k], minlength=int(bins[-1]) + 1) for k in (1, 0))
-    return Timeline(
-        BIN_SECONDS, *(tuple(map(int, part)) for part in (fraud, other, starts, frauds))
-    )
 
 
 def timeline() -> Timeline:

@@ -189,14 +189,6 @@ def test_fantasies_average_to_what_is_believed_now(plane):
     assert fantasies.posterior(Z, observation_noise=True).variance.shape == (256, 2, 4, 1)
 
 
-@pytest.mark.parametrize("count", [1, 4])
-def test_pending_points_are_the_core_s(case, count):
-    pending = np.random.default_rng(2).random((3, case.Z.shape[1]))
-    model = case.model.with_pending(torch.as_tensor(pending), repeats=count)
-    agrees(case, model, case.core.with_pending(pending, np.full(3, count)))
-    agrees(case)
-
-
 @pytest.mark.parametrize("repeats", [0, 1.5, True, "2"])
 def test_bad_repeats_of_pending_points(plane, repeats):
     with pytest.raises(SettingsError, match="whole number"):

@@ -8,7 +8,7 @@ from optuna.trial import TrialState, create_trial
 
 import rahbo
 from rahbo.errors import SpaceError
-from rahbo.integrations.optuna import RahboSampler, optimizer_of, recommend, repeated
+from rahbo.integrations.optuna import RahboSampler, optimizer_of, recommend
 from rahbo.space import Candidates
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -162,22 +162,6 @@ def test_settings_that_differ_in_a_fixed_parameter_are_two() -> None:
     study = study_of(*several, ({"x": 0.6, "flag": 1.0}, {"x": x, "flag": flag}, 0.9))
     assert optimizer_of(study).observations.n == 4
     assert recommend(study, rule="best_observed").params == {"x": 0.6, "flag": 1.0}
-
-
-def test_repeats_of_a_trial_stay_together() -> None:
-    rng = np.random.default_rng(0)
-
-    def objective(trial: optuna.Trial) -> float:
-        n = trial.suggest_int("n_layers", 1, 3)
-        units = [trial.suggest_int(f"units_{i}", 4, 128, log=True) for i in range(n)]
-        off = sum(abs(np.log2(u) - 5) for u in units) / n
-        return float(0.9 - 0.1 * abs(n - 2) - 0.01 * off + 0.02 * rng.standard_normal())
-
-    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=0))
-    study.optimize(repeated(objective, 2), n_trials=30)
-    best = recommend(study, risk=RISK)
-    assert best.n_evaluations >= 2
-    assert set(best.params) == {"n_layers", "units_0", "units_1"}
 
 
 # -- the optimizer behind it -----------------------------------------------------------------

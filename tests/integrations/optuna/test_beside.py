@@ -12,7 +12,7 @@ from optuna.distributions import FloatDistribution
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 import rahbo
-from rahbo.errors import NotReadyError, ObjectiveError, SettingsError
+from rahbo.errors import NotReadyError, ObjectiveError
 from rahbo.integrations.optuna import RahboSampler, optimizer_of, recommend, repeated
 from rahbo.integrations.optuna.beside import Reading, constraints_of, outcome_names
 from rahbo.trials import LONGEST_NAME
@@ -169,23 +169,6 @@ def test_constraints_that_are_not_numbers_are_an_error(returned) -> None:
     study = optuna.create_study(sampler=RahboSampler(constraints_func=lambda trial: returned))
     with pytest.raises(ObjectiveError, match="must return a sequence of numbers"):
         study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=1)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"probability": 0.5}, "probability"),
-        ({"block_attr": 3}, "block_attr"),
-        ({"constraints": {"a": rahbo.AtMost(1.0)}}, "constraints"),
-        ({"blocks": 3}, "blocks"),
-        ({"safe": True}, "safe=True is not possible"),
-    ],
-)
-def test_what_does_not_fit_is_refused(settings, said) -> None:
-    with pytest.raises(SettingsError, match=said):
-        RahboSampler(**settings)
-    with pytest.raises(SettingsError, match=said):
-        recommend(study_with(trial_at(0.1), trial_at(0.2)), **settings)
 
 
 # -- blocks ----------------------------------------------------------------------------------

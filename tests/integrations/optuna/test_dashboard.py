@@ -1,4 +1,3 @@
-import builtins
 import json
 import sys
 
@@ -113,13 +112,6 @@ def test_a_study_with_nothing_to_show_is_refused_and_left_alone():
 def test_without_the_dashboard_it_says_what_to_install(study, monkeypatch):
     monkeypatch.delitem(sys.modules, "rahbo.integrations.optuna.dashboard", raising=False)
     monkeypatch.delattr(rahbo.integrations.optuna, "dashboard", raising=False)
-    usual = builtins.__import__
-
-    def without(name, *rest):
-        if name == "optuna_dashboard":
-            raise ModuleNotFoundError(name, name=name)
-        return usual(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "optuna_dashboard", None)
     with pytest.raises(SettingsError, match=r"pip install .rahbo\[optuna,dashboard\]"):
         publish(study)

@@ -12,7 +12,7 @@ from optuna.trial import TrialState
 
 import rahbo
 from rahbo.errors import SettingsError
-from rahbo.integrations.optuna import RahboSampler, repeated
+from rahbo.integrations.optuna import RahboSampler, recommend, repeated
 from rahbo.integrations.optuna.history import ASKED, FAILED, MAX_LOST
 from rahbo.policy import RandomSearch
 
@@ -264,18 +264,6 @@ def test_where_trials_fail_or_are_pruned_fewer_are_made() -> None:
     assert max(counts(study)[t.params["x"].hex(),] for t in study.trials if t.values is None) == 1
 
 
-def test_proposals_keep_to_a_constraint() -> None:
-    def objective(trial: optuna.Trial) -> float:
-        x = trial.suggest_float("x", 0.0, 1.0)
-        trial.set_constraint("small", x - 0.5)
-        return x
-
-    study = study_with(repeats=1)
-    study.optimize(objective, n_trials=30)
-    broken = [t.params["x"] > 0.5 for t in study.trials]
-    assert sum(broken[15:]) <= 8
-
-
 @pytest.fixture
 def watched(tmp_path, monkeypatch):
     """A storage with a heartbeat, and a list of the trials it considers stale."""
@@ -376,21 +364,38 @@ def test_a_retried_trial_goes_on_with_its_parameters(tmp_path, monkeypatch) -> N
 # -- what is refused -------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("settings", "error", "said"),
+    [
+        ({"risk": 1.0}, SettingsError, "risk"),
+        ({"repeats": 0}, SettingsError, "repeats"),
+        ({"n_initial": 0}, SettingsError, "n_initial"),
+        ({"seed": -1}, SettingsError, "seed"),
+        ({"probability": 0.5}, SettingsError, "probability"),
+        ({"block_attr": 3}, SettingsError, "block_attr"),
+        ({"direction": "maximize"}, SettingsError, "study itself determines direction"),
+        ({"constraints": {"a": rahbo.AtMost(1.0)}}, SettingsError, "determines constraints"),
+        ({"blocks": 3}, SettingsError, "determines blocks"),
+        ({"safe": True}, SettingsError, "safe=True is not possible"),
+        ({"try_first": [{"x": 0.1}]}, SettingsError, "enqueue_trial"),
+        ({"rist": rahbo.MeanVariance(1.0)}, TypeError, "rist"),
+    ],
+    ids=repr,
+)
+def test_wrong_settings_are_refused_at_once_and_by_every_answer(settings, error, said) -> None:
+    study = optuna.create_study()
+    study.optimize(quadratic, n_trials=2)
+    for call in (RahboSampler, lambda **given: recommend(study, **given)):
+        with pytest.raises(error, match=said):
+            call(**settings)
+
+
 def test_several_objectives_are_refused() -> None:
     study = optuna.create_study(directions=["minimize", "maximize"], sampler=RahboSampler())
     with pytest.raises(SettingsError, match="one objective"):
         study.optimize(lambda t: (t.suggest_float("x", 0, 1), 0.0), n_trials=1)
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [{"risk": 1.0}, {"repeats": 0}, {"seed": -1}, {"direction": "maximize"}, {"n_initial": 0}],
-)
-def test_wrong_settings_are_refused_at_once(settings) -> None:
-    with pytest.raises(SettingsError):
-        RahboSampler(**settings)
-    with pytest.raises(TypeError):
-        RahboSampler(rist=rahbo.MeanVariance(1.0))
+    with pytest.raises(SettingsError, match="one objective"):
+        recommend(study)
 
 
 def test_the_seed_of_a_study_is_by_default_its_own() -> None:

@@ -110,14 +110,6 @@ def test_the_line_through_the_best_point_has_the_slope_alpha():
     assert line.get_slope() == 2.0
 
 
-def test_no_reported_point_lies_above_the_line(found):
-    for o in found:
-        largest = (o.best.f - o.alpha * o.best.noise_var)[0]
-        for by_method in o.reported.values():
-            for points in by_method.values():
-                assert np.all(points.f - o.alpha * points.noise_var <= largest + 1e-9)
-
-
 def test_reported_points_have_a_row_a_rule(found):
     figure = figure_of_reported(found)
     axes = np.array(figure.axes).reshape(2, 2)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import gpytorch
 import torch
@@ -138,7 +138,27 @@ class RiskBound(AcquisitionFunction):
         self.model = model if pending is None else model.with_pending(pending)
 
 
-class OptimisticRisk(RiskBound):
+class _Band(RiskBound):
+    """A bound at the upper end of the mean's band and the lower end of the noise's, or opposite."""
+
+    end: ClassVar[float]
+
+    def __init__(
+        self,
+        model: Model,
+        noise_model: Model,
+        risk: RiskMeasure,
+        *,
+        beta: float = 2.0,
+        beta_noise: float = 2.0,
+        **options: Any,
+    ) -> None:
+        z_f = self.end * _at_least_0("beta", beta)
+        z_noise = -self.end * _at_least_0("beta_noise", beta_noise)
+        super().__init__(model, noise_model, risk, z_f=z_f, z_noise=z_noise, **options)
+
+
+class OptimisticRisk(_Band):
     """R(ucb_f, lcb_var), which RAHBO maximises (Algorithm 1, line 4).
 
     Args:
@@ -151,38 +171,16 @@ class OptimisticRisk(RiskBound):
         **options: `link` and `min_noise_var` of `RiskBound`.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        noise_model: Model,
-        risk: RiskMeasure,
-        *,
-        beta: float = 2.0,
-        beta_noise: float = 2.0,
-        **options: Any,
-    ) -> None:
-        z_f, z_noise = _at_least_0("beta", beta), -_at_least_0("beta_noise", beta_noise)
-        super().__init__(model, noise_model, risk, z_f=z_f, z_noise=z_noise, **options)
+    end = 1.0
 
 
-class PessimisticRisk(RiskBound):
+class PessimisticRisk(_Band):
     """R(lcb_f, ucb_var), which decides what RAHBO reports (Corollary 1.1).
 
     The arguments are those of `OptimisticRisk`.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        noise_model: Model,
-        risk: RiskMeasure,
-        *,
-        beta: float = 2.0,
-        beta_noise: float = 2.0,
-        **options: Any,
-    ) -> None:
-        z_f, z_noise = -_at_least_0("beta", beta), _at_least_0("beta_noise", beta_noise)
-        super().__init__(model, noise_model, risk, z_f=z_f, z_noise=z_noise, **options)
+    end = -1.0
 
 
 def _single_output(name: str, model: Model) -> Model:

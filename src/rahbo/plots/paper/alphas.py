@@ -5,7 +5,7 @@ Notation: ``f`` and ``noise_var`` are the true mean and noise variance, which me
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,7 +99,7 @@ def figure_of_tried(found: Sequence[AlphaOutcome]) -> Figure:
                 ax.set_xlabel(label)
                 ax.locator_params(axis="x", nbins=TICKS)
             row[0].set_ylabel("share of rounds")
-        _title_columns(axes[0], found)
+        _title_columns(axes[0], [outcome.alpha for outcome in found])
         legend_below(figure, axes[0, :1], columns=_columns(axes.shape[1], 4))
     return figure
 
@@ -135,7 +135,7 @@ def figure_of_reported(found: Sequence[AlphaOutcome]) -> Figure:
         for ax in axes[-1]:
             ax.set_xlabel(NOISE)
             ax.locator_params(axis="x", nbins=TICKS)
-        _title_columns(axes[0], found)
+        _title_columns(axes[0], [outcome.alpha for outcome in found])
         legend_below(figure, axes[0, :1], columns=_columns(axes.shape[1], 5))
     return figure
 
@@ -191,17 +191,16 @@ def figure_of_regrets_by_alpha(
             low, high = min(ends[0] for ends in limits), max(ends[1] for ends in limits)
             row[0].set_ylim(0.0 if kind in LINEAR else low, high)
             row[0].set_ylabel(LABELS[kind])
-        for ax, alpha in zip(axes[0], by_alpha, strict=True):
-            ax.set_title(f"α = {alpha:g}")
+        _title_columns(axes[0], by_alpha)
         for ax in axes[-1]:
             ax.set_xlabel("round")
         legend_below(figure, axes[0, :1], columns=_columns(axes.shape[1], 4))
     return figure
 
 
-def _title_columns(axes: Sequence[Axes], found: Sequence[AlphaOutcome]) -> None:
-    for ax, outcome in zip(axes, found, strict=True):
-        ax.set_title(f"α = {outcome.alpha:g}")
+def _title_columns(axes: Sequence[Axes], alphas: Iterable[float]) -> None:
+    for ax, alpha in zip(axes, alphas, strict=True):
+        ax.set_title(f"α = {alpha:g}")
 
 
 def _columns(panels: int, most: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -93,17 +94,15 @@ def regrets(
     kinds: Sequence[Kind] = ("cumulative", "simple"),
 ) -> Figures:
     """Draw regrets of all methods, one figure per problem, risk coefficient and repeats."""
-    for e in experiments:
-        for problem in e.problems:
-            for k in e.repeats:
-                for alpha in e.alphas:
-                    curves = regret_curves(e, store, problem, alpha, k)
-                    some = f"-k{k}" if len(e.repeats) > 1 else ""
-                    yield PaperFigure(
-                        f"{problem}-regret-alpha{alpha:g}{some}",
-                        _regret_caption(e, problem, alpha, k),
-                        figure_of_regrets(curves, kinds),
-                    )
+    for e, problem in _each(experiments):
+        for k, alpha in product(e.repeats, e.alphas):
+            curves = regret_curves(e, store, problem, alpha, k)
+            some = f"-k{k}" if len(e.repeats) > 1 else ""
+            yield PaperFigure(
+                f"{problem}-regret-alpha{alpha:g}{some}",
+                _regret_caption(e, problem, alpha, k),
+                figure_of_regrets(curves, kinds),
+            )
 
 
 def _regret_caption(e: Experiment, problem: str, alpha: float | None, k: int) -> str:
@@ -117,19 +116,17 @@ def _regret_caption(e: Experiment, problem: str, alpha: float | None, k: int) ->
 
 def sine(experiments: Sequence[Experiment], store: Store) -> Figures:
     """Draw the functions, the regrets, and GP fits of GP-UCB and RAHBO."""
-    for e in experiments:
-        for problem in e.problems:
-            yield PaperFigure(
-                f"{problem}-functions",
-                f"{_called(problem)}. Left: the objective and ten noisy evaluations of 40 points. "
-                "Right: the noise variance and the sample variances of these evaluations.",
-                figure_of_line(line(problem_named(problem))),
-            )
+    for _, problem in _each(experiments):
+        yield PaperFigure(
+            f"{problem}-functions",
+            f"{_called(problem)}. Left: the objective and ten noisy evaluations of 40 points. "
+            "Right: the noise variance and the sample variances of these evaluations.",
+            figure_of_line(line(problem_named(problem))),
+        )
     yield from regrets(experiments, store, ("cumulative", "simple", "suboptimality"))
-    for e in experiments:
-        for problem in e.problems:
-            for seed in range(min(FITTED_SEEDS, e.seeds)):
-                yield _fits(e, problem, seed)
+    for e, problem in _each(experiments):
+        for seed in range(min(FITTED_SEEDS, e.seeds)):
+            yield _fits(e, problem, seed)
 
 
 def _fits(e: Experiment, problem: str, seed: int) -> PaperFigure:
@@ -156,16 +153,15 @@ def _fits(e: Experiment, problem: str, seed: int) -> PaperFigure:
 
 def branin(experiments: Sequence[Experiment], store: Store) -> Figures:
     """Draw the landscape, the noise at acquired points, and the regrets."""
-    for e in experiments:
-        for problem in e.problems:
-            yield PaperFigure(
-                f"{problem}-landscape",
-                f"{_called(problem)}: objective with its three equal maxima, noise variance, and "
-                f"one noisy evaluation at every point of a grid. Values below {BRANIN_LOWEST:g} "
-                "share one colour.",
-                figure_of_plane(plane(problem_named(problem), BRANIN_MAXIMA), BRANIN_LOWEST),
-            )
-            yield _acquired(e, store, problem)
+    for e, problem in _each(experiments):
+        yield PaperFigure(
+            f"{problem}-landscape",
+            f"{_called(problem)}: objective with its three equal maxima, noise variance, and "
+            f"one noisy evaluation at every point of a grid. Values below {BRANIN_LOWEST:g} "
+            "share one colour.",
+            figure_of_plane(plane(problem_named(problem), BRANIN_MAXIMA), BRANIN_LOWEST),
+        )
+        yield _acquired(e, store, problem)
     yield from regrets(experiments, store)
 
 
@@ -217,9 +213,8 @@ def _repeats_caption(study: RepeatsStudy) -> str:
 
 def laser(experiments: Sequence[Experiment], store: Store) -> Figures:
     """Draw points tried, points reported, and regrets, each by risk coefficient."""
-    for e in experiments:
-        for problem in e.problems:
-            yield from _laser(e, store, problem)
+    for e, problem in _each(experiments):
+        yield from _laser(e, store, problem)
 
 
 def _laser(e: Experiment, store: Store, problem: str) -> Figures:
@@ -258,10 +253,9 @@ def forest(experiments: Sequence[Experiment], store: Store) -> Figures:
         f"which contain {', '.join(map(str, timeline().frauds[1:]))} frauds.",
         figure_of_timeline(timeline()),
     )
-    for e in experiments:
-        for problem in e.problems:
-            yield _results(e, problem)
-            yield from _forest(e, store, problem)
+    for e, problem in _each(experiments):
+        yield _results(e, problem)
+        yield from _forest(e, store, problem)
 
 
 def _results(e: Experiment, problem: str) -> PaperFigure:
@@ -307,6 +301,11 @@ def _forest(e: Experiment, store: Store, problem: str) -> Figures:
         "Equal settings cover each other.",
         figure_of_reported(outcomes(e, store, problem, k, ("empirical", "pessimistic"))),
     )
+
+
+def _each(experiments: Sequence[Experiment]) -> Iterator[tuple[Experiment, str]]:
+    """Yield each problem of each experiment."""
+    return ((e, problem) for e in experiments for problem in e.problems)
 
 
 def _called(problem: str) -> str:
