@@ -16,8 +16,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from rahbo import MeanVariance, Optimizer
-from rahbo.analysis import Snapshot, diagnose, repeat_scatter, uneven_test
-from rahbo.model import ModelSettings, condition, learn
+from rahbo.analysis import repeat_scatter, uneven_test
 from rahbo.trials import Observations
 
 NOISES = {
@@ -96,13 +95,13 @@ def branin(X):
 def on_models(sets, seed, f, n, counts, shape, ratio, noise_std):
     """Shares of each answer, and of wrong ones among the claims that risk matters."""
     rng = np.random.default_rng(seed)
-    risk, settings = MeanVariance(1.0), ModelSettings()
-    policy = Optimizer({"x1": (0.0, 1.0), "x2": (0.0, 1.0)}, risk=risk, seed=0).settings.policy
+    risk, square = MeanVariance(1.0), {"x1": (0.0, 1.0), "x2": (0.0, 1.0)}
     answers, wrong = [], 0
     for _ in range(sets):
         observations, _ = table(rng, n, 2, shape, "Gaussian", counts, ratio, f, noise_std)
-        model = condition(settings, observations, learn(settings, observations))
-        page = diagnose(Snapshot.of(policy, (), model))
+        rows = [dict(zip(square, x, strict=True)) for x in observations.X.tolist()]
+        data = [(row, observations.repeats(i)) for i, row in enumerate(rows)]
+        page = Optimizer(square, risk=risk, seed=0, data=data).diagnose()
         at = (page.decision.risk_averse.params, page.decision.risk_neutral.params)
         X = np.array([list(params.values()) for params in at])
         averse, neutral = risk.value(f(X), noise_std**2 * ratio ** SHAPES[shape](X))

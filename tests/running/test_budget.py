@@ -110,7 +110,7 @@ def test_evaluations_are_split_between_search_and_confirmation():
     opt = told(8)
     made = opt.n_evaluations
     budget = Budget(evaluations=made + 25, confirm=10)
-    assert budget.left(opt.counts) == 25
+    assert budget.left(opt.state.counts) == 25
     assert budget.for_search(opt, 0, ()) == 15
     assert budget.for_search(opt, 4, ()) == 11
     assert budget.for_search(opt, 20, ()) == 0
