@@ -48,7 +48,7 @@ def rng() -> np.random.Generator:
 @pytest.fixture
 def still_clock(monkeypatch: pytest.MonkeyPatch) -> float:
     """The only time at which anything is told, so that journals can be compared byte by byte."""
-    monkeypatch.setattr("rahbo.trials.ledger.now", lambda: NOON)
+    monkeypatch.setattr("rahbo.optimizer.now", lambda: NOON)
     return NOON
 
 

@@ -59,9 +59,8 @@ INNER_ORDER = {
     "space": ("parameters", "context", "frames", "candidates", "space"),
     "trials": (
         "files",
-        "growing",
         "observations",
-        "beside",
+        "evaluation",
         "times",
         "trial",
         "given",

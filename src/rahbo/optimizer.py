@@ -50,6 +50,7 @@ from rahbo.trials import (
     checked_told,
     checked_trials,
     listed_trials,
+    now,
     past_trials,
     trial_at,
     trial_named,
@@ -315,15 +316,16 @@ class Optimizer(Knowledge):
                 value; None for no block, or for the blocks that the suggestion states.
         """
         own = self.settings
-        checked, beside = checked_told(values, outcomes, own.constraints, block, own.blocks or ())
-        if repeat is not None and len(checked) != 1:
-            raise DataError(f"tell(repeat={repeat!r}) needs one value, got {len(checked)}.")
+        known = own.blocks or ()
+        told = checked_told(values, outcomes, own.constraints, block, known, now())
+        if repeat is not None and len(told) != 1:
+            raise DataError(f"tell(repeat={repeat!r}) needs one value, got {len(told)}.")
         trial = self._trial(suggestion, repeat)
         i = None if repeat is None else checked_repeat(repeat)
         if i is None:
-            self._update(trial.with_values(checked, beside))
+            self._update(trial.with_more(told))
         else:
-            self._update(trial.with_value(i, checked[0], *beside))
+            self._update(trial.with_told({i: told[0]}))
 
     def tell_failure(self, suggestion: Suggestion | int | Params, reason: str = "", *,
                      repeat: int | None = None) -> None:  # fmt: skip
@@ -336,7 +338,7 @@ class Optimizer(Knowledge):
             lost: tuple[int, ...] = (checked_repeat(repeat),)
         else:
             lost = (0,) if trial.id not in self.ledger.trials else trial.missing
-        self._update(trial.with_failures(lost, str(reason)))
+        self._update(trial.with_failures(lost, str(reason), now()))
 
     def cancel(self, suggestion: Suggestion | int | Params) -> None:
         """Drop the outstanding repeats of a suggestion."""

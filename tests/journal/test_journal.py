@@ -24,7 +24,7 @@ from hypothesis import example, given, settings
 import rahbo
 from journal_lines import checked
 from rahbo.errors import JournalError, SettingsError, SpaceError
-from rahbo.journal import events, is_journal, read
+from rahbo.journal import is_journal, read
 from rahbo.model import KnownNoise
 from rahbo.policy import RandomSearch, initial_design
 from work import lines_run
@@ -965,35 +965,6 @@ def test_the_work_of_reading_a_journal_grows_with_its_length(path):
     first, second, third = calls
     assert third - second == pytest.approx(second - first, rel=0.01)
     assert len(read(path)[1][0].values) == 6000
-
-
-def test_reading_a_journal_copies_no_values(path, monkeypatch):
-    # A copy of what is known at each line would make the work grow with the square of the length.
-    class Values(dict):
-        walks = 0
-
-        def __iter__(self):
-            Values.walks += 1
-            return super().__iter__()
-
-        def keys(self):
-            Values.walks += 1
-            return super().keys()
-
-    make = events.opened
-
-    def opened(*arguments):
-        fields = make(*arguments)
-        return fields | {"values": Values(fields["values"])}
-
-    opt = begin(path)
-    s = opt.ask()
-    for i in range(20):
-        opt.tell(s, float(i), repeat=i)
-    monkeypatch.setattr(events, "opened", opened)
-    (trial,) = read(path)[1]
-    assert isinstance(trial.values, Values)
-    assert (Values.walks, len(trial.values)) == (0, 20)
 
 
 def test_the_work_to_read_repeats_that_were_told_one_by_one_is_linear(tmp_path, unflushed):

@@ -3,17 +3,17 @@
 import copy
 import pickle
 from dataclasses import replace
-from itertools import count
 
 import numpy as np
 import pytest
 
-from rahbo.trials import Beside, Counts, Ledger, Trial
+from rahbo.trials import Counts, Ledger, Trial
 from rahbo.trials.trial import params_by_point
+from told import evaluations, told
 
 
-def trial(number, repeats=1, x=0.5, source="strategy", **other):
-    return Trial(number, {"x": x}, np.array([x]), repeats, source, **other)
+def trial(number, repeats=1, x=0.5, source="strategy", values=()):
+    return Trial(number, {"x": x}, np.array([x]), repeats, source, evaluations(values))
 
 
 def test_open_trials_are_those_with_missing_repeats():
@@ -21,7 +21,7 @@ def test_open_trials_are_those_with_missing_repeats():
     assert [t.id for t in ledger.missing()] == [1]
     opened = ledger.record(trial(2))
     assert [t.id for t in ledger.missing()] == [1, 2]
-    ledger.record(opened.with_value(0, 3.0))
+    ledger.record(opened.with_told(evaluations({0: 3.0})))
     assert [t.id for t in ledger.missing()] == [1]
     ledger.record(replace(trial(1, repeats=2, values={1: 1.0}), cancelled=True))
     assert ledger.missing() == []
@@ -92,10 +92,10 @@ def test_counts_and_parameters_follow_every_change():
     opened = ledger.open(np.array([0.25]), {"x": 0.25}, 3, "design", None)
     assert opened.id == 2
     assert_counted_right(ledger)
-    half = ledger.record(opened.with_value(1, 3.0))
+    half = ledger.record(opened.with_told(evaluations({1: 3.0})))
     ledger.record(half.with_failures([0], "no beam"))
     ledger.record(replace(ledger.trials[2], cancelled=True))
-    ledger.record(ledger.trials[0].with_values([5.0, 6.0]))
+    ledger.record(ledger.trials[0].with_more(told(5.0, 6.0)))
     assert_counted_right(ledger)
     counts = ledger.counts
     assert counts.trials == {"strategy": 1, "user": 1, "design": 1}
@@ -106,7 +106,7 @@ def test_counts_and_parameters_follow_every_change():
 def test_what_is_not_noise_follows_every_change():
     ledger = Ledger({i: trial(i, x=i / 9, values={0: 0.1**i, 1: 0.1**i}) for i in range(1, 9)})
     assert ledger.repetition is not None
-    ledger.record(ledger.trials[3].with_values([5.0]))
+    ledger.record(ledger.trials[3].with_more(told(5.0)))
     assert ledger.repetition is None
 
 
@@ -143,32 +143,6 @@ def test_changes_are_counted_without_a_look_at_other_trials():
     assert (ledger.counts.made(), len(ledger.params())) == (100, 100)
     before = trials.looks
     for i in range(100, 120):
-        ledger.record(ledger.record(trial(i, x=i / 100)).with_value(0, 1.0))
+        ledger.record(ledger.record(trial(i, x=i / 100)).with_told(evaluations({0: 1.0})))
         assert (ledger.counts.made(), len(ledger.params())) == (i + 1, i + 1)
     assert trials.looks == before
-
-
-def ticking(monkeypatch):
-    """Replace the clock by one that gives 1, 2, 3, ..."""
-    ticks = count(1.0)
-    monkeypatch.setattr("rahbo.trials.ledger.now", lambda: next(ticks))
-
-
-def test_what_is_told_gets_its_time_once(monkeypatch):
-    ticking(monkeypatch)
-    ledger = Ledger({0: trial(0, values={0: 1.0})})
-    assert ledger.trials[0].times == {}
-    opened = ledger.record(trial(1, repeats=3))
-    assert opened.times == {}
-    told = ledger.record(opened.with_values([1.0, 2.0]))
-    assert told.times == {0: 2.0, 1: 2.0}
-    lost = ledger.record(told.with_failures([2], "no beam"))
-    assert lost.times == {0: 2.0, 1: 2.0, 2: 3.0}
-    # The same again, and what comes beside a value, are not told now.
-    ledger.record(lost.with_value(1, 2.0, Beside({"loss": 1.0})))
-    ledger.record(ledger.trials[1].with_failures([2], "no beam"))
-    again = ledger.record(replace(ledger.trials[1], cancelled=True))
-    assert again.times == lost.times
-    # A value in the place of a failure is.
-    assert ledger.record(again.with_value(2, 5.0)).times == {0: 2.0, 1: 2.0, 2: 7.0}
-    assert ledger.record(trial(2, values={0: 1.0})).times == {0: 8.0}

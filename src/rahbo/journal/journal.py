@@ -234,8 +234,15 @@ class Journal(dict[int, Trial]):
 
 
 def _untimed(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return records of trials without their times, which do not tell runs apart."""
-    return [{k: v for k, v in record.items() if k != "times"} for record in records]
+    """Return records of trials without times and the order of arrival, which tell no runs apart."""
+    return [
+        {
+            name: dict(sorted(part.items())) if name in ("values", "beside", "failures") else part
+            for name, part in record.items()
+            if name != "times"
+        }
+        for record in records
+    ]
 
 
 # -- the first line ----------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from rahbo.model.fitting import Beliefs, Fits, Fitting, shared_fits
 from rahbo.model.joint import MeanNoiseModel
 from rahbo.numerics import is_number
 from rahbo.risk import Quantile
-from rahbo.trials import Trial, valued
+from rahbo.trials import Evaluation, Evaluations, Trial, valued
 
 # What is believed of each outcome, by name; None until a value of it was told.
 Models = Mapping[str, MeanNoiseModel | None]
@@ -106,8 +106,9 @@ class AtLeast(Constraint):
 def outcome_of(trials: Iterable[Trial], name: str) -> Iterator[Trial]:
     """Yield each trial with the values of an outcome in place of those of the objective."""
     for trial in trials:
-        told = {i: b.outcomes[name] for i, b in trial.beside.items() if name in b.outcomes}
-        yield replace(trial, values=told, failures={}, beside={})
+        told = trial.evaluations.items()
+        kept = {i: Evaluation(e.outcomes[name]) for i, e in told if name in e.outcomes}
+        yield replace(trial, evaluations=Evaluations().with_told(kept))
 
 
 class OutcomeBeliefs:
@@ -184,4 +185,4 @@ class OutcomeBeliefs:
 
 
 def _is_told(trials: Iterable[Trial], name: str) -> bool:
-    return any(name in told.outcomes for trial in trials for told in trial.beside.values())
+    return any(name in e.outcomes for trial in trials for e in trial.evaluations.values())

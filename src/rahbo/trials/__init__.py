@@ -1,6 +1,5 @@
 """What was asked and told, and the same as data: count, mean and variance per point."""
 
-from rahbo.trials.beside import LONGEST_NAME, NOTHING, Beside, checked_name
 from rahbo.trials.blocks import (
     MOST_FAILURES,
     block_name,
@@ -11,15 +10,15 @@ from rahbo.trials.blocks import (
     failures_by_point,
     past_trials,
 )
+from rahbo.trials.evaluation import LONGEST_NAME, Evaluation, Evaluations, checked_name
 from rahbo.trials.files import write_whole
 from rahbo.trials.given import checked_trials, is_same_point, listed_trials
-from rahbo.trials.growing import added
 from rahbo.trials.ledger import Counts, Ledger
 from rahbo.trials.observations import Observations, Removed, point_statistics
 from rahbo.trials.outcomes import record_of, split_record
 from rahbo.trials.repetition import Repetition, repetition_of
 from rahbo.trials.rows import as_frame, header, rows_of, trials_in, write_csv
-from rahbo.trials.times import is_time
+from rahbo.trials.times import is_time, now
 from rahbo.trials.trial import (
     LARGEST_VALUE,
     MOST_REPEATS,
@@ -46,9 +45,9 @@ __all__ = [
     "LONGEST_NAME",
     "MOST_FAILURES",
     "MOST_REPEATS",
-    "NOTHING",
-    "Beside",
     "Counts",
+    "Evaluation",
+    "Evaluations",
     "Ledger",
     "Observations",
     "Removed",
@@ -56,7 +55,6 @@ __all__ = [
     "Source",
     "Suggestion",
     "Trial",
-    "added",
     "as_frame",
     "attempts_at",
     "block_name",
@@ -73,6 +71,7 @@ __all__ = [
     "is_same_point",
     "is_time",
     "listed_trials",
+    "now",
     "observations_of",
     "own_bounds",
     "params_by_point",

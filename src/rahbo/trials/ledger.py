@@ -15,7 +15,6 @@ from typing import Any
 
 from rahbo.numerics import Array, SharedLock
 from rahbo.trials.repetition import Repetition, repetition_of
-from rahbo.trials.times import now
 from rahbo.trials.trial import Source, Suggestion, Trial, params_by_point
 
 
@@ -83,9 +82,8 @@ class Ledger:
         return other
 
     def record(self, trial: Trial) -> Trial:
-        """Keep a new trial, or a new state of one, and return it. What is new gets its time."""
+        """Keep a new trial, or a new state of one, and return it."""
         counts, params, old = self._counts, self._params, self.trials.get(trial.id)
-        trial = trial.with_times(old, now())
         self._counts = self._params = self._repetition = None
         self._unsettled.add(trial.id)
         self.trials[trial.id] = trial
