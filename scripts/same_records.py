@@ -55,7 +55,7 @@ def record(problem_name: str, preset: str, seed: int) -> Any:
         **(paper if preset == "paper" else {}),
     )  # fmt: skip
     trials = [
-        [t.id, t.source, t.n_requested, t.x.tolist(), t.params, t.values, t.own_bound]
+        [t.id, t.source, t.n_requested, t.x.tolist(), t.params, dict(t.values), t.own_bound]
         for t in result.trials
     ]
     return exact([trials, result.recommendation])

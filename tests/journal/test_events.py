@@ -128,6 +128,13 @@ def test_a_time_is_written_with_what_was_told_then():
     assert times(again) == {0: 20.5, 1: 20.5}
 
 
+def test_a_value_told_within_the_millisecond_of_its_failure_keeps_its_time():
+    lost = trial().with_failures([0], "no beam", 10.0)
+    told = lost.with_told({0: Evaluation(1.0, time=10.0)})
+    changes = change_of(None, trial()), change_of(trial(), lost), change_of(lost, told)
+    assert times(replayed(*changes)) == {0: 10.0}
+
+
 def test_the_time_of_a_failure_is_not_that_of_the_value_in_its_place():
     failed = {"event": "failure", "id": 0, "failures": {"0": "no beam"}, "times": {"0": 10.0}}
     told = {"event": "tell", "id": 0, "values": {"0": 1.0}}

@@ -88,7 +88,7 @@ def luckiest_of(known: Snapshot, recommended: tuple[int, ...]) -> Luckiest | Non
         return None
     # Of equal values, one at the recommended setting, or else the first.
     value, trial = max(best, key=lambda one: (sign * one[0], one[1].id in recommended, -one[1].id))
-    repeat = next(i for i in sorted(trial.values) if trial.values[i] == value)
+    repeat = next(i for i, told in trial.values.items() if told == value)
     expected, spread = fresh_value(known, trial.x)
     beyond = sign * value - expected
     is_luck = beyond > spread and beyond > NEGLIGIBLE * output_scale(known.observations)

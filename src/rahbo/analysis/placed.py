@@ -40,7 +40,7 @@ class Placed(Snapshot):
         """The values that were told at each choice, under whatever conditions."""
         told = sorted(valued(self.trials), key=lambda trial: trial.id)
         X = self._placed(told)
-        values = [[t.values[i] for i in sorted(t.values)] for t in told]
+        values = [list(t.values.values()) for t in told]
         return Observations.from_rounds(X, values, self.settings.sign)
 
     @cached_property

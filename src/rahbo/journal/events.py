@@ -37,7 +37,7 @@ def change_of(before: Trial | None, after: Trial) -> dict[str, Any] | None:
         told = {i: after.evaluations[i] for i in changed}
         known = before.evaluations
         # What is added to a value later does not change its time.
-        timed = {i: e for i, e in told.items() if i not in known or known[i].time != e.time}
+        timed = {i: e for i, e in told.items() if i not in known or known[i].value is None}
         record = {**_told_record(told), **_times(timed)}
         return {"event": "tell" if "values" in record else "failure", "id": after.id, **record}
     if after.cancelled and not before.cancelled:
@@ -69,7 +69,7 @@ def trial_record(trial: Trial) -> dict[str, Any]:
 
 
 def _told_record(told: Mapping[int, Evaluation]) -> dict[str, Any]:
-    """Return evaluations without their times as parts of an event; parts that are empty are not."""
+    """Return evaluations without their times as parts of an event, without empty parts."""
     parts: dict[str, dict[int, Any]] = {"values": {}, "beside": {}, "failures": {}}
     for i, each in told.items():
         if each.value is None:

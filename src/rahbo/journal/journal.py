@@ -235,12 +235,9 @@ class Journal(dict[int, Trial]):
 
 def _untimed(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return records of trials without times and the order of arrival, which tell no runs apart."""
+    told = ("values", "beside", "failures")
     return [
-        {
-            name: dict(sorted(part.items())) if name in ("values", "beside", "failures") else part
-            for name, part in record.items()
-            if name != "times"
-        }
+        {k: dict(sorted(v.items())) if k in told else v for k, v in record.items() if k != "times"}
         for record in records
     ]
 

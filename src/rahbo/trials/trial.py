@@ -31,6 +31,7 @@ LARGEST_VALUE = 1e60
 # The most repeats that one suggestion may ask for. More would fill the memory with their indices,
 # and no file may keep its reader busy for ever.
 MOST_REPEATS = 1_000_000
+VALUE, FAILURE = attrgetter("value"), attrgetter("failure")
 
 
 @dataclass(frozen=True)
@@ -89,14 +90,12 @@ class Trial:
     @property
     def values(self) -> Mapping[int, float]:
         """Values by repeat index, in the user's sign."""
-        return Part(self.evaluations, self.evaluations.n_values, attrgetter("value"))
+        return Part(self.evaluations, self.evaluations.n_values, VALUE)
 
     @property
     def failures(self) -> Mapping[int, str]:
         """Reasons of failures, by repeat index."""
-        return Part(
-            self.evaluations, self.n_made - self.evaluations.n_values, attrgetter("failure")
-        )
+        return Part(self.evaluations, self.n_made - self.evaluations.n_values, FAILURE)
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -296,7 +295,11 @@ def own_bounds(trials: Iterable[Trial], observations: Observations) -> Array:
     index = {x.tobytes(): i for i, x in enumerate(observations.X)}
     for trial in trials:
         point = index.get(trial.x.tobytes())
-        if point is not None and trial.own_bound is not None and (trial.values or trial.cancelled):
+        if (
+            point is not None
+            and trial.own_bound is not None
+            and (trial.evaluations.n_values or trial.cancelled)
+        ):
             own[point] = np.fmax(own[point], trial.own_bound)
     return own
 

@@ -65,14 +65,12 @@ class Reading:
         time = seconds if is_time(seconds) else None
         told = constraints_of(trial)
         outcomes = {names[key]: value for key, value in told.items() if is_outcome(value)}
-        found = {}
-        for i, (value, block) in enumerate(
-            zip(values, self._blocks(trial, len(values)), strict=True)
-        ):
+        blocks, found = self._blocks(trial, len(values)), {}
+        for i, value in enumerate(values):
             if value is None:
                 found[i] = Evaluation(failure=trial.state.name.lower(), time=time)
             else:
-                found[i] = Evaluation(value, None, outcomes, block, time)
+                found[i] = Evaluation(value, None, outcomes, blocks[i], time)
                 outcomes = {}
         return found
 
