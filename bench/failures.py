@@ -167,9 +167,7 @@ def run(name, kind, seed, repeats, budget):
             else:
                 opt.tell(suggestion, value, repeat=i)
     later = [t for t in opt.trials if t.source == "strategy"]
-    failed = sum(len(t.failures) for t in later) / sum(
-        len(t.failures) + len(t.values) for t in later
-    )
+    failed = sum(len(t.failures) for t in later) / sum(t.n_made for t in later)
     reached = float(case.risk([opt.recommend().params])[0])
     return failed, (region.best - reached) / (region.best - region.median)
 

@@ -27,7 +27,7 @@ import numpy as np
 
 import rahbo
 from rahbo.analysis import not_noise
-from rahbo.trials import Trial, repetition_of
+from rahbo.trials import Evaluation, Trial, repetition_of
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 ROWS = rahbo.Candidates([{"x": i / 9, "y": j / 9} for i in range(10) for j in range(10)])
@@ -163,7 +163,7 @@ def drawn(objective: Objective, seed: int, repeats: Any = None, blocks: int = 0)
             objective(x, y) for _ in range(k)
         ]
         trial = Trial(len(told), {}, settings[i], k, "strategy", blocks=tuple(named))
-        told.append(trial.with_values(values))
+        told.append(trial.with_more([Evaluation(value) for value in values]))
         best.append((values[0], i))
         made += k
         if str(repetition_of(told) or ""):

@@ -26,7 +26,9 @@ def measured(x: float, block: str, seed: int = 0, t: float = 0.0) -> float:
 
 def pairs(opt: rahbo.Optimizer) -> list[tuple[float, str]]:
     return [
-        (trial.params["x"], told.block) for trial in opt.trials for told in trial.beside.values()
+        (trial.params["x"], trial.evaluations[i].block)
+        for trial in opt.trials
+        for i in trial.values
     ]
 
 
@@ -47,8 +49,8 @@ def test_values_may_be_told_with_their_blocks():
     opt.tell(s, [1.0, 2.0], block="plate 7")
     opt.tell({"x": 0.3}, [1.0, 2.0, 3.0], block=["plate 7", 8, None])
     opt.tell({"x": 0.3}, 4.0, repeat=5, block="late")
-    told = [[b.block for b in trial.beside.values()] for trial in opt.trials]
-    assert told == [["plate 7", "plate 7"], ["plate 7", "8", "late"]]
+    told = [[b.block for b in trial.evaluations.values()] for trial in opt.trials]
+    assert told == [["plate 7", "plate 7"], ["plate 7", "8", None, "late"]]
     assert opt.observations.blocks == ("plate 7", "8", "late")
 
 
@@ -96,7 +98,7 @@ def test_blocks_told_out_of_order_belong_to_their_repeats():
     assert opt.open[0].blocks == (s.blocks[0],)
     opt.tell(s, 1.0)
     (trial,) = opt.trials
-    assert {i: told.block for i, told in trial.beside.items()} == dict(enumerate(s.blocks))
+    assert {i: told.block for i, told in trial.evaluations.items()} == dict(enumerate(s.blocks))
     with pytest.raises(DataError, match="one of blocks="):
         opt.tell({"x": 0.3}, 1.0, block="elsewhere")
 
@@ -177,7 +179,7 @@ def test_an_open_suggestion_keeps_its_blocks(tmp_path):
     again.tell(s, 1.0, repeat=1)
     again.close()
     last = rahbo.Optimizer.resume(path)
-    assert last.trials[0].beside[1].block == s.blocks[1]
+    assert last.trials[0].evaluations[1].block == s.blocks[1]
     last.close()
 
 

@@ -69,7 +69,7 @@ def test_workers_carry_the_outcomes(executor):
             measure, SPACE, evaluations=16, seed=3, constraints=LIMITS, executor=workers,
             parallel=2,
         )  # fmt: skip
-    assert all(len(t.beside) == len(t.values) for t in result.trials)
+    assert all(each.outcomes for t in result.trials for each in t.evaluations.values())
     assert sum(len(t.values) for t in result.trials) == 16
 
 
@@ -104,7 +104,11 @@ def test_an_objective_may_leave_an_outcome_missing_and_may_fail():
 
     result = rahbo.maximize(objective, SPACE, evaluations=25, seed=0, constraints=LIMITS)
     assert any(t.failures for t in result.trials)
-    assert any(i not in t.beside for t in result.trials for i in t.values)
+    assert any(
+        each.value is not None and not each.outcomes
+        for t in result.trials
+        for each in t.evaluations.values()
+    )
 
 
 def test_telling_a_repeat_again_is_ignored_and_something_else_is_an_error():
@@ -132,7 +136,7 @@ def test_an_outcome_may_be_told_after_its_value(tmp_path):
     resumed = rahbo.Optimizer.resume(path)
     for run in (opt, resumed):
         assert run.n_evaluations == 1
-        assert run.trials[0].beside[0].outcomes == {"cost": 0.5}
+        assert run.trials[0].evaluations[0].outcomes == {"cost": 0.5}
         assert run.limits.each[0].model.observations.n == 1
     resumed.close()
 
@@ -244,7 +248,7 @@ def test_numpy_numbers_in_records_are_numbers():
                 measure(x, y, seed).items()}  # fmt: skip
 
     result = rahbo.maximize(objective, SPACE, evaluations=8, seed=0, constraints=LIMITS)
-    assert all(len(t.beside) == len(t.values) for t in result.trials)
+    assert all(each.outcomes for t in result.trials for each in t.evaluations.values())
 
 
 def test_before_an_outcome_is_told_the_objective_decides_and_that_is_said():

@@ -31,7 +31,7 @@ def go_on(opt, until):
 
 
 def told(opt):
-    return [(t.params, t.values, t.beside, t.blocks) for t in opt.trials]
+    return [(t.params, t.evaluations, t.blocks) for t in opt.trials]
 
 
 @pytest.mark.slow
@@ -87,13 +87,13 @@ def test_a_value_carries_outcomes_and_a_block():
     opt.tell(
         {"x": 0.5, "t": 0.1}, [1.0, 2.0], outcomes={"loss": [0.4, None]}, block=["day 1", None]
     )
-    first, second = opt.trials[0].beside.get(0), opt.trials[0].beside.get(1)
-    assert first == rahbo.trials.Beside({"loss": 0.4}, "day 1")
-    assert second is None
+    first, second = opt.trials[0].evaluations.values()
+    assert first == rahbo.trials.Evaluation(1.0, None, {"loss": 0.4}, "day 1")
+    assert second == rahbo.trials.Evaluation(2.0)
     past = Optimizer(
         SPACE,
         constraints={"loss": AtMost(0.8)},
         seed=0,
         data=[({"x": 0.5, "t": 0.1}, {"yield": 1.0, "loss": 0.4}, "day 1")],
     )
-    assert past.trials[0].beside == {0: first}
+    assert past.trials[0].evaluations == {0: first}

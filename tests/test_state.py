@@ -13,7 +13,7 @@ from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model import fitting
 from rahbo.policy import limits
 from rahbo.state import State, kept
-from rahbo.trials import Counts, Trial
+from rahbo.trials import Counts, Evaluation, Trial
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
@@ -50,11 +50,11 @@ def test_a_state_is_what_its_trials_say_after_every_kind_of_change():
     old = state.trials[3]
     for change in (
         lambda s: opened(s),
-        lambda s: s.trials[len(s.trials) - 1].with_value(1, 0.7),
+        lambda s: s.trials[len(s.trials) - 1].with_told({1: Evaluation(0.7)}),
         lambda s: s.trials[len(s.trials) - 1].with_failures([0], "no beam"),
         lambda s: opened(s, 0.25),
         lambda s: replace(s.trials[len(s.trials) - 1], cancelled=True),
-        lambda s: s.trials[2].with_values([0.3, 0.4]),
+        lambda s: s.trials[2].with_more([Evaluation(0.3), Evaluation(0.4)]),
     ):
         assert_as_computed_afresh(state)
         state = state.told(change(state))
@@ -69,11 +69,11 @@ def test_what_is_still_true_is_handed_on():
     later = state.told(opened(state))
     # Nothing was measured, so nothing is learned.
     assert (later.model, later.followed) == (model, followed)
-    told_one = later.told(later.trials[20].with_value(0, 1.0))
+    told_one = later.told(later.trials[20].with_told({0: Evaluation(1.0)}))
     assert told_one.model is not model
     # The factor of the rounds before is the same.
     assert told_one.followed.mean.root is followed.mean.root
-    early = state.told(state.trials[1].with_values([5.0]))
+    early = state.told(state.trials[1].with_more([Evaluation(5.0)]))
     assert early.followed.mean.root is not followed.mean.root
 
 

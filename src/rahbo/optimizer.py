@@ -301,15 +301,15 @@ class Optimizer(Reports):
                 value; None for no block, or for the blocks that the suggestion states.
         """
         own = self.settings
-        checked, beside = checked_told(values, outcomes, own.constraints, block, own.blocks or ())
-        if repeat is not None and len(checked) != 1:
-            raise DataError(f"tell(repeat={repeat!r}) needs one value, got {len(checked)}.")
+        told = checked_told(values, outcomes, own.constraints, block, own.blocks or (), now())
+        if repeat is not None and len(told) != 1:
+            raise DataError(f"tell(repeat={repeat!r}) needs one value, got {len(told)}.")
         with self._lock.here():
             trial = self._trial(suggestion, repeat)
             if repeat is None:
-                self._record(trial.with_values(checked, beside))
+                self._record(trial.with_more(told))
             else:
-                self._record(trial.with_value(checked_repeat(repeat), checked[0], *beside))
+                self._record(trial.with_told({checked_repeat(repeat): told[0]}))
 
     def tell_failure(self, suggestion: Suggestion | int | Params, reason: str = "", *,
                      repeat: int | None = None) -> None:  # fmt: skip
@@ -323,7 +323,7 @@ class Optimizer(Reports):
                 lost: tuple[int, ...] = (checked_repeat(repeat),)
             else:
                 lost = trial.missing if trial.id in self._state.trials else (0,)
-            self._record(trial.with_failures(lost, str(reason)))
+            self._record(trial.with_failures(lost, str(reason), now()))
 
     def cancel(self, suggestion: Suggestion | int | Params) -> None:
         """Drop the outstanding repeats of a suggestion."""
@@ -343,12 +343,11 @@ class Optimizer(Reports):
         return trial_named(suggestion, self._state.trials)
 
     def _record(self, trial: Trial) -> Trial:
-        """Keep a new trial, or a new state of one, and return it. What is new gets its time.
+        """Keep a new trial, or a new state of one, and return it.
 
         The journal has it before the state does, and both change together or not at all.
         """
         before = self._state.trials.get(trial.id)
-        trial = trial.with_times(before, now())
         keep = partial(setattr, self, "_state", self._state.told(trial))
         if self._journal is None:
             keep()

@@ -218,9 +218,10 @@ def test_an_outcome_that_is_printed_once_may_be_missing():
 
 def told(path):
     return [
-        (t.id, i, t.values[i], dict(t.beside[i].outcomes))
+        (t.id, i, each.value, dict(each.outcomes))
         for t in journals.read(path)[1]
-        for i in sorted(t.values)
+        for i, each in t.evaluations.items()
+        if each.value is not None
     ]
 
 
@@ -307,8 +308,7 @@ def test_hostile_outcomes_are_failures_or_missing(tmp_path):
         if n in (0, 3):
             assert "the outcome 'loss' is" in trial.failures[0]
         else:
-            outcomes = trial.beside[0].outcomes if trial.beside else {}
-            assert dict(outcomes) == ({"loss": 0.1} if n == 4 else {})
+            assert trial.evaluations[0].outcomes == ({"loss": 0.1} if n == 4 else {})
     assert len(seen) == 5
     assert "loss missing" in done.stderr
     assert "loss=0.1" in done.stderr
@@ -441,9 +441,8 @@ def test_each_run_is_in_a_block(blocks, names, tmp_path):
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     for trial in journals.read(run)[1]:
-        for i, value in trial.values.items():
-            beside = trial.beside[i]
-            assert beside.block is not None
-            assert beside.block in names
-            assert value == pytest.approx(trial.params["x"] + ord(beside.block), rel=1e-12)
-            assert dict(beside.outcomes) == {"loss": 0.5}
+        for told in trial.evaluations.values():
+            assert told.block is not None
+            assert told.block in names
+            assert told.value == pytest.approx(trial.params["x"] + ord(told.block), rel=1e-12)
+            assert dict(told.outcomes) == {"loss": 0.5}

@@ -251,7 +251,7 @@ def test_the_best_point_has_the_means_of_its_readings() -> None:
 def test_an_outcome_names_the_block() -> None:
     optimizer = search(repeats=2, block_outcome="fill")
     optimizer.ingest(outcomes(optimizer.suggest(2), fill="monday"))
-    assert {b.block for b in optimizer.rahbo.trials[0].beside.values()} == {"monday"}
+    assert {told.block for told in optimizer.rahbo.trials[0].evaluations.values()} == {"monday"}
 
 
 def test_it_stops_when_the_readings_are_made_or_the_criterion_is_met() -> None:

@@ -13,16 +13,16 @@ from rahbo.errors import DataError, JournalError, SettingsError
 from rahbo.journal import foreign, opened
 from rahbo.journal.events import MOST_REPEATS, change_of, trial_record, trials_of
 from rahbo.space import Space
-from rahbo.trials import Beside, Trial
+from rahbo.trials import Evaluation, Trial
 from rahbo.trials.times import LATEST
+from told import evaluations
+from told import told as values
 
 SPACE = Space.of({"x": (0.0, 2.0)})
-VALUES = st.dictionaries(st.integers(0, 20), st.floats(-1e60, 1e60), max_size=4)
-REASONS = st.dictionaries(st.integers(0, 20), st.text(max_size=5), max_size=4)
 
 
-def trial(**known):
-    return Trial(0, {"x": 1.0}, np.array([0.5]), 3, "strategy", own_bound=-0.25, **known)
+def trial(told=(), **known):
+    return Trial(0, {"x": 1.0}, np.array([0.5]), 3, "strategy", dict(told), -0.25, **known)
 
 
 def as_json(event):
@@ -36,36 +36,40 @@ def replayed(*changes):
 
 def fields(t):
     return (t.id, t.params, t.x.tolist(), t.n_requested, t.source, t.own_bound, t.cancelled,
-            {i: v.hex() for i, v in t.values.items()}, t.failures, t.beside, t.times)  # fmt: skip
+            {i: v.hex() for i, v in t.values.items()}, t.evaluations, times(t))  # fmt: skip
 
 
-@given(VALUES, REASONS, st.booleans(), st.floats(0.0, LATEST))
-def test_a_whole_trial_comes_back(values, failures, cancelled, seconds):
-    failures = {i: why for i, why in failures.items() if i not in values}
-    times = dict.fromkeys([*values, *failures][::2], seconds)
-    t = trial(values=values, failures=failures, cancelled=cancelled, times=times)
-    assert fields(replayed(change_of(None, t))) == fields(t)
-    assert opened(as_json(trial_record(t)), 0, SPACE)["values"] == values
+def times(t):
+    return {i: each.time for i, each in t.evaluations.items() if each.time is not None}
 
 
-BESIDE = st.builds(
-    Beside,
-    st.dictionaries(st.sampled_from(["loss", "time"]), st.floats(-1e60, 1e60)),
-    st.none() | st.sampled_from(["fold 0", "plate A"]),
+TIMES = st.none() | st.floats(0.0, LATEST)
+VALUES = st.builds(
+    Evaluation,
+    st.floats(-1e60, 1e60),
+    outcomes=st.dictionaries(st.sampled_from(["loss", "time"]), st.floats(-1e60, 1e60)),
+    block=st.none() | st.sampled_from(["fold 0", "plate A"]),
+    time=TIMES,
 )
+FAILURES = st.builds(Evaluation, failure=st.text(max_size=5), time=TIMES)
 
 
-@given(VALUES, st.lists(BESIDE, min_size=4, max_size=4))
-def test_what_was_told_beside_values_comes_back(values, told):
-    beside = {i: b for i, b in zip(values, told, strict=False) if b}
-    t = trial(values=values, beside=beside)
+@given(st.dictionaries(st.integers(0, 20), VALUES | FAILURES, max_size=6), st.booleans())
+def test_a_whole_trial_comes_back(told, cancelled):
+    t = trial(told, cancelled=cancelled)
     assert fields(replayed(change_of(None, t))) == fields(t)
-    if values:
-        assert fields(replayed(change_of(None, trial()), change_of(trial(), t))) == fields(t)
+    assert fields(opened(as_json(trial_record(t)), 0, SPACE)) == fields(t)
+
+
+@given(st.dictionaries(st.integers(0, 20), VALUES, min_size=1, max_size=4))
+def test_what_was_told_with_values_comes_back(told):
+    assert fields(replayed(change_of(None, trial()), change_of(trial(), trial(told)))) == fields(
+        trial(told)
+    )
 
 
 def test_a_value_with_nothing_beside_it_is_written_as_before():
-    t = trial().with_values([1.0, 2.0])
+    t = trial().with_more(values(1.0, 2.0))
     assert change_of(trial(), t) == {"event": "tell", "id": 0, "values": {0: 1.0, 1: 2.0}}
     assert "beside" not in trial_record(t)
 
@@ -96,41 +100,48 @@ def test_every_sequence_of_changes_comes_back(steps):
     current = trial()
     changes = [change_of(None, current)]
     for repeat, kind, number in steps:
+        time = float(len(changes)) if number > 0.0 else None
         if kind == "v":
             known = current.values.get(repeat, number)
-            after = current.with_value(repeat, known)
+            after = current.with_told({repeat: Evaluation(known, time=time)})
         elif kind == "f":
-            after = current.with_failures([repeat], f"reason {number}")
+            after = current.with_failures([repeat], f"reason {number}", time)
         else:
             after = replace(current, cancelled=True)
-        if number > 0.0:
-            after = after.with_times(current, float(len(changes)))
         changes.append(change_of(current, after))
         current = after
     assert fields(replayed(*filter(None, changes))) == fields(current)
 
 
 def test_a_time_is_written_with_what_was_told_then():
-    first = trial().with_failures([0], "no beam").with_times(trial(), 10.0)
+    first = trial().with_failures([0], "no beam", 10.0)
     failed = {"event": "failure", "id": 0, "failures": {0: "no beam"}, "times": {0: 10.0}}
     assert change_of(trial(), first) == failed
-    second = first.with_value(0, 1.0).with_value(1, 2.0).with_times(first, 20.5)
+    second = first.with_told(dict(enumerate(values(1.0, 2.0, time=20.5))))
     told = {"event": "tell", "id": 0, "values": {0: 1.0, 1: 2.0}, "times": {0: 20.5, 1: 20.5}}
     assert change_of(first, second) == told
     # What is added beside a value later does not change when the value was told.
-    third = second.with_value(1, 2.0, Beside({"loss": 3.0})).with_times(second, 30.0)
+    third = second.with_told({1: Evaluation(2.0, outcomes={"loss": 3.0}, time=30.0)})
     assert "times" not in change_of(second, third)
     opening = change_of(None, trial())
-    assert replayed(opening, failed, told, change_of(second, third)).times == {0: 20.5, 1: 20.5}
+    again = replayed(opening, failed, told, change_of(second, third))
+    assert times(again) == {0: 20.5, 1: 20.5}
+
+
+def test_a_value_told_within_the_millisecond_of_its_failure_keeps_its_time():
+    lost = trial().with_failures([0], "no beam", 10.0)
+    told = lost.with_told({0: Evaluation(1.0, time=10.0)})
+    changes = change_of(None, trial()), change_of(trial(), lost), change_of(lost, told)
+    assert times(replayed(*changes)) == {0: 10.0}
 
 
 def test_the_time_of_a_failure_is_not_that_of_the_value_in_its_place():
     failed = {"event": "failure", "id": 0, "failures": {"0": "no beam"}, "times": {"0": 10.0}}
     told = {"event": "tell", "id": 0, "values": {"0": 1.0}}
-    assert replayed(change_of(None, trial()), failed).times == {0: 10.0}
-    assert replayed(change_of(None, trial()), failed, told).times == {}
+    assert times(replayed(change_of(None, trial()), failed)) == {0: 10.0}
+    assert times(replayed(change_of(None, trial()), failed, told)) == {}
     again = {"event": "failure", "id": 0, "failures": {"0": "no water"}}
-    assert replayed(change_of(None, trial()), failed, again).times == {}
+    assert times(replayed(change_of(None, trial()), failed, again)) == {}
 
 
 @pytest.mark.parametrize(
@@ -163,10 +174,12 @@ def test_what_cannot_be_a_time_is_refused(times, problem, told):
 
 
 def test_no_change_is_no_event():
-    assert change_of(trial(values={0: 1.0}), trial(values={0: 1.0})) is None
-    told = trial(values={0: 0.0})
-    assert change_of(told, told.with_value(0, -0.0)) is None
-    assert math.copysign(1.0, told.with_value(0, -0.0).values[0]) == 1.0
+    one = evaluations({0: 1.0})
+    assert change_of(trial(one), trial(one)) is None
+    zero = trial(evaluations({0: 0.0}))
+    again = zero.with_told({0: Evaluation(-0.0)})
+    assert change_of(zero, again) is None
+    assert math.copysign(1.0, again.values[0]) == 1.0
 
 
 def test_an_infinite_bound_comes_back():
@@ -210,10 +223,12 @@ def test_records_that_are_wrong_are_refused(change, problem):
 
 
 def test_a_repeat_has_one_value():
-    opening = change_of(None, trial(values={0: 1.0}))
+    opening = change_of(None, trial(evaluations({0: 1.0})))
     again = {"event": "tell", "id": 0, "values": {"0": 1.0}}
     assert replayed(opening, again).values == {0: 1.0}
-    with pytest.raises(JournalError, match=r"line 3.*repeat 0 has the value 1.0, got 2.0"):
+    with pytest.raises(
+        JournalError, match=r"line 3.*Repeat 0 .* the value was told as 1.0 and now as 2.0"
+    ):
         replayed(opening, {**again, "values": {"0": 2.0}})
 
 

@@ -346,6 +346,10 @@ def test_past_results_are_recorded_and_must_be_the_same(path):
         resumed = rahbo.Optimizer(LINE, journal=path, **again)
         assert state(resumed) == state(opt)
         resumed.close()
+    # Journals once listed the values of a trial in the order in which they came.
+    changed = path.read_bytes().replace(b'{"0":1.0,"1":1.1}', b'{"1":1.1,"0":1.0}')
+    path.write_bytes(checked(changed))
+    rahbo.Optimizer(LINE, journal=path, data=data).close()
     with pytest.raises(JournalError, match="past results in data= or trials= are different"):
         rahbo.Optimizer(LINE, seed=0, data=data[:1], journal=path)
 

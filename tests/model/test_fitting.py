@@ -21,6 +21,7 @@ from rahbo.model import (
     shared_fits,
 )
 from rahbo.trials import Observations, valued
+from told import evaluations
 
 SPACE = {"x": (0.0, 1.0)}
 
@@ -89,7 +90,10 @@ def test_a_changed_trial_drops_the_fits_that_saw_it():
     assert list(fits_before(fits, 5)) == [(4, 4)]
     assert fits_before(fits, 0) == {}
     assert fits_before(fits, 9) == fits
-    changed = [replace(t, values={0: 2.0, 1: 2.5}) if t.id == 5 else t for t in opt.trials]
+    changed = [
+        replace(t, evaluations=evaluations({0: 2.0, 1: 2.5})) if t.id == 5 else t
+        for t in opt.trials
+    ]
     model, _ = opt.settings.fitting.believe(changed, Past(fits_before(fits, 5)))
     fresh, _ = opt.settings.fitting.believe(changed, Past())
     assert model.learned.mean.kernel.lengthscales == fresh.learned.mean.kernel.lengthscales
@@ -126,7 +130,10 @@ def test_fits_are_shared_as_far_as_trials_are_the_same():
     assert shared_fits(fits, opt.trials, opt.trials) == fits
     # The other run has seven of the nine rounds.
     assert list(shared_fits(fits, opt.trials, other.trials)) == [(4, 4), (4, 6)]
-    changed = [replace(t, values={0: 2.0, 1: 2.5}) if t.id == 5 else t for t in opt.trials]
+    changed = [
+        replace(t, evaluations=evaluations({0: 2.0, 1: 2.5})) if t.id == 5 else t
+        for t in opt.trials
+    ]
     assert list(shared_fits(fits, opt.trials, changed)) == [(4, 4)]
     moved = [replace(t, x=t.x + 0.01) if t.id == 0 else t for t in opt.trials]
     assert shared_fits(fits, opt.trials, moved) == {}

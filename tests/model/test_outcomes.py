@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 
 from rahbo.model import AtLeast, AtMost, outcome_of
-from rahbo.trials import Beside, Trial
+from rahbo.trials import Evaluation, Trial
 
 
 def trials(n=12, told=lambda i: True):
     rng, found = np.random.default_rng(0), []
     for i in range(n):
         x = rng.random(2)
-        loss = Beside({"loss": float(x.sum() + 0.05 * rng.standard_normal())})
+        loss = {"loss": float(x.sum() + 0.05 * rng.standard_normal())}
         trial = Trial(i, {}, x, 1, "design" if i < 6 else "strategy")
-        found.append(trial.with_value(0, float(-x[0]), loss if told(i) else Beside()))
+        given = Evaluation(float(-x[0]), outcomes=loss if told(i) else {})
+        found.append(trial.with_told({0: given}))
     return found
 
 
@@ -26,4 +27,4 @@ def test_limits_are_quantiles_in_the_sense_of_maximisation():
 def test_an_outcome_takes_the_place_of_the_objective():
     told = list(outcome_of(trials(told=lambda i: i % 2 == 0), "loss"))
     assert [bool(t.values) for t in told] == [True, False] * 6
-    assert told[0].values[0] == trials()[0].beside[0].outcomes["loss"]
+    assert told[0].values[0] == trials()[0].evaluations[0].outcomes["loss"]

@@ -16,7 +16,7 @@ def found_of(opt):
 def test_each_point_has_the_mean_of_its_outcomes_and_whether_limits_are_kept():
     opt = told(20)
     first = opt.trials[0].params
-    before = opt.trials[0].beside[0].outcomes["cost"]
+    before = opt.trials[0].evaluations[0].outcomes["cost"]
     opt.tell(first, [1.0, 1.1], outcomes={"cost": [0.3, None]})
     opt.tell({"x": 0.5, "y": 0.5}, 1.0)
     found = found_of(opt)

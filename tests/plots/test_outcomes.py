@@ -23,7 +23,7 @@ def test_the_curve_is_what_predictions_say_of_the_outcome(limited):
     assert record.constraint == limited.settings.constraints["cost"]
     assert record.reported == best.params["x"]
     assert record.reported_quantile == best.constraints[0].quantile
-    told = [(t.params["x"], t.beside[0].outcomes["cost"]) for t in limited.trials]
+    told = [(t.params["x"], t.evaluations[0].outcomes["cost"]) for t in limited.trials]
     assert list(zip(record.repeat_x, record.repeat_y, strict=True)) == told
     assert ((record.repeat_nearness >= 0.0) & (record.repeat_nearness <= 1.0)).all()
 

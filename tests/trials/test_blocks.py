@@ -7,7 +7,7 @@ import pytest
 
 from rahbo.errors import DataError
 from rahbo.trials import (
-    Beside,
+    Evaluation,
     Trial,
     block_name,
     blocks_by_point,
@@ -15,6 +15,7 @@ from rahbo.trials import (
     observations_of,
     past_trials,
 )
+from told import told
 
 X = np.array([0.25])
 
@@ -72,16 +73,16 @@ def test_a_time_of_pandas_is_a_name_unless_it_is_missing():
 
 
 def test_an_array_without_dimensions_is_one_name():
-    assert checked_blocks(np.array("a"), 2) == [Beside(block="a")] * 2
-    assert checked_blocks(np.array(3), 2) == [Beside(block="3")] * 2
-    assert checked_blocks(date(2026, 3, 1), 2) == [Beside(block="2026-03-01")] * 2
+    assert checked_blocks(np.array("a"), 2) == ["a"] * 2
+    assert checked_blocks(np.array(3), 2) == ["3"] * 2
+    assert checked_blocks(date(2026, 3, 1), 2) == ["2026-03-01"] * 2
 
 
 def test_one_block_for_all_values_or_one_for_each():
-    assert checked_blocks(None, 2) == []
-    assert checked_blocks("a", 2) == [Beside(block="a")] * 2
-    assert checked_blocks(["a", None], 2) == [Beside(block="a"), Beside()]
-    assert checked_blocks(np.arange(2), 2) == [Beside(block="0"), Beside(block="1")]
+    assert checked_blocks(None, 2) == [None, None]
+    assert checked_blocks("a", 2) == ["a"] * 2
+    assert checked_blocks(["a", None], 2) == ["a", None]
+    assert checked_blocks(np.arange(2), 2) == ["0", "1"]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_wrong_lengths_and_kinds_are_refused(block, says):
 
 
 def test_only_blocks_of_a_given_set_are_accepted():
-    assert checked_blocks(1, 1, ("0", "1")) == [Beside(block="1")]
+    assert checked_blocks(1, 1, ("0", "1")) == ["1"]
     with pytest.raises(DataError, match="one of blocks="):
         checked_blocks(2, 1, ("0", "1"))
 
@@ -107,8 +108,8 @@ def test_past_results_may_name_blocks():
     first, second = past_trials(
         [({"x": 0.25}, [1.0, 2.0], ["a", "b"]), ({"x": 0.25}, 3.0)], lambda params: X
     )
-    assert {i: told.block for i, told in first.beside.items()} == {0: "a", 1: "b"}
-    assert second.beside == {}
+    assert [told.block for told in first.evaluations.values()] == ["a", "b"]
+    assert second.evaluations == {0: Evaluation(3.0)}
     data = observations_of([first, second], -1.0)
     assert data.blocks == ("a", "b")
     assert data.block.tolist() == [0, 1, -1]
@@ -116,21 +117,21 @@ def test_past_results_may_name_blocks():
 
 
 def test_a_value_has_the_block_it_was_asked_for():
-    told = trial(blocks=("a", "b")).with_values([1.0])
-    assert told.beside == {0: Beside(block="a")}
-    assert told.suggestion.blocks == ("b",)
-    assert told.with_value(1, 2.0).beside[1] == Beside(block="b")
-    assert told.with_value(1, 2.0, Beside(block="b")).beside[1] == Beside(block="b")
+    first = trial(blocks=("a", "b")).with_more(told(1.0))
+    assert first.evaluations == {0: Evaluation(1.0, block="a")}
+    assert first.suggestion.blocks == ("b",)
+    for second in (Evaluation(2.0), Evaluation(2.0, block="b")):
+        assert first.with_told({1: second}).evaluations[1] == Evaluation(2.0, block="b")
     with pytest.raises(DataError, match="asked for in block 'b'"):
-        told.with_value(1, 2.0, Beside(block="a"))
+        first.with_told({1: Evaluation(2.0, block="a")})
     # Telling the same again changes nothing.
-    assert told.with_value(0, 1.0) is told
+    assert first.with_told({0: Evaluation(1.0)}) is first
 
 
 def test_blocks_of_a_point_are_told_or_under_way_but_not_failed():
     tried = trial(blocks=("a", "b")).with_failures([0], "no beam")
     assert blocks_by_point([tried]) == {X.tobytes(): ["b"]}
-    assert blocks_by_point([tried.with_values([1.0])]) == {X.tobytes(): ["b"]}
+    assert blocks_by_point([tried.with_more(told(1.0))]) == {X.tobytes(): ["b"]}
 
 
 def test_effects_are_subtracted_and_can_be_added_again(rng):

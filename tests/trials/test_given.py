@@ -9,7 +9,7 @@ import rahbo
 from rahbo import Candidates, Context, Float, Int, Time
 from rahbo.errors import DataError
 from rahbo.space import Space
-from rahbo.trials import checked_trials, listed_trials
+from rahbo.trials import Evaluation, checked_trials, listed_trials
 
 SPACE = {"x": (0.0, 1.0), "kind": ["a", "b", "c"]}
 
@@ -56,7 +56,8 @@ def test_parameters_told_with_more_digits_than_a_point_keeps_fit():
 def test_corrected_values_are_accepted_and_corrected_parameters_are_not():
     opt = told()
     first = opt.trials[0]
-    right = [replace(first, values={**first.values, 0: 12.9}), *opt.trials[1:]]
+    corrected = {**first.evaluations, 0: Evaluation(12.9)}
+    right = [replace(first, evaluations=corrected), *opt.trials[1:]]
     assert rahbo.Optimizer(SPACE, trials=right, seed=0).trials[0].values[0] == 12.9
     wrong = [replace(first, params={"x": 0.123, "kind": "a"}), *opt.trials[1:]]
     with pytest.raises(DataError, match=r"the x of trial 0 is not the point of its parameters"):

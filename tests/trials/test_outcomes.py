@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rahbo.errors import DataError
-from rahbo.trials import Beside, checked_told, past_trials, record_of, split_record
+from rahbo.trials import Evaluation, checked_told, past_trials, record_of, split_record
 
 NAMES = ("loss", "time")
 
@@ -22,15 +22,14 @@ Named = collections.namedtuple("Named", ["value", "loss"])
 
 
 def test_numbers_alone_have_nothing_beside_them():
-    assert checked_told(1.0, None, ()) == ([1.0], [])
-    assert checked_told([1.0, 2], None, NAMES) == ([1.0, 2.0], [])
+    assert checked_told(1.0, None, ()) == [Evaluation(1.0)]
+    assert checked_told([1.0, 2], None, NAMES) == [Evaluation(1.0), Evaluation(2.0)]
 
 
 def test_outcomes_come_by_name_with_as_many_numbers_as_values():
-    values, beside = checked_told([1.0, 2.0], {"loss": [3.0, None], "time": [np.nan, 5]}, NAMES)
-    assert values == [1.0, 2.0]
-    assert beside == [Beside({"loss": 3.0}), Beside({"time": 5.0})]
-    assert checked_told(1.0, {"loss": 3.0}, NAMES)[1] == [Beside({"loss": 3.0})]
+    told = checked_told([1.0, 2.0], {"loss": [3.0, None], "time": [np.nan, 5]}, NAMES)
+    assert told == [Evaluation(1.0, None, {"loss": 3.0}), Evaluation(2.0, None, {"time": 5.0})]
+    assert checked_told(1.0, {"loss": 3.0}, NAMES) == told[:1]
 
 
 @pytest.mark.parametrize(
@@ -39,8 +38,9 @@ def test_outcomes_come_by_name_with_as_many_numbers_as_values():
     ids=["dict", "dataclass", "namedtuple"],
 )
 def test_a_record_holds_the_objective_and_outcomes(record):
-    assert checked_told(record, None, NAMES) == ([1.0], [Beside({"loss": 3.0})])
-    assert checked_told([record, record], None, NAMES)[0] == [1.0, 1.0]
+    told = [Evaluation(1.0, None, {"loss": 3.0})]
+    assert checked_told(record, None, NAMES) == told
+    assert checked_told([record, record], None, NAMES) == 2 * told
     assert record_of(record) == {"value": 1.0, "loss": 3.0}
 
 
@@ -78,13 +78,13 @@ def test_a_missing_outcome_is_left_out_of_a_record():
 def test_past_results_may_be_records():
     (trial,) = past_trials([({"x": 0.5}, {"value": 1.0, "loss": 2.0})], lambda p: np.array([0.5]),
                            NAMES)  # fmt: skip
-    assert (trial.values, trial.beside) == ({0: 1.0}, {0: Beside({"loss": 2.0})})
+    assert trial.evaluations == {0: Evaluation(1.0, None, {"loss": 2.0})}
 
 
 def test_a_masked_outcome_is_missing_and_a_masked_value_is_not_a_number():
     masked = np.ma.masked_invalid([np.nan, 2.0])
-    _, beside = checked_told([1.0, 2.0], {"loss": masked}, ["loss"])
-    assert [told.outcomes for told in beside] == [{}, {"loss": 2.0}]
+    told = checked_told([1.0, 2.0], {"loss": masked}, ["loss"])
+    assert [each.outcomes for each in told] == [{}, {"loss": 2.0}]
     for values in (masked, np.ma.masked, np.ma.array(3.0, mask=True), [1.0, np.ma.masked]):
         with pytest.raises(DataError, match="finite numbers, got nan"):
             checked_told(values)

@@ -6,7 +6,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from rahbo.trials import Beside, Repetition, Trial, repetition_of
+from rahbo.trials import Evaluation, Repetition, Trial, repetition_of
+from told import told as evaluated
 
 SET = Repetition(1)
 
@@ -14,7 +15,7 @@ SET = Repetition(1)
 def trials_of(*values, source="user", n=None):
     """Trials at different points, one for each tuple of values."""
     return [
-        Trial(i, {}, np.array([float(i)]), len(v), source).with_values(list(v))
+        Trial(i, {}, np.array([float(i)]), len(v), source).with_more(evaluated(*v))
         for i, v in enumerate(values)
     ]
 
@@ -50,7 +51,9 @@ def test_one_differing_repeat_withdraws_it():
 
 def test_repeats_may_come_from_several_trials():
     first = trials_of(*[(y,) for y in fine(8)])
-    again = [Trial(8 + t.id, {}, t.x, 1, "strategy").with_values([t.values[0]]) for t in first]
+    again = [
+        Trial(8 + t.id, {}, t.x, 1, "strategy").with_more(evaluated(t.values[0])) for t in first
+    ]
     assert repetition_of(first + again) == SET
 
 
@@ -64,8 +67,8 @@ def test_a_repeat_shares_the_setting_and_the_block():
     def in_folds(values, same):
         told = []
         for i, y in enumerate(values):
-            folds = [Beside(block=name) for name in ("a", "a" if same else "b")]
-            told.append(Trial(i, {}, np.array([float(i)]), 0, "user").with_values([y, y], folds))
+            folds = [Evaluation(y, block=name) for name in ("a", "a" if same else "b")]
+            told.append(Trial(i, {}, np.array([float(i)]), 0, "user").with_more(folds))
         return told
 
     assert repetition_of(in_folds(fine(9), same=True)) == SET
@@ -128,7 +131,7 @@ def run_of(value, n=40, noise=0):
         k = 2 if i < 6 else 1
         source = "design" if i < 6 else "strategy"
         values = [value(x, next(calls), r) for r in range(k)]
-        told.append(Trial(i, {}, np.array([float(x)]), k, source).with_values(values))
+        told.append(Trial(i, {}, np.array([float(x)]), k, source).with_more(evaluated(*values)))
     return told
 
 
@@ -149,7 +152,7 @@ def test_a_table_whose_rows_are_used_again_has_no_seeds_in_turn():
         best = int(rng.integers(12))
         again = [row[best][i % 3] for i in range(2, 7)]
         told += [
-            Trial(12 + i, {}, told[best].x, 1, "confirm").with_values([y])
+            Trial(12 + i, {}, told[best].x, 1, "confirm").with_more(evaluated(y))
             for i, y in enumerate(again)
         ]
         assert repetition_of(told) is None
@@ -169,9 +172,9 @@ def test_failed_calls_use_seeds_too():
 
 def test_values_told_beside_the_run_have_no_place_in_the_order():
     told = run_of(lambda x, call, repeat: x + Random(call % 2).gauss(0, 1))
-    later = [Trial(t.id + 3, t.params, t.x, t.n_requested, t.source, t.values) for t in told]
+    later = [Trial(t.id + 3, t.params, t.x, t.n_requested, t.source, t.evaluations) for t in told]
     past = trials_of((5.1,), (5.2,), (5.3,))
-    past = [Trial(t.id, {}, t.x + 100.0, 0, "user", t.values) for t in past]
+    past = [Trial(t.id, {}, t.x + 100.0, 0, "user", t.evaluations) for t in past]
     assert repetition_of(past + later) == Repetition(2)
 
 

@@ -13,6 +13,7 @@ import frames
 import rahbo
 from extras import imported, needs
 from rahbo.errors import DataError, MissingLibraryError, SettingsError, SpaceError
+from rahbo.trials import Evaluation
 
 SPACE = {"x": (0.0, 2.0), "depth": rahbo.Int(1, 8), "kind": ["a", "b"]}
 POINT, OTHER = {"x": 0.1, "depth": 3, "kind": "a"}, {"x": 1.5, "depth": 8, "kind": "b"}
@@ -33,6 +34,10 @@ def told():
     opt.tell_failure(asked, 'beam, "trip"\n\ud800', repeat=0)
     opt.ask()  # of which nothing is known
     return opt, asked
+
+
+def times(trial):
+    return {i: each.time for i, each in trial.evaluations.items() if each.time is not None}
 
 
 def columns_of(rows):
@@ -112,8 +117,7 @@ def test_a_run_as_a_frame_is_past_results(frame):
     again = rahbo.Optimizer(SPACE, constraints=LIMITS, data=frame(columns_of(rows)), seed=0)
     assert [t.params for t in again.trials] == [POINT, asked.params]
     assert [dict(t.values) for t in again.trials] == [{0: 1.0, 1: 1 / 3}, {1: 2.5}]
-    assert again.trials[0].beside[0].outcomes == {"loss": 2.0}
-    assert again.trials[0].beside[0].block == "p"
+    assert again.trials[0].evaluations[0] == Evaluation(1.0, None, {"loss": 2.0}, "p")
     assert dict(again.trials[1].failures) == {0: "beam trip"}
     assert again.n_evaluations == 4
 
@@ -125,8 +129,7 @@ def test_rows_with_equal_parameters_are_repeats(frame, tmp_path):
     first, second = opt.trials
     assert dict(first.values) == {0: 1.0, 1: 2.0}
     assert (first.params["depth"], type(first.params["depth"])) == (3, int)
-    assert first.beside[0].block == "1"
-    assert 1 not in first.beside
+    assert [each.block for each in first.evaluations.values()] == ["1", None]
     assert dict(second.failures) == {0: "no value"}
     opt.close()
     assert rahbo.Optimizer.resume(tmp_path / "run.jsonl").rows() == opt.rows()
@@ -158,9 +161,9 @@ def test_values_outcomes_and_blocks_may_be_columns(frame):
     opt.tell(OTHER, frame({"y": [1.0, 2.0], "loss": [3.0, None]}))
     first, second = opt.trials
     assert dict(first.values) == dict(second.values) == {0: 1.0, 1: 2.0}
-    assert (first.beside[0].outcomes, first.beside[0].block) == ({"loss": 3.0}, "1")
-    assert second.beside[0].outcomes == {"loss": 3.0}
-    assert 1 not in first.beside
+    for trial in (first, second):
+        assert [each.outcomes for each in trial.evaluations.values()] == [{"loss": 3.0}, {}]
+    assert [each.block for each in first.evaluations.values()] == ["1", None]
     plain = rahbo.Optimizer(SPACE, seed=0)
     plain.tell(POINT, frame({"y": [1.0, 2.0]}))
     assert dict(plain.trials[0].values) == {0: 1.0, 1: 2.0}
@@ -257,7 +260,7 @@ def test_times_come_back_from_a_frame_and_a_journal(frame, tmp_path, still_clock
     path = tmp_path / "run.jsonl"
     given = {"constraints": LIMITS, "data": frame(columns_of(rows)), "seed": 0}
     again = rahbo.Optimizer(SPACE, **given, journal=path)
-    assert [dict(t.times) for t in again.trials] == [
+    assert [times(t) for t in again.trials] == [
         {0: still_clock},
         dict.fromkeys((0, 1), still_clock),
     ]
@@ -302,7 +305,7 @@ def test_a_foreign_column_of_the_same_name_does_no_harm(frame):
         [None] * 2,
     ):
         opt = rahbo.Optimizer(SPACE, data=frame({**table, "time": cells}), seed=0)
-        assert [dict(t.times) for t in opt.trials] == [{}, {}]
+        assert [times(t) for t in opt.trials] == [{}, {}]
 
 
 @pytest.mark.usefixtures("still_clock")
@@ -338,14 +341,19 @@ def test_an_outcome_may_be_called_time(frame):
     assert past == [{**row, "outcome time": None}]
 
 
+def timed(trial, seconds):
+    told = {i: replace(each, time=seconds) for i, each in trial.evaluations.items()}
+    return replace(trial, evaluations=told)
+
+
 @pytest.mark.slow
 def test_nothing_depends_on_times():
     same = {"space": {"x": (0.0, 1.0)}, "n_initial": 3, "seed": 0}
     opt = rahbo.Optimizer(**same)
     for value in (1.0, 0.3, 0.8, 0.9):
         opt.tell(opt.ask(), value)
-    for seconds in ({}, {0: 0.0}, {0: 9e9}):
-        trials = [replace(t, times=seconds) for t in opt.trials]
+    for seconds in (None, 0.0, 9e9):
+        trials = [timed(t, seconds) for t in opt.trials]
         other = rahbo.Optimizer(**same, trials=trials)
         assert other.recommend() == opt.recommend()
         assert other.ask(2) == rahbo.Optimizer(**same, trials=opt.trials).ask(2)

@@ -12,6 +12,7 @@ from hypothesis import given
 from rahbo.errors import DataError
 from rahbo.trials import (
     LARGEST_VALUE,
+    Evaluation,
     Suggestion,
     Trial,
     checked_repeat,
@@ -21,12 +22,15 @@ from rahbo.trials import (
     tallies_of,
     tried_once,
 )
+from told import evaluations
+from told import told as some
 
 VALUES = st.floats(-1e6, 1e6, allow_nan=False)
 
 
-def trial(n_requested=3, identity=0, x=(0.5,), **known):
-    return Trial(identity, {"a": 1.0}, np.array(x, dtype=float), n_requested, "design", **known)
+def trial(n_requested=3, identity=0, x=(0.5,), values=(), failures=(), **known):
+    x, made = np.array(x, dtype=float), evaluations(values, failures)
+    return Trial(identity, {"a": 1.0}, x, n_requested, "design", made, **known)
 
 
 @st.composite
@@ -52,7 +56,7 @@ def test_any_portions_give_the_same_trial(case):
     values, pieces = case
     t = trial()
     for piece in pieces:
-        t = t.with_values(piece)
+        t = t.with_more(some(*piece))
     assert t.values == dict(enumerate(values))
 
 
@@ -62,9 +66,9 @@ def test_indexed_values_first_and_the_rest_in_portions_give_the_same_trial(case,
     indexed = order[: data.draw(st.integers(0, len(order)))]
     t = trial()
     for i in indexed:
-        t = t.with_value(i, values[i])
+        t = t.with_told({i: Evaluation(values[i])})
     for i in sorted(set(order) - set(indexed)):
-        t = t.with_values([values[i]])
+        t = t.with_more(some(values[i]))
     assert t.values == dict(enumerate(values))
 
 
@@ -76,7 +80,7 @@ def test_values_without_an_index_never_overwrite_what_is_settled(case, data):
     before = trial(
         values=dict.fromkeys(settled - failed, -1.0), failures=dict.fromkeys(failed, "trip")
     )
-    after = before.with_values(values)
+    after = before.with_more(some(*values))
     assert after.failures == before.failures
     assert {i: after.values[i] for i in before.values} == before.values
     fresh = sorted(after.values.keys() - before.values.keys())
@@ -91,7 +95,7 @@ def test_observations_do_not_depend_on_any_order_of_arrival(history, random):
     for identity, (place, (values, order)) in enumerate(history):
         t = trial(identity=identity, x=(place / 2, 0.25))
         for i in order:
-            t = t.with_value(i, values[i])
+            t = t.with_told({i: Evaluation(values[i])})
         trials.append(t)
     random.shuffle(trials)
     data = observations_of(trials, sign=-1.0)
@@ -111,10 +115,10 @@ def test_telling_a_repeat_again_changes_nothing(case):
     values, order = case
     once = trial(n_requested=5)
     for i in order:
-        once = once.with_value(i, values[i])
+        once = once.with_told({i: Evaluation(values[i])})
     twice = once
     for i in reversed(order):
-        twice = twice.with_value(i, values[i])
+        twice = twice.with_told({i: Evaluation(values[i])})
     assert (twice.values, twice.failures, twice.missing) == (
         once.values,
         once.failures,
@@ -123,16 +127,16 @@ def test_telling_a_repeat_again_changes_nothing(case):
 
 
 def test_another_value_for_a_repeat_is_an_error_and_loses_nothing():
-    t = trial(identity=7).with_value(1, 2.5)
-    with pytest.raises(DataError, match=r"repeat 1 of suggestion 7 was told as 2\.5 and now as 3"):
-        t.with_value(1, 3.0)
+    t = trial(identity=7).with_told({1: Evaluation(2.5)})
+    with pytest.raises(DataError, match=r"Repeat 1 of suggestion 7 .* 2\.5 and now as 3"):
+        t.with_told({1: Evaluation(3.0)})
     assert t.values == {1: 2.5}
 
 
 def test_a_trial_is_never_changed_in_place():
     t = trial()
-    t.with_values([1.0])
-    t.with_value(0, 1.0)
+    t.with_more(some(1.0))
+    t.with_told({0: Evaluation(1.0)})
     t.with_failures([0], "trip")
     assert (t.values, t.failures, t.missing) == ({}, {}, (0, 1, 2))
 
@@ -144,7 +148,7 @@ def test_a_trial_is_never_changed_in_place():
 def test_each_repeat_is_a_value_a_failure_or_missing(valued, failed, n_requested):
     t = trial(n_requested).with_failures(failed, "trip")
     for i in valued:
-        t = t.with_value(i, float(i))
+        t = t.with_told({i: Evaluation(float(i))})
     t = t.with_failures(failed, "trip")
     assert t.values == {i: float(i) for i in valued}
     assert t.failures == dict.fromkeys(failed - valued, "trip")
@@ -153,10 +157,10 @@ def test_each_repeat_is_a_value_a_failure_or_missing(valued, failed, n_requested
 
 def test_outcomes_are_counted_by_point():
     trials = [
-        trial(2, identity=0, x=(0.2,)).with_values([1.0, 2.0]),
+        trial(2, identity=0, x=(0.2,)).with_more(some(1.0, 2.0)),
         trial(2, identity=1, x=(0.1,)).with_failures([0, 1], "trip"),
         trial(2, identity=2, x=(0.3,)),
-        trial(3, identity=3, x=(0.2,)).with_values([1.0]).with_failures([1], "trip"),
+        trial(3, identity=3, x=(0.2,)).with_more(some(1.0)).with_failures([1], "trip"),
     ]
     X, values, failures = tallies_of(trials)
     assert X.tolist() == [[0.2], [0.1]]
@@ -174,7 +178,7 @@ def test_the_last_reason_of_a_failure_is_kept():
 
 
 def test_values_told_after_a_failure_go_to_other_repeats():
-    t = trial(3).with_failures([0], "trip").with_values([1.0, 2.0])
+    t = trial(3).with_failures([0], "trip").with_more(some(1.0, 2.0))
     assert t.values == {1: 1.0, 2: 2.0}
     assert t.missing == ()
 
@@ -182,11 +186,11 @@ def test_values_told_after_a_failure_go_to_other_repeats():
 def test_a_cancelled_trial_misses_nothing_and_still_takes_values():
     t = trial(3, cancelled=True)
     assert t.missing == ()
-    assert t.with_values([4.0]).values == {0: 4.0}
+    assert t.with_more(some(4.0)).values == {0: 4.0}
 
 
 def test_a_suggestion_is_what_is_still_wanted():
-    t = trial(4, identity=3).with_value(2, 1.0).with_failures([0], "trip")
+    t = trial(4, identity=3).with_told({2: Evaluation(1.0)}).with_failures([0], "trip")
     assert t.suggestion == Suggestion(3, {"a": 1.0}, (1, 3))
     assert t.suggestion.repeats == 2
     t.suggestion.params["a"] = 99.0
@@ -265,19 +269,16 @@ def test_a_cancelled_revisit_has_its_bound_but_an_open_or_failed_one_has_none():
 
 
 def test_tried_once_knows_what_came_of_a_trial():
-    def trial(i, x, **more):
-        return Trial(i, {"x": x}, np.array([x]), 1, "strategy", **more)
-
     trials = [
-        trial(0, 0.1, values={0: 1.0}),
-        trial(1, 0.2, values={0: 1.0}),
-        trial(2, 0.2, values={0: 2.0}),
-        trial(3, 0.3),
-        trial(4, 0.4, values={0: 1.0}),
-        trial(5, 0.4, failures={0: "no"}),
-        trial(6, 0.5, values={0: 1.0}),
-        trial(7, 0.5, cancelled=True),
-        trial(8, 0.6, failures={0: "no"}),
+        trial(1, 0, [0.1], values={0: 1.0}),
+        trial(1, 1, [0.2], values={0: 1.0}),
+        trial(1, 2, [0.2], values={0: 2.0}),
+        trial(1, 3, [0.3]),
+        trial(1, 4, [0.4], values={0: 1.0}),
+        trial(1, 5, [0.4], failures={0: "no"}),
+        trial(1, 6, [0.5], values={0: 1.0}),
+        trial(1, 7, [0.5], cancelled=True),
+        trial(1, 8, [0.6], failures={0: "no"}),
     ]
     once = [x for x in np.arange(1, 8) / 10 if tried_once(np.array([x]), trials)]
     assert once == [0.1]

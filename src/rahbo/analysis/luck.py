@@ -89,7 +89,7 @@ def luckiest_of(state: State, recommended: tuple[int, ...]) -> Luckiest | None:
         return None
     # Of equal values, one at the recommended setting, or else the first.
     value, trial = max(best, key=lambda one: (sign * one[0], one[1].id in recommended, -one[1].id))
-    repeat = next(i for i in sorted(trial.values) if trial.values[i] == value)
+    repeat = next(i for i, told in trial.values.items() if told == value)
     expected, spread = fresh_value(state, trial.x)
     beyond = sign * value - expected
     is_luck = beyond > spread and beyond > NEGLIGIBLE * output_scale(told(state).observations)

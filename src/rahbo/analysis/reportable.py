@@ -58,7 +58,7 @@ def _placed(state: State, rounds: Sequence[Trial]) -> Told:
     at = state.space
     X = np.array([trial.x for trial in rounds])
     choices = list(at.snap(X))
-    values = [[t.values[i] for i in sorted(t.values)] for t in rounds]
+    values = [list(t.values.values()) for t in rounds]
     observations = Observations.from_rounds(choices, values, state.settings.sign)
     names: dict[bytes, Mapping[str, Any]] = {}
     for trial in state.trials.values():

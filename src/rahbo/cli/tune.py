@@ -192,7 +192,7 @@ def run(task: Task, jobs: int, timeout: float | None) -> Result:
     wanted = task.budget.evaluations
     total = None if wanted is None else wanted + task.start.runs
     made, outcomes = optimizer.n_evaluations, task.outcomes
-    outcomes.know(n for t in optimizer.trials for b in t.beside.values() for n in b.outcomes)
+    outcomes.know(n for t in optimizer.trials for e in t.evaluations.values() for n in e.outcomes)
     program = Program(task.template, task.read, task.processes, timeout, outcomes)
     workers = Workers(program, jobs)
     try:

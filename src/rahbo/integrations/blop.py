@@ -267,12 +267,10 @@ class RahboOptimizer(
                 own.space.encode(r.setting)
             if r.value is None:
                 continue
-            (value,), beside = checked_told(
-                r.value, r.outcomes, own.constraints, r.block, own.blocks or ()
-            )
+            (told,) = checked_told(r.value, r.outcomes, own.constraints, r.block, own.blocks or ())
             if r.place is not None:
                 number, repeat = r.place
-                trials[number] = trials[number].with_value(repeat, value, *beside)
+                trials[number] = trials[number].with_told({repeat: told})
 
     def _record(self, reading: Reading) -> None:
         """Tell one reading."""
@@ -316,8 +314,8 @@ class RahboOptimizer(
         x = self.rahbo.settings.space.encode(best.params)
         here = [trial for trial in self.rahbo.trials if trial.values and trial.is_at(x)]
         told = {self.objective: [value for trial in here for value in trial.values.values()]}
-        for beside in (b for trial in here for b in trial.beside.values()):
-            for name, value in beside.outcomes.items():
+        for each in (each for trial in here for each in trial.evaluations.values()):
+            for name, value in each.outcomes.items():
                 told.setdefault(name, []).append(value)
         outcomes = {name: float(np.mean(values)) for name, values in told.items()}
         return [(f"{here[0].id}-{min(here[0].values)}", best.params, outcomes)]

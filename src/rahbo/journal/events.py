@@ -6,7 +6,8 @@ been written raises an error.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NoReturn, get_args
 
 import numpy as np
@@ -17,10 +18,9 @@ from rahbo.numerics import is_number
 from rahbo.space import Space
 from rahbo.trials import (
     MOST_REPEATS,
-    Beside,
+    Evaluation,
     Source,
     Trial,
-    added,
     checked_name,
     checked_values,
     is_same_point,
@@ -32,17 +32,14 @@ def change_of(before: Trial | None, after: Trial) -> dict[str, Any] | None:
     """Return what changed in a trial, as an event; None if nothing did."""
     if before is None:
         return {"event": "point" if after.source == "user" else "ask", **trial_record(after)}
-    new = {*added(after.values, before.values), *added(after.beside, before.beside)}
-    if new:
-        values = {i: after.values[i] for i in sorted(new)}
-        told = {"event": "tell", "id": after.id, "values": _values(values)}
-        told |= _beside({i: after.beside[i] for i in values if i in after.beside})
-        return {**told, **_times(after, before, new)}
-    lost = added(after.failures, before.failures)
-    if lost:
-        failures = {i: after.failures[i] for i in lost}
-        told = {"event": "failure", "id": after.id, "failures": _failures(failures)}
-        return {**told, **_times(after, before, failures)}
+    changed = after.evaluations.since(before.evaluations)
+    if changed:
+        told = {i: after.evaluations[i] for i in changed}
+        known = before.evaluations
+        # What is added to a value later does not change its time.
+        timed = {i: e for i, e in told.items() if i not in known or known[i].value is None}
+        record = {**_told_record(told), **_times(timed)}
+        return {"event": "tell" if "values" in record else "failure", "id": after.id, **record}
     if after.cancelled and not before.cancelled:
         return {"event": "cancel", "id": after.id}
     return None
@@ -65,27 +62,26 @@ def trial_record(trial: Trial) -> dict[str, Any]:
     }
     if trial.blocks:
         record["blocks"] = list(trial.blocks)
-    if trial.values:
-        record["values"] = _values(trial.values)
-        record |= _beside(trial.beside)
-    if trial.failures:
-        record["failures"] = _failures(trial.failures)
+    record |= _told_record(trial.evaluations)
     if trial.cancelled:
         record["cancelled"] = True
-    return {**record, **_times(trial, None, trial.times)}
+    return {**record, **_times(trial.evaluations)}
 
 
-def _values(values: Mapping[int, float]) -> dict[int, float]:
-    return {int(i): float(v) for i, v in values.items()}
+def _told_record(told: Mapping[int, Evaluation]) -> dict[str, Any]:
+    """Return evaluations without their times as parts of an event, without empty parts."""
+    parts: dict[str, dict[int, Any]] = {"values": {}, "beside": {}, "failures": {}}
+    for i, each in told.items():
+        if each.value is None:
+            parts["failures"][int(i)] = str(each.failure)
+            continue
+        parts["values"][int(i)] = float(each.value)
+        if beside := _beside(each):
+            parts["beside"][int(i)] = beside
+    return {name: part for name, part in parts.items() if part}
 
 
-def _beside(beside: Mapping[int, Beside]) -> dict[str, Any]:
-    """Return what was told beside values as a part of an event, empty if there is nothing."""
-    found = {int(i): _beside_record(told) for i, told in beside.items() if told}
-    return {"beside": found} if found else {}
-
-
-def _beside_record(told: Beside) -> dict[str, Any]:
+def _beside(told: Evaluation) -> dict[str, Any]:
     record: dict[str, Any] = {}
     if told.outcomes:
         record["outcomes"] = {str(name): float(v) for name, v in told.outcomes.items()}
@@ -94,21 +90,14 @@ def _beside_record(told: Beside) -> dict[str, Any]:
     return record
 
 
-def _failures(failures: Mapping[int, str]) -> dict[int, str]:
-    return {int(i): str(why) for i, why in failures.items()}
-
-
-def _times(trial: Trial, before: Trial | None, repeats: Collection[int]) -> dict[str, Any]:
-    """Return the new times of some repeats as a part of an event, empty if there are none."""
-    known = {} if before is None else before.times
-    told = [i for i in sorted(repeats) if i in trial.times]
-    new = {int(i): float(trial.times[i]) for i in told if known.get(i) != trial.times[i]}
-    return {"times": new} if new else {}
+def _times(told: Mapping[int, Evaluation]) -> dict[str, Any]:
+    times = {int(i): float(e.time) for i, e in told.items() if e.time is not None}
+    return {"times": times} if times else {}
 
 
 def trials_of(events: list[Any], space: Space, name: str) -> list[Trial]:
     """Return the trials after all events of a journal."""
-    found: list[dict[str, Any]] = []
+    found: list[Trial] = []
     for number, event in enumerate(events, 1):
         try:
             if number > 1:
@@ -118,33 +107,36 @@ def trials_of(events: list[Any], space: Space, name: str) -> list[Trial]:
                 found.append(opened(record, len(found), space))
         except Exception as error:
             raise foreign(name, number, error) from error
-    return [Trial(**fields) for fields in found]
+    return found
 
 
-def apply_event(event: dict[str, Any], found: list[dict[str, Any]], space: Space) -> None:
-    """Apply one event to the trials found so far."""
+def apply_event(
+    event: dict[str, Any], found: list[Trial], space: Space
+) -> Mapping[int, Evaluation]:
+    """Apply one event to the trials found so far, and return what it told, by repeat index."""
     kind = event["event"]
     if kind in ("ask", "point"):
         found.append(opened(event, len(found), space))
-        return
+        return found[-1].evaluations
     number = event["id"]
     if type(number) is not int or not 0 <= number < len(found):
         _refuse(f"id must be one of {len(found)} trials, got {number!r}")
-    fields = found[number]
-    if kind == "tell":
-        _take_values(fields, event["values"], event.get("beside", {}))
-        _take_times(fields, event.get("times", {}), event["values"])
-    elif kind == "failure":
-        _take_failures(fields, event["failures"])
-        _take_times(fields, event.get("times", {}), event["failures"])
-    elif kind == "cancel":
-        fields["cancelled"] = True
-    else:
+    trial = found[number]
+    if kind == "cancel":
+        found[number] = replace(trial, cancelled=True)
+        return {}
+    if kind not in ("tell", "failure"):
         _refuse(f"unknown event {kind!r}; a newer version of rahbo may have written it")
+    told = _told(event)
+    for i, one in told.items():
+        if one.failure is not None and i in trial.values:
+            _refuse(f"repeat {i} must have a value or a failure reason, got {one.failure!r}")
+    found[number] = trial.with_told(told)
+    return told
 
 
-def opened(record: dict[str, Any], number: int, space: Space) -> dict[str, Any]:
-    """Return the fields of a new trial."""
+def opened(record: dict[str, Any], number: int, space: Space) -> Trial:
+    """Return the trial of a record, which must be new."""
     if type(record["id"]) is not int or record["id"] != number:
         _refuse(f"id must be {number}, the next one, got {record['id']!r}")
     repeats, source, bound = record["repeats"], record["source"], decode(record["own_bound"])
@@ -161,67 +153,57 @@ def opened(record: dict[str, Any], number: int, space: Space) -> dict[str, Any]:
     blocks = record.get("blocks", [])
     if type(blocks) is not list or len(blocks) not in (0, repeats):
         _refuse(f"there must be a block for each of {repeats} repeats, got {blocks!r}")
-    fields: dict[str, Any] = {
-        "id": number, "params": params, "x": x, "n_requested": repeats, "source": source,
-        "own_bound": None if bound is None else float(bound), "values": {}, "failures": {},
-        "beside": {}, "times": {},
-        "cancelled": record.get("cancelled", False) is True,
-        "blocks": tuple(checked_name("A block", name) for name in blocks),
-    }  # fmt: skip
-    values, failures = record.get("values", {}), record.get("failures", {})
-    _take_values(fields, values, record.get("beside", {}))
-    _take_failures(fields, failures)
-    _take_times(fields, record.get("times", {}), {**values, **failures})
-    return fields
+    trial = Trial(
+        number, params, x, repeats, source,
+        own_bound=None if bound is None else float(bound),
+        cancelled=record.get("cancelled", False) is True,
+        blocks=tuple(checked_name("A block", name) for name in blocks),
+    )  # fmt: skip
+    return trial.with_told(_told(record))
 
 
-def _take_values(fields: dict[str, Any], values: dict[str, Any], beside: dict[str, Any]) -> None:
-    for key, value in values.items():
-        if type(value) not in (int, float):
-            _refuse(f"a value must be a number, got {value!r}")
-        repeat, number = _repeat(key), checked_values(value)[0]
-        if repeat not in fields["values"]:
-            # The time of a failure that the value replaces.
-            fields["times"].pop(repeat, None)
-        if fields["values"].setdefault(repeat, number) != number:
-            _refuse(f"repeat {repeat} has the value {fields['values'][repeat]!r}, got {number!r}")
-        fields["values"][repeat] = number
-        fields["failures"].pop(repeat, None)
+def _told(event: dict[str, Any]) -> dict[int, Evaluation]:
+    """Return what an event told, by repeat index."""
+    values, failures = event.get("values", {}), event.get("failures", {})
+    beside, times = event.get("beside", {}), event.get("times", {})
     for key, record in beside.items():
         if key not in values:
             _refuse(f"repeat {key} must have a value beside {record!r}")
-        fields["beside"][_repeat(key)] = _told_beside(record)
-
-
-def _told_beside(record: dict[str, Any]) -> Beside:
-    if not record.keys() <= {"outcomes", "block"}:
-        _refuse(f"only outcomes and a block are told beside a value, got {record!r}")
-    outcomes: dict[str, float] = {}
-    for name, value in record.get("outcomes", {}).items():
-        if type(value) not in (int, float):
-            _refuse(f"the outcome {name!r} must be a number, got {value!r}")
-        outcomes[checked_name("An outcome", name)] = checked_values(value)[0]
-    block = record.get("block")
-    return Beside(outcomes, None if block is None else checked_name("A block", block))
-
-
-def _take_failures(fields: dict[str, Any], failures: dict[str, Any]) -> None:
-    for key, reason in failures.items():
-        repeat = _repeat(key)
-        if not isinstance(reason, str) or repeat in fields["values"]:
-            _refuse(f"repeat {repeat} must have a value or a failure reason, got {reason!r}")
-        if fields["failures"].get(repeat) != reason:
-            fields["times"].pop(repeat, None)
-        fields["failures"][repeat] = reason
-
-
-def _take_times(fields: dict[str, Any], times: dict[str, Any], told: Collection[str]) -> None:
     for key, seconds in times.items():
-        if key not in told:
+        if key not in values and key not in failures:
             _refuse(f"repeat {key} must have a value or a failure at the time {seconds!r}")
         if type(seconds) not in (int, float) or not is_time(seconds):
             _refuse(f"a time must be seconds since 1970, before the year 10000, got {seconds!r}")
-        fields["times"][_repeat(key)] = float(seconds)
+    when = {key: float(seconds) for key, seconds in times.items()}
+    found = {}
+    for key, value in values.items():
+        more = _told_beside(beside.get(key, {}))
+        found[_repeat(key)] = Evaluation(_number("a value", value), time=when.get(key), **more)
+    for key, reason in failures.items():
+        repeat = _repeat(key)
+        if not isinstance(reason, str) or repeat in found:
+            _refuse(f"repeat {repeat} must have a value or a failure reason, got {reason!r}")
+        found[repeat] = Evaluation(failure=reason, time=when.get(key))
+    return found
+
+
+def _told_beside(record: dict[str, Any]) -> dict[str, Any]:
+    if not record.keys() <= {"outcomes", "block"}:
+        _refuse(f"only outcomes and a block are told beside a value, got {record!r}")
+    outcomes, block = record.get("outcomes", {}), record.get("block")
+    return {
+        "outcomes": {
+            checked_name("An outcome", name): _number(f"the outcome {name!r}", value)
+            for name, value in outcomes.items()
+        },
+        "block": None if block is None else checked_name("A block", block),
+    }
+
+
+def _number(what: str, value: object) -> float:
+    if type(value) not in (int, float):
+        _refuse(f"{what} must be a number, got {value!r}")
+    return checked_values(value)[0]
 
 
 def _repeat(key: str) -> int:

@@ -238,8 +238,12 @@ class Journal:
 
 
 def _untimed(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return records of trials without their times, which do not tell runs apart."""
-    return [{k: v for k, v in record.items() if k != "times"} for record in records]
+    """Return records of trials without times and the order of arrival, which tell no runs apart."""
+    told = ("values", "beside", "failures")
+    return [
+        {k: dict(sorted(v.items())) if k in told else v for k, v in record.items() if k != "times"}
+        for record in records
+    ]
 
 
 # -- the first line ----------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from rahbo.model.learning import condition, contradicted, learn
 from rahbo.model.places import as_told, summarised
 from rahbo.model.units import Raw
 from rahbo.numerics import is_number
-from rahbo.trials import Observations, Trial, observations_of, valued
+from rahbo.trials import Evaluation, Observations, Trial, observations_of, valued
 
 
 @dataclass(frozen=True)
@@ -262,9 +262,13 @@ def shared_fits(fits: Fits, trials: Sequence[Trial], others: Sequence[Trial]) ->
     Both runs have the same settings. A fit is valid if it used only trials that both runs share.
     """
     pairs = zip(trials, others, strict=False)
-    same = (a.is_at(b.x) and a.values == b.values and a.beside == b.beside for a, b in pairs)
+    same = (a.is_at(b.x) and _measured(a) == _measured(b) for a, b in pairs)
     n_same = next((i for i, equal in enumerate(same) if not equal), min(len(trials), len(others)))
     return fits_before(fits, n_same)
+
+
+def _measured(trial: Trial) -> dict[int, Evaluation]:
+    return {i: told for i, told in trial.evaluations.items() if told.value is not None}
 
 
 def _rounds(trials: Sequence[Trial]) -> list[Trial]:

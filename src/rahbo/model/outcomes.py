@@ -18,7 +18,7 @@ from rahbo.errors import SettingsError
 from rahbo.model.joint import MeanNoiseModel
 from rahbo.numerics import is_number
 from rahbo.risk import Quantile
-from rahbo.trials import Trial
+from rahbo.trials import Evaluation, Evaluations, Trial
 
 # What is believed of each outcome, by name; None until a value of it was told.
 Models = Mapping[str, MeanNoiseModel | None]
@@ -105,5 +105,6 @@ class AtLeast(Constraint):
 def outcome_of(trials: Iterable[Trial], name: str) -> Iterator[Trial]:
     """Yield each trial with the values of an outcome in place of those of the objective."""
     for trial in trials:
-        told = {i: b.outcomes[name] for i, b in trial.beside.items() if name in b.outcomes}
-        yield replace(trial, values=told, failures={}, beside={})
+        told = trial.evaluations.items()
+        kept = {i: Evaluation(e.outcomes[name]) for i, e in told if name in e.outcomes}
+        yield replace(trial, evaluations=Evaluations().with_told(kept))

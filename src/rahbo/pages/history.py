@@ -47,13 +47,13 @@ def history_of(optimizer: Optimizer) -> History:
     number, value, failed, spent = [], [], [], []
     n = 0
     for trial in optimizer.trials:
-        for repeat in sorted(trial.values.keys() | trial.failures.keys()):
+        for told in trial.evaluations.values():
             n += 1
-            if repeat in trial.values:
-                number.append(n)
-                value.append(trial.values[repeat])
-            else:
+            if told.value is None:
                 failed.append(n)
+            else:
+                number.append(n)
+                value.append(told.value)
         if trial.values:
             spent.append(n)
     best_at, best = _best(optimizer, spent)

@@ -65,8 +65,8 @@ def compliance_of(
         return None
     told: dict[tuple[str, bytes], list[float]] = defaultdict(list)
     for trial in optimizer.trials:
-        for beside in trial.beside.values():
-            for name, value in beside.outcomes.items():
+        for each in trial.evaluations.values():
+            for name, value in each.outcomes.items():
                 told[name, trial.x.tobytes()].append(value)
     columns = tuple(
         OutcomeColumn(

@@ -108,10 +108,10 @@ def outcome_slice(
     places = nearness(optimizer, model.mean.kernel, at, [name]).tolist()
     near = dict(zip((x.tobytes() for x in optimizer.observations.X), places, strict=True))
     told = [
-        (trial, beside.outcomes[outcome])
+        (trial, each.outcomes[outcome])
         for trial in optimizer.trials
-        for beside in trial.beside.values()
-        if outcome in beside.outcomes
+        for each in trial.evaluations.values()
+        if outcome in each.outcomes
     ]
     return OutcomeSlice(
         axis,

@@ -87,7 +87,7 @@ def progress(optimizer: Optimizer | Result, *, marks: int = 30) -> Progress:
             at, bound, kept = [space.decode(x)], report_bound(state), limits(state)
             (there,) = predict(bound, state.risk, x[None], at, LEVEL, kept)
             found.append(optimizer.in_user_sign(there))
-    spent = np.cumsum([len(t.values) + len(t.failures) for t in trials])
+    spent = np.cumsum([t.n_made for t in trials])
     first = next((i for i, t in enumerate(trials) if t.source == "strategy"), None)
     return Progress(
         evaluations=np.array([float(spent[end - 1]) for end in ends]),

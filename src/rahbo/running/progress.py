@@ -247,6 +247,6 @@ def log_trial(trial: Trial, made: int) -> None:
 
 def outcome_of(trial: Trial) -> str:
     """Return the setting of a trial with its values in one line."""
-    values = [f"{trial.values[i]:.6g}" for i in sorted(trial.values)]
+    values = [f"{value:.6g}" for value in trial.values.values()]
     failed = [f"{len(trial.failures)} failed"] if trial.failures else []
     return printable(f"{one_line(trial.params)}: {', '.join([*values, *failed]) or 'no value'}")

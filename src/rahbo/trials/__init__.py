@@ -1,6 +1,5 @@
 """What was asked and told, and the same as data: count, mean and variance per point."""
 
-from rahbo.trials.beside import LONGEST_NAME, NOTHING, Beside, checked_name
 from rahbo.trials.blocks import (
     MOST_FAILURES,
     block_name,
@@ -12,9 +11,9 @@ from rahbo.trials.blocks import (
     past_trials,
 )
 from rahbo.trials.counts import Counts
+from rahbo.trials.evaluation import LONGEST_NAME, Evaluation, Evaluations, checked_name
 from rahbo.trials.files import write_whole
 from rahbo.trials.given import checked_trials, is_same_point, listed_trials
-from rahbo.trials.growing import added
 from rahbo.trials.observations import Observations, Removed, point_statistics
 from rahbo.trials.outcomes import record_of, split_record
 from rahbo.trials.repetition import Repetition, repetition_of
@@ -47,16 +46,15 @@ __all__ = [
     "LONGEST_NAME",
     "MOST_FAILURES",
     "MOST_REPEATS",
-    "NOTHING",
-    "Beside",
     "Counts",
+    "Evaluation",
+    "Evaluations",
     "Observations",
     "Removed",
     "Repetition",
     "Source",
     "Suggestion",
     "Trial",
-    "added",
     "as_frame",
     "attempts_at",
     "block_name",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -14,8 +13,8 @@ import numpy as np
 from rahbo.errors import DataError, at
 from rahbo.numerics import Array, is_number, is_whole, unwrapped
 from rahbo.space import listed_cells, whole_if_equal
-from rahbo.trials.beside import NOTHING, Beside, checked_name
-from rahbo.trials.outcomes import Told, checked_outcomes
+from rahbo.trials.evaluation import Evaluation, checked_name
+from rahbo.trials.outcomes import checked_outcomes
 from rahbo.trials.trial import Trial, shortened
 
 # How often a point may fail in a block before it is given up there.
@@ -54,8 +53,8 @@ def _date_text(given: date | np.datetime64) -> str:
     return text.removesuffix("T00:00:00")
 
 
-def checked_blocks(block: object, n: int, known: Sequence[str] = ()) -> list[Beside]:
-    """Return the blocks of ``n`` values, to be told beside them; none if there is no block.
+def checked_blocks(block: object, n: int, known: Sequence[str] = ()) -> list[str | None]:
+    """Return the names of the blocks of ``n`` values.
 
     Args:
         block: One block for all values, or a sequence with one for each, None for no block.
@@ -64,7 +63,7 @@ def checked_blocks(block: object, n: int, known: Sequence[str] = ()) -> list[Bes
     """
     block = unwrapped(block)
     if block is None:
-        return []
+        return [None] * n
     if isinstance(block, set | frozenset):
         raise DataError(
             "tell(block=) needs the blocks in the order of the values, and a set has no order. "
@@ -84,7 +83,7 @@ def checked_blocks(block: object, n: int, known: Sequence[str] = ()) -> list[Bes
     for name in names:
         if known and name is not None and name not in known:
             raise DataError(f"A block must be one of blocks={list(known)}, got {name!r}.")
-    return [Beside(block=name) for name in names]
+    return names
 
 
 def checked_data(data: object) -> list[tuple[Mapping[str, Any], object, object]]:
@@ -111,8 +110,9 @@ def checked_told(
     names: Collection[str] = (),
     block: object = None,
     known: Sequence[str] = (),
-) -> Told:
-    """Return the values that were told, and what was told beside each of them.
+    time: float | None = None,
+) -> list[Evaluation]:
+    """Return what was told as one evaluation for each value.
 
     Args:
         values: As for `checked_outcomes`.
@@ -120,13 +120,12 @@ def checked_told(
         names: The names of the outcomes that may be told.
         block: As for `checked_blocks`.
         known: The names that a block may have; empty if it may have any.
+        time: When they were told, in seconds since 1970; None if that is not known.
     """
-    checked, beside = checked_outcomes(values, outcomes, names)
+    checked, others = checked_outcomes(values, outcomes, names)
     blocks = checked_blocks(block, len(checked), known)
-    if not (beside and blocks):
-        return checked, beside or blocks
-    both = zip(beside, blocks, strict=True)
-    return checked, [replace(told, block=named.block) for told, named in both]
+    told = zip(checked, others, blocks, strict=True)
+    return [Evaluation(value, None, other, named, time) for value, other, named in told]
 
 
 def past_trials(
@@ -147,15 +146,15 @@ def past_trials(
     for i, (params, told, block) in enumerate(checked_data(data)):
         with at(f"data[{i}]"):
             trial = Trial(i, dict(params), encode(params), 0, "user")
-            trials.append(trial.with_values(*checked_told(told, None, names, block, known)))
+            trials.append(trial.with_more(checked_told(told, None, names, block, known)))
     return trials
 
 
 def block_of(trial: Trial, repeat: int) -> str | None:
     """Return the block of a repeat: the one it was told with, or else the one asked for."""
-    told = trial.beside.get(repeat, NOTHING).block
-    if told is not None or repeat in trial.values:
-        return told
+    told = trial.evaluations.get(repeat)
+    if told is not None:
+        return told.block
     return trial.blocks[repeat] if repeat < len(trial.blocks) else None
 
 

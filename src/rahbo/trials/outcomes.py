@@ -1,4 +1,4 @@
-"""What one evaluation told: the value of the objective and, beside it, other outcomes by name."""
+"""What was told, as evaluations: values of the objective and, beside them, other outcomes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import numpy as np
 
 from rahbo.errors import DataError
 from rahbo.space import columns_in, is_frame, is_missing, listed_cells, rows_in
-from rahbo.trials.beside import Beside
 from rahbo.trials.trial import checked_values
 
-Told = tuple[list[float], list[Beside]]
 
-
-def checked_outcomes(values: object, outcomes: object, names: Collection[str]) -> Told:
-    """Return the values that were told, and what was told beside each of them.
+def checked_outcomes(
+    values: object, outcomes: object, names: Collection[str]
+) -> tuple[list[float], list[dict[str, float]]]:
+    """Return the values that were told, and the outcomes beside each of them.
 
     Args:
         values: One number or several, or a record or several: a mapping from the names of outcomes
@@ -30,11 +29,11 @@ def checked_outcomes(values: object, outcomes: object, names: Collection[str]) -
     records = _records(values) if names else None
     if records is None:
         checked = checked_values(values)
-        return checked, _beside(outcomes, len(checked), names)
+        return checked, _outcomes(outcomes, len(checked), names)
     if outcomes is not None:
         raise DataError("tell() needs outcomes= or values with named outcomes, got both.")
     split = [split_record(record, names) for record in records]
-    return checked_values([value for value, _ in split]), [Beside(told) for _, told in split]
+    return checked_values([value for value, _ in split]), [told for _, told in split]
 
 
 def split_record(
@@ -94,17 +93,17 @@ def _records(values: object) -> list[dict[str, object]] | None:
     return found or None
 
 
-def _beside(outcomes: Any, n: int, names: Collection[str]) -> list[Beside]:
+def _outcomes(outcomes: Any, n: int, names: Collection[str]) -> list[dict[str, float]]:
     """Return the outcomes of each of ``n`` values."""
+    found: list[dict[str, float]] = [{} for _ in range(n)]
     if outcomes is None:
-        return []
+        return found
     if is_frame(outcomes):
         outcomes = {name: listed_cells(outcomes[name]) for name in columns_in(outcomes)}
     if not isinstance(outcomes, Mapping):
         raise DataError(
             f"outcomes= needs numbers by name, such as {{'loss': 3.4}}, got {outcomes!r}."
         )
-    found: list[dict[str, float]] = [{} for _ in range(n)]
     for name, told in outcomes.items():
         if name not in names:
             known = ", ".join(map(repr, names)) or "none"
@@ -121,7 +120,7 @@ def _beside(outcomes: Any, n: int, names: Collection[str]) -> list[Beside]:
             number = _number(str(name), value)
             if number is not None:
                 record[str(name)] = number
-    return [Beside(record) for record in found]
+    return found
 
 
 def _is_several(told: object) -> bool:

@@ -23,7 +23,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, xlogy
 
-from rahbo.trials.blocks import block_of
 from rahbo.trials.observations import rounding_step
 from rahbo.trials.trial import Trial
 
@@ -143,12 +142,10 @@ def _by_block(found: Iterable[tuple[Trial, int | None]]) -> list[list[_Told]]:
     """Return the values of a point in each block, in the order of the calls."""
     told: dict[str | None, list[_Told]] = {}
     for trial, call in found:
-        in_blocks = bool(trial.beside or trial.blocks)
-        for n, i in enumerate(sorted(trial.values.keys() | trial.failures.keys())):
-            if i in trial.values:
-                block = block_of(trial, i) if in_blocks else None
-                one = _Told(trial.values[i], None if call is None else call + n, i)
-                told.setdefault(block, []).append(one)
+        for n, (i, made) in enumerate(trial.evaluations.items()):
+            if made.value is not None:
+                one = _Told(made.value, None if call is None else call + n, i)
+                told.setdefault(made.block, []).append(one)
     return list(told.values())
 
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from rahbo.errors import DataError, MissingLibraryError, SpaceError
 from rahbo.space import Candidates, Categorical, Space, columns_in, key, rows_in, whole_if_equal
-from rahbo.trials.beside import NOTHING
-from rahbo.trials.blocks import block_of, checked_told
+from rahbo.trials.blocks import checked_told
 from rahbo.trials.files import write_whole
 from rahbo.trials.times import time_in, time_text
 from rahbo.trials.trial import Trial
@@ -67,13 +66,12 @@ def rows_of(trials: Iterable[Trial], names: Sequence[str], outcomes: Sequence[st
     rows = []
     for trial in trials:
         settings = {parameters[name]: trial.params[name] for name in names}
-        for i in sorted(trial.values.keys() | trial.failures.keys()):
-            told = trial.beside.get(i, NOTHING).outcomes
+        for i, told in trial.evaluations.items():
             rows.append({
                 "trial": trial.id, "source": trial.source, **settings, "repeat": i,
-                "block": block_of(trial, i), "value": trial.values.get(i),
-                **{others[name]: told.get(name) for name in outcomes},
-                FAILURE: _encodable(trial.failures.get(i)), TIME: time_text(trial.times.get(i)),
+                "block": told.block, "value": told.value,
+                **{others[name]: told.outcomes.get(name) for name in outcomes},
+                FAILURE: _encodable(told.failure), TIME: time_text(told.time),
             })  # fmt: skip
     return rows
 
@@ -234,12 +232,10 @@ def _filled(cell: object) -> object:
 
 def _with_row(trial: Trial, told: Row, outcomes: Row, blocks: Sequence[str]) -> Trial:
     """Return a trial with one more value or failure, or with the values that a cell lists."""
-    before = trial
+    time = time_in(told.get(TIME))
     if _filled(told["value"]) is None:
-        trial = trial.with_failures([trial.n_made], str(told.get(FAILURE) or "no value"))
-    else:
-        block = whole_if_equal(_filled(told.get("block")))
-        values, beside = checked_told(told["value"], outcomes or None, outcomes, block, blocks)
-        trial = trial.with_values(values, beside)
-    seconds = time_in(told.get(TIME))
-    return trial if seconds is None else trial.with_times(before, seconds)
+        return trial.with_failures([trial.n_made], str(told.get(FAILURE) or "no value"), time)
+    block = whole_if_equal(_filled(told.get("block")))
+    return trial.with_more(
+        checked_told(told["value"], outcomes or None, outcomes, block, blocks, time)
+    )

@@ -11,14 +11,14 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
 
 from rahbo.errors import DataError
 from rahbo.numerics import Array, Index, is_real_number, is_whole, unwrapped
-from rahbo.trials.beside import NOTHING, Beside
-from rahbo.trials.growing import SHORT, added, end_of, grown, without
+from rahbo.trials.evaluation import Evaluation, Evaluations, Part
 from rahbo.trials.observations import Observations
 
 # "confirm" marks a point that is measured again before it is used, see `policy.confirmation`.
@@ -31,6 +31,7 @@ LARGEST_VALUE = 1e60
 # The most repeats that one suggestion may ask for. More would fill the memory with their indices,
 # and no file may keep its reader busy for ever.
 MOST_REPEATS = 1_000_000
+VALUE, FAILURE = attrgetter("value"), attrgetter("failure")
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Suggestion:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One suggestion, or one point told without being asked for, with its values and failures.
+    """One suggestion, or one point told without being asked for, and its evaluations.
 
     Attributes:
         id: Trials are numbered from 0 in the order they were opened.
@@ -65,15 +66,11 @@ class Trial:
         x: The point of the cube, ``(d,)``.
         n_requested: Repeats asked for.
         source: Where the point came from.
-        values: Values by repeat index, in the user's sign.
-        failures: Reasons of failures, by repeat index.
+        evaluations: What was told, by repeat index.
         own_bound: The strategy's lower bound at ``x`` when it was asked (Corollary 1.1), in the
             sense of maximisation; None for points a strategy did not choose.
         cancelled: Whether the missing repeats are no longer wanted.
-        beside: What was told beside a value, by repeat index; only where there is something.
         blocks: The block in which each repeat was asked for; empty if none was named.
-        times: When each value or failure was told, by repeat index, in seconds since 1970 (UTC);
-            only where that is known. Nothing that is proposed or recommended depends on it.
     """
 
     id: int
@@ -81,43 +78,46 @@ class Trial:
     x: Array
     n_requested: int
     source: Source
-    values: Mapping[int, float] = field(default_factory=dict)
-    failures: Mapping[int, str] = field(default_factory=dict)
+    evaluations: Evaluations = field(default_factory=Evaluations)
     own_bound: float | None = None
     cancelled: bool = False
-    beside: Mapping[int, Beside] = field(default_factory=dict)
     blocks: tuple[str, ...] = ()
-    times: Mapping[int, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.evaluations, Evaluations):
+            object.__setattr__(self, "evaluations", Evaluations().with_told(self.evaluations))
+
+    @property
+    def values(self) -> Mapping[int, float]:
+        """Values by repeat index, in the user's sign."""
+        return Part(self.evaluations, self.evaluations.n_values, VALUE)
+
+    @property
+    def failures(self) -> Mapping[int, str]:
+        """Reasons of failures, by repeat index."""
+        return Part(self.evaluations, self.n_made - self.evaluations.n_values, FAILURE)
 
     @property
     def missing(self) -> tuple[int, ...]:
         """The repeat indices that were asked for and are neither told, failed nor cancelled."""
         if self.cancelled:
             return ()
-        settled = self.values.keys() | self.failures.keys()
-        if not settled:
-            return tuple(range(self.n_requested))
-        return tuple(i for i in range(self.n_requested) if i not in settled)
+        return tuple(i for i in range(self.n_requested) if i not in self.evaluations)
 
     @property
     def n_missing(self) -> int:
         """The number of missing repeats, counted without listing them."""
         if self.cancelled:
             return 0
-        if len(self.values) < SHORT and len(self.failures) < SHORT:
-            settled = self.values.keys() | self.failures.keys()
-            return self.n_requested - sum(i < self.n_requested for i in settled)
-        end = max(end_of(self.values), end_of(self.failures))
-        if end in (self.n_made, min(end, self.n_requested)):
+        if self.evaluations.end in (self.n_made, min(self.evaluations.end, self.n_requested)):
             # All from 0 on are settled, or none was told beyond what was asked for.
             return max(0, self.n_requested - self.n_made)
-        asked = range(self.n_requested)
-        return sum(i not in self.values and i not in self.failures for i in asked)
+        return len(self.missing)
 
     @property
     def n_made(self) -> int:
         """The number of evaluations told, failures included."""
-        return len(self.values) + len(self.failures)
+        return self.evaluations.n
 
     @property
     def suggestion(self) -> Suggestion:
@@ -133,96 +133,57 @@ class Trial:
     @property
     def provided(self) -> int:
         """The number of repeats told or outstanding; a failed one may be tried again."""
-        return len(self.values) + self.n_missing
+        return self.evaluations.n_values + self.n_missing
 
-    def with_values(self, values: Sequence[float], beside: Sequence[Beside] = ()) -> Trial:
-        """Return this trial with values added at the first free repeat indices.
+    def with_told(self, told: Mapping[int, Evaluation]) -> Trial:
+        """Return this trial after evaluations were told, by repeat index, see `Evaluation.then`."""
+        new = {}
+        for i, evaluation in told.items():
+            known, now = self.evaluations.get(i), self._in_block(i, evaluation)
+            try:
+                after = now if known is None else known.then(now)
+            except DataError as error:
+                raise DataError(
+                    f"Repeat {i} of suggestion {self.id} is told once, but {error}. "
+                    "Use another repeat index for a new value."
+                ) from None
+            if after is not known:
+                new[i] = after
+        return replace(self, evaluations=self.evaluations.with_told(new)) if new else self
 
-        What was told ``beside`` them is given for each value, or for none.
-        """
-        free = list(itertools.islice(self._free(), len(values)))
-        if self.blocks:
-            beside = list(beside) or [NOTHING] * len(values)
-            beside = [self._in_block(i, b) for i, b in zip(free, beside, strict=False)]
-        return replace(
-            self,
-            values=grown(self.values, dict(zip(free, values, strict=True))),
-            beside=grown(self.beside, {i: b for i, b in zip(free, beside, strict=False) if b}),
-        )
+    def with_more(self, told: Sequence[Evaluation]) -> Trial:
+        """Return this trial with evaluations added at the first free repeat indices."""
+        return self.with_told(dict(zip(self._free(), told, strict=False)))
 
-    def _free(self) -> Iterator[int]:
-        """Yield the repeat indices that are neither told nor failed, from the lowest on."""
-        end = max(end_of(self.values), end_of(self.failures))
-        if end != self.n_made:
-            yield from (i for i in range(end) if i not in self.values and i not in self.failures)
-        yield from itertools.count(end)
-
-    def with_value(self, repeat: int, value: float, beside: Beside = NOTHING) -> Trial:
-        """Return this trial with the value of one repeat and what was told beside it.
-
-        Telling the same again changes nothing, except that outcomes may be added which were not
-        known yet. Telling something different is an error. A value for a repeat that was told as
-        failed replaces the failure.
-        """
-        known, beside = self.values.get(repeat), self._in_block(repeat, beside)
-        if known is None:
-            return replace(
-                self,
-                values=grown(self.values, {repeat: value}),
-                failures=without(self.failures, repeat),
-                beside=grown(self.beside, {repeat: beside} if beside else {}),
-                times=without(self.times, repeat),
-            )
-        if known != value:
-            raise DataError(
-                f"A repeat has one value, but repeat {repeat} of suggestion {self.id} was told as "
-                f"{known!r} and now as {value!r}. Use another repeat index for a new value."
-            )
-        try:
-            before = self.beside.get(repeat, NOTHING)
-            joined = before.joined(beside)
-        except DataError as error:
-            raise DataError(
-                f"A repeat is told once, but of repeat {repeat} of suggestion {self.id} {error}. "
-                "Use another repeat index for a new value."
-            ) from None
-        if joined == before:
-            return self
-        return replace(self, beside=grown(self.beside, {repeat: joined}))
-
-    def _in_block(self, repeat: int, beside: Beside) -> Beside:
-        """Return what is told beside a repeat, with the block in which it was asked for."""
-        asked = self.blocks[repeat] if repeat < len(self.blocks) else None
-        if asked is None or beside.block == asked:
-            return beside
-        if beside.block is None:
-            return replace(beside, block=asked)
-        raise DataError(
-            f"Repeat {repeat} of suggestion {self.id} was asked for in block {asked!r}, got "
-            f"{beside.block!r}. Tell it in that block, or tell the parameters instead."
-        )
-
-    def with_times(self, before: Trial | None, seconds: float) -> Trial:
-        """Return this trial with the time of what was not told before.
-
-        Args:
-            before: The trial before; None if it is new.
-            seconds: The present time.
-        """
-        new = added(self.values, {} if before is None else before.values)
-        new += added(self.failures, {} if before is None else before.failures)
-        return replace(self, times=grown(self.times, dict.fromkeys(new, seconds))) if new else self
-
-    def with_failures(self, repeats: Iterable[int], reason: str) -> Trial:
+    def with_failures(
+        self, repeats: Iterable[int], reason: str, time: float | None = None
+    ) -> Trial:
         """Return this trial with repeats marked as failed; values already told are kept.
 
         A reason of more than `LONGEST_REASON` characters is shortened.
         """
-        why = shortened(reason)
-        lost = {i: why for i in repeats if i not in self.values}
-        stale = {i for i in lost if i in self.times and self.failures.get(i) != why}
-        times = {i: s for i, s in self.times.items() if i not in stale} if stale else self.times
-        return replace(self, failures=grown(self.failures, lost), times=times)
+        return self.with_told(
+            dict.fromkeys(repeats, Evaluation(failure=shortened(reason), time=time))
+        )
+
+    def _free(self) -> Iterator[int]:
+        """Yield the repeat indices of which nothing was told, from the lowest on."""
+        end = self.evaluations.end
+        if end != self.n_made:
+            yield from (i for i in range(end) if i not in self.evaluations)
+        yield from itertools.count(end)
+
+    def _in_block(self, repeat: int, told: Evaluation) -> Evaluation:
+        """Return an evaluation with the block in which it was asked for."""
+        asked = self.blocks[repeat] if repeat < len(self.blocks) else None
+        if asked is None or told.block == asked:
+            return told
+        if told.block is None:
+            return replace(told, block=asked)
+        raise DataError(
+            f"Repeat {repeat} of suggestion {self.id} was asked for in block {asked!r}, got "
+            f"{told.block!r}. Tell it in that block, or tell the parameters instead."
+        )
 
 
 def shortened(text: str) -> str:
@@ -274,29 +235,27 @@ def trial_named(suggestion: Suggestion | int, trials: Mapping[int, Trial]) -> Tr
 
 def valued(trials: Iterable[Trial]) -> list[Trial]:
     """Return the rounds: the trials that gave a value, in order."""
-    return [trial for trial in trials if trial.values]
+    return [trial for trial in trials if trial.evaluations.n_values]
 
 
 def gave_more(old: Trial | None, new: Trial) -> bool:
     """Return whether a trial, None before it was opened, has values or outcomes it had not."""
-    if old is None:
-        return bool(new.values)
-    return bool(added(new.values, old.values) or added(new.beside, old.beside))
+    before = Evaluations() if old is None else old.evaluations
+    return any(new.evaluations[i].value is not None for i in new.evaluations.since(before))
 
 
 def observations_of(trials: Iterable[Trial], sign: float) -> Observations:
     """Return the data of trials in order of id, multiplied by ``sign``."""
     ordered = sorted(trials, key=lambda trial: trial.id)
-    values = [[t.values[i] for i in sorted(t.values)] for t in ordered]
-    named: list[str | None] = []
-    if any(t.beside for t in ordered):
-        named = [t.beside.get(i, NOTHING).block for t in ordered for i in sorted(t.values)]
+    told = [[e for e in t.evaluations.values() if e.value is not None] for t in ordered]
+    values = [[e.value for e in each if e.value is not None] for each in told]
+    named = [e.block for each in told for e in each]
     return Observations.from_rounds([t.x for t in ordered], values, sign, named)
 
 
 def tallies_of(trials: Iterable[Trial]) -> tuple[Array, Index, Index]:
     """Return the distinct points ``(n, d)`` and their numbers of values and failures, ``(n,)``."""
-    told = [trial for trial in trials if trial.values or trial.failures]
+    told = [trial for trial in trials if trial.n_made]
     points = {trial.x.tobytes(): trial.x for trial in told}
     rows = {key: i for i, key in enumerate(points)}
     values, failures = np.zeros((2, len(rows)), dtype=np.intp)
@@ -317,7 +276,7 @@ def attempts_at(X: Array, trials: Iterable[Trial]) -> tuple[Index, Index]:
     for trial in trials:
         row = rows.get(trial.x.tobytes())
         if row is not None:
-            made[row] += len(trial.values) + len(trial.failures)
+            made[row] += trial.n_made
             missing[row] += trial.n_missing
     return made, missing
 
@@ -342,7 +301,11 @@ def own_bounds(trials: Iterable[Trial], observations: Observations) -> Array:
     index = {x.tobytes(): i for i, x in enumerate(observations.X)}
     for trial in trials:
         point = index.get(trial.x.tobytes())
-        if point is not None and trial.own_bound is not None and (trial.values or trial.cancelled):
+        if (
+            point is not None
+            and trial.own_bound is not None
+            and (trial.evaluations.n_values or trial.cancelled)
+        ):
             own[point] = np.fmax(own[point], trial.own_bound)
     return own
 

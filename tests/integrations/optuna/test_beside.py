@@ -61,7 +61,7 @@ def test_a_constraint_is_a_noisy_outcome_and_every_repeat_counts() -> None:
         assert tuple(trial.system_attrs["constraints"]) == losses(trial)
     optimizer = optimizer_of(study, probability=0.9)
     assert optimizer.settings.constraints == {"constraint 0": rahbo.AtMost(0.0, 0.9)}
-    told = [t.beside[0].outcomes["constraint 0"] for t in optimizer.trials]
+    told = [t.evaluations[0].outcomes["constraint 0"] for t in optimizer.trials]
     assert told == [losses(trial)[0] for trial in study.trials]
     assert not any(t.failures for t in optimizer.trials)
     # A loss of 2 x with a deviation of 0.1 x is below 1 with probability 0.9 up to x = 0.47.
@@ -93,7 +93,7 @@ def test_constraints_of_any_sampler_are_read(named, where, tmp_path) -> None:
     optimizer = optimizer_of(study)
     name = "constraint loss" if named else "constraint 0"
     assert optimizer.settings.constraints == {name: rahbo.AtMost(0.0)}
-    assert [t.beside[0].outcomes[name] for t in optimizer.trials] == [
+    assert [t.evaluations[0].outcomes[name] for t in optimizer.trials] == [
         losses(trial)[0] for trial in study.trials
     ]
     found = recommend(study)
@@ -126,8 +126,8 @@ def test_constraints_may_be_missing_or_of_any_kind() -> None:
     )  # fmt: skip
     optimizer = optimizer_of(study)
     told = [
-        dict(t.beside[0].outcomes) if t.beside else ("failed" if t.failures else None)
-        for t in optimizer.trials
+        dict(first.outcomes) or None if first.failure is None else "failed"
+        for first in (t.evaluations[0] for t in optimizer.trials)
     ]
     first, second = "constraint 0", "constraint 1"
     assert told == [
@@ -161,7 +161,7 @@ def test_constraints_of_a_repeated_trial_count_once() -> None:
     study.optimize(repeated(lambda trial: trial.suggest_float("x", 0.0, 1.0), 3), n_trials=3)
     for trial in optimizer_of(study).trials:
         assert len(trial.values) == 3
-        assert list(trial.beside) == [0]
+        assert [bool(each.outcomes) for each in trial.evaluations.values()] == [True, False, False]
 
 
 @pytest.mark.parametrize("returned", [(math.nan,), 3.0, None, ["high"]])
@@ -187,11 +187,13 @@ def test_the_block_of_a_trial_is_an_attribute_that_it_has() -> None:
         trial_at(0.8, user_attrs={"fold": "b"}, system_attrs={"constraints": [-1.0]}),
     )
     trials = optimizer_of(study, block_attr="fold").trials
-    blocks = [[t.beside[i].block if i in t.beside else None for i in t.values] for t in trials]
+    blocks = [[t.evaluations[i].block for i in t.values] for t in trials]
     assert blocks == [["a"], ["3"], ["3"], [None], [None], [None], ["a", None], ["b"]]
-    assert dict(trials[-1].beside[0].outcomes) == {"constraint 0": -1.0}
+    assert dict(trials[-1].evaluations[0].outcomes) == {"constraint 0": -1.0}
     assert Reading().block_attr is None
-    assert not any(t.beside for t in optimizer_of(study).trials[:-1])
+    assert not any(
+        each.block for t in optimizer_of(study).trials for each in t.evaluations.values()
+    )
 
 
 @pytest.mark.slow

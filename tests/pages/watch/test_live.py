@@ -183,7 +183,7 @@ def test_limits_are_shown_with_the_newest_outcomes(path):
     assert run["outcomes"] == ["cost"]
     assert [row["outcomes"] for row in run["newest"][:2]] == [
         [None],
-        [opt.trials[-2].beside[0].outcomes["cost"]],
+        [opt.trials[-2].evaluations[0].outcomes["cost"]],
     ]
     assert ("constraints", str(constrained.LIMITS)) in run["settings"]
     live.fit()

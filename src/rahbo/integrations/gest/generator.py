@@ -245,7 +245,7 @@ class RahboGenerator(Generator):
                     del others[at]
             else:
                 trial, repeat = self._trial(asked[0]), asked[1]
-                known = repeat in trial.values or repeat in trial.failures
+                known = repeat in trial.evaluations
                 claimed.add(asked)
             if not known:
                 fresh.append((asked, one))
@@ -311,16 +311,15 @@ class RahboGenerator(Generator):
     def _next_index(self, number: int) -> int:
         """Return a repeat index beyond those that were asked for, which have ids."""
         trial = self._trial(number)
-        return max([trial.n_requested, *(i + 1 for i in (*trial.values, *trial.failures))])
+        return max(trial.n_requested, trial.evaluations.end)
 
     def _without_id(self) -> list[Result]:
         """Return what was told of points, or of repeats, that have no id."""
         found: list[Result] = []
         for trial in self.optimizer.state.trials.values():
-            told: dict[int, float | None] = {**dict.fromkeys(trial.failures), **trial.values}
             found += [
-                Result(None, trial.params, value, {})
-                for i, value in told.items()
+                Result(None, trial.params, told.value, {})
+                for i, told in trial.evaluations.items()
                 if i >= trial.n_requested
             ]
         return found

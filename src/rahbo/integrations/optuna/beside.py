@@ -18,7 +18,7 @@ from optuna.trial import FrozenTrial
 from rahbo.errors import DataError, ObjectiveError, SettingsError
 from rahbo.model import AtMost
 from rahbo.numerics import is_number
-from rahbo.trials import LARGEST_VALUE, LONGEST_NAME, Beside, block_name
+from rahbo.trials import LARGEST_VALUE, LONGEST_NAME, Evaluation, block_name, is_time
 
 KEY = "constraints"
 
@@ -47,25 +47,32 @@ class Reading:
         """Return the limit of each outcome."""
         return {name: AtMost(0.0, self.probability) for name in names}
 
-    def beside(
-        self, trial: FrozenTrial, values: Mapping[int, float], names: Mapping[str, str]
-    ) -> dict[int, Beside]:
-        """Return what a trial tells beside its values, by repeat index.
+    def told(
+        self, trial: FrozenTrial, values: Sequence[float | None], names: Mapping[str, str]
+    ) -> dict[int, Evaluation]:
+        """Return what a trial tells, by repeat index.
 
         Its constraints were evaluated once, so they stand beside its first value.
 
         Args:
             trial: The trial.
-            values: Its values.
+            values: Its values; None where there is none.
             names: The outcome that stands for each constraint.
         """
+        # A date of Optuna has no zone: it is that of this machine.
+        ended = trial.datetime_complete
+        seconds = None if ended is None else round(ended.timestamp(), 3)
+        time = seconds if is_time(seconds) else None
         told = constraints_of(trial)
-        usable = {names[key]: value for key, value in told.items() if is_outcome(value)}
-        named = self._blocks(trial, max(values, default=0) + 1)
-        found = {}
-        for place, i in enumerate(sorted(values)):
-            found[i] = Beside(usable if place == 0 else {}, named[i])
-        return {i: beside for i, beside in found.items() if beside}
+        outcomes = {names[key]: value for key, value in told.items() if is_outcome(value)}
+        blocks, found = self._blocks(trial, len(values)), {}
+        for i, value in enumerate(values):
+            if value is None:
+                found[i] = Evaluation(failure=trial.state.name.lower(), time=time)
+            else:
+                found[i] = Evaluation(value, None, outcomes, blocks[i], time)
+                outcomes = {}
+        return found
 
     def _blocks(self, trial: FrozenTrial, n: int) -> list[str | None]:
         """Return the block of each of the first ``n`` evaluations of a trial."""

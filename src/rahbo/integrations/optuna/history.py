@@ -25,7 +25,7 @@ from rahbo.numerics import spells_out
 from rahbo.optimizer import Optimizer
 from rahbo.settings import setting_parameters
 from rahbo.space import Space
-from rahbo.trials import Trial, is_time
+from rahbo.trials import Trial
 
 # System attributes of a trial: what it was proposed for, and whether its objective failed.
 ASKED, FAILED = "rahbo:asked", "rahbo:failed"
@@ -282,9 +282,8 @@ class StudyHistory:
         names = outcome_names([record.trial for record in there], kinds)
         trials: list[Trial] = []
         for record, row in zip(there, rows, strict=True):
-            told = _with_outcomes(_blank(trials, row, space), record)
-            beside = reading.beside(record.trial, told.values, names)
-            trials.append(replace(told, beside=beside))
+            told = reading.told(record.trial, record.outcomes, names)
+            trials.append(_asked(_blank(trials, row, space), record).with_told(told))
         for row, free in lacking:
             trials.append(replace(_blank(trials, row, space), n_requested=free))
         settings = {"seed": seed_of(study), **settings, "direction": direction}
@@ -323,19 +322,11 @@ def _blank(before: list[Trial], params: dict[str, Any], space: Space) -> Trial:
     return Trial(len(before), params, space.encode(params), 0, "user")
 
 
-def _with_outcomes(trial: Trial, record: StudyTrial) -> Trial:
-    outcomes, asked = dict(enumerate(record.outcomes)), record.asked
-    state = record.trial.state.name.lower()
-    # A date of Optuna has no zone: it is that of this machine.
-    ended = record.trial.datetime_complete
-    seconds = round(ended.timestamp(), 3) if ended is not None else None
+def _asked(trial: Trial, record: StudyTrial) -> Trial:
     return replace(
         trial,
-        n_requested=len(outcomes) + record.under_way,
-        source=asked.get("source", "user"),
-        values={i: value for i, value in outcomes.items() if value is not None},
-        failures={i: state for i, value in outcomes.items() if value is None},
-        own_bound=asked.get("bound"),
+        n_requested=len(record.outcomes) + record.under_way,
+        source=record.asked.get("source", "user"),
+        own_bound=record.asked.get("bound"),
         cancelled=record.lost,
-        times=dict.fromkeys(outcomes, seconds) if is_time(seconds) else {},
     )

@@ -13,7 +13,7 @@ from rahbo.pages.lab.fields import LARGEST_WHOLE, index_in, number_in, whole_in
 from rahbo.pages.lab.notes import Note, Notes
 from rahbo.pages.words import measure
 from rahbo.space import Candidates, Categorical, Float, Int, Parameter
-from rahbo.trials import NOTHING, Trial, block_of
+from rahbo.trials import Trial, block_of
 
 # The most suggestions, values of one suggestion, choices of a parameter and characters of a text.
 MOST_OPEN, MOST_TOLD, MOST_VALUES, MOST_CHOICES, MOST_CHARACTERS = 12, 30, 20, 500, 300
@@ -54,21 +54,21 @@ def state_of(optimizer: Optimizer, notes: Notes) -> Json:
 
 def _told_blocks(trials: Iterable[Trial]) -> list[str]:
     """Return the blocks of the values, the newest ones."""
-    named = {beside.block: None for t in trials for beside in t.beside.values() if beside.block}
+    named = {each.block: None for t in trials for each in t.evaluations.values() if each.block}
     return list(named)[-MOST_VALUES:]
 
 
 def free_repeat(trial: Trial) -> int:
     """Return the index for one more value than was asked for."""
-    taken = trial.values.keys() | trial.failures.keys() | set(trial.missing)
+    taken = {*trial.evaluations, *trial.missing}
     return next(i for i in range(len(taken) + 1) if i not in taken)
 
 
 def _shown(trial: Trial, optimizer: Optimizer, notes: Sequence[Note]) -> Json:
     kinds = optimizer.settings.space.kinds
     names = optimizer.settings.constraints
-    made = sorted(trial.values.keys() | trial.failures.keys())[-MOST_VALUES:]
-    lost = [i for i in made if i in trial.failures]
+    made = list(trial.evaluations.items())[-MOST_VALUES:]
+    lost = [i for i, each in made if each.failure is not None]
     could_be_told = (*trial.missing[:MOST_VALUES], *lost, free_repeat(trial))
     return {
         "id": trial.id,
@@ -86,13 +86,13 @@ def _shown(trial: Trial, optimizer: Optimizer, notes: Sequence[Note]) -> Json:
         "made": [
             {
                 "repeat": i,
-                "value": trial.values.get(i),
-                "reason": cut(trial.failures.get(i, "")),
-                "outcomes": [trial.beside.get(i, NOTHING).outcomes.get(name) for name in names],
-                "block": cut(block_of(trial, i) or ""),
+                "value": each.value,
+                "reason": cut(each.failure or ""),
+                "outcomes": [each.outcomes.get(name) for name in names],
+                "block": cut(each.block or ""),
                 "notes": [cut(note.text) for note in notes if note.repeat == i],
             }
-            for i in made
+            for i, each in made
         ],
         "notes": [cut(note.text) for note in notes if note.repeat is None],
     }

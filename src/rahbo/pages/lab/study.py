@@ -255,7 +255,7 @@ class Study:
         """Keep a note on a suggestion, or on one of its values."""
         with self._change():
             trial = self._trial(number)
-            if repeat is not None and repeat not in trial.values.keys() | trial.failures.keys():
+            if repeat is not None and repeat not in trial.evaluations:
                 raise DataError(
                     f"Value {repeat + 1} of suggestion {number} is not recorded, so it has no note."
                 )

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 from rahbo.errors import JournalError, RahboError
 from rahbo.journal import FileName, apply_event, foreign, full_name, opened, parse, settings_of
 from rahbo.settings import Settings
-from rahbo.trials import Trial
+from rahbo.trials import Evaluation, Trial
 
 LARGEST_JOURNAL = 500_000_000
 # A file that has grown counts as the same one if this many bytes at its start, and before the place
@@ -65,7 +66,7 @@ class Follower:
         self.problem = ""
         # Whether a line was refused. If so, the next look reads the whole file again.
         self._damaged = False
-        self._found: list[dict[str, Any]] = []
+        self._found: list[Trial] = []
         self._lines, self._offset = 0, 0
         self._head, self._tail, self._digest = b"", b"", hashlib.blake2b()
 
@@ -77,25 +78,23 @@ class Follower:
     @property
     def n_values(self) -> int:
         """The number of evaluations that gave a value."""
-        return sum(len(fields["values"]) for fields in self._found)
+        return sum(len(trial.values) for trial in self._found)
 
     @property
     def n_failures(self) -> int:
         """The number of evaluations that failed."""
-        return sum(len(fields["failures"]) for fields in self._found)
+        return sum(len(trial.failures) for trial in self._found)
 
     def trial(self, number: int) -> Trial:
         """Return a trial in its current state."""
-        fields = self._found[number]
-        own = {part: dict(fields[part]) for part in ("values", "failures", "beside", "times")}
-        return Trial(**{**fields, **own})
+        return self._found[number]
 
     def outstanding(self, number: int) -> int:
         """Return how many repeats of a trial are missing.
 
         They are counted, not listed, because a file may ask for a million.
         """
-        return Trial(**self._found[number]).n_missing
+        return self._found[number].n_missing
 
     def look(self) -> None:
         """Read what is new."""
@@ -183,29 +182,17 @@ class Follower:
             self.keywords, self.settings = settings_of(event, self.name)
         try:
             if self._lines == 1:
-                records = event["trials"]
-                for record in records:
+                for record in event["trials"]:
                     self._found.append(opened(record, len(self._found), self.settings.space))
+                    self._arrive(record["id"], self._found[-1].evaluations)
             else:
-                records = [event]
-                apply_event(event, self._found, self.settings.space)
+                told = apply_event(event, self._found, self.settings.space)
+                self._arrive(event["id"], told)
         except Exception as error:
             raise foreign(self.name, self._lines, error) from error
-        for record in records:
-            self._arrive(record)
 
-    def _arrive(self, record: dict[str, Any]) -> None:
-        """Record the outcomes that an event brought, after the event was applied."""
-        number = record["id"]
-        values, failures = record.get("values", {}), record.get("failures", {})
-        if record.get("event") == "tell":
-            failures = {}
-        elif record.get("event") == "failure":
-            values = {}
-        elif record.get("event") == "cancel":
-            values = failures = {}
-        self.arrivals += [Arrival(number, int(i), float(v)) for i, v in values.items()]
-        self.arrivals += [Arrival(number, int(i), None) for i in failures]
+    def _arrive(self, number: int, told: Mapping[int, Evaluation]) -> None:
+        self.arrivals += [Arrival(number, i, each.value) for i, each in told.items()]
         self._changed.add(number)
 
     def _settle(self) -> None:

@@ -30,7 +30,7 @@ from rahbo.pages.watch.follow import Arrival, Follower
 from rahbo.pages.watch.rate import Seen, noted, rate_of, time_left
 from rahbo.pages.words import blocks, listed
 from rahbo.risk import RiskMeasure
-from rahbo.trials import NOTHING, Trial
+from rahbo.trials import Trial
 
 # The least number of seconds between two fits.
 PAUSE = 3.0
@@ -198,13 +198,13 @@ def _run(follower: Follower) -> Json:
 def _row(follower: Follower, arrival: Arrival) -> Json:
     """Return one evaluation as the row of a table."""
     trial = follower.trial(arrival.trial)
-    why = trial.failures.get(arrival.repeat, "") if arrival.value is None else ""
-    told = trial.beside.get(arrival.repeat, NOTHING)
+    told = trial.evaluations[arrival.repeat]
+    why = told.failure if arrival.value is None else None
     names = follower.keywords.get("constraints") or ()
     return {
         **arrival._asdict(),
         "params": _params(trial.params),
-        "reason": _text(why),
+        "reason": _text(why or ""),
         "outcomes": [told.outcomes.get(name) for name in names],
         "block": _text(told.block or ""),
     }
