@@ -201,6 +201,17 @@ def test_noise_of_few_values_does_not_look_like_seeds(noise):
     assert sum(map(is_alarmed, range(200))) <= 2
 
 
+def test_settings_where_nothing_varies_are_no_evidence_of_seeds():
+    a, b, *differ = fine(4)
+    values = [a, b] * 10 + differ
+    at = [0, 1] * 10 + [2, 2]
+    told = [
+        Trial(i, {}, np.array([float(x)]), 1, "strategy").with_values([y])
+        for i, (x, y) in enumerate(zip(at, values, strict=True))
+    ]
+    assert repetition_of(told) is None
+
+
 def test_many_repeats_do_not_overflow():
     values = [tuple(Random(i % 2).gauss(s, 1) for i in range(400)) for s in range(40)]
     assert repetition_of(trials_of(*values)) == Repetition(2)
