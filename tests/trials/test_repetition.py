@@ -95,6 +95,8 @@ def test_rounded_values_need_more_settings_than_fine_ones():
     assert repetition_of(trials_of(*[(y, y) for y in rounded])) == SET
     # Repeats at one setting tell less than repeats at several.
     assert repetition_of(trials_of((0.1,) * 40, *[(y,) for y in rounded[1:]])) is None
+    pairs = [(y, y) for y in rounded[1:5]]
+    assert repetition_of(trials_of((0.1,) * 200, *pairs, *[(y,) for y in rounded[5:]])) is None
 
 
 def test_the_commonest_values_do_not_count():
