@@ -308,6 +308,15 @@ def test_clients_that_say_nothing_or_do_not_close_keep_no_others_out(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_client_that_is_gone_before_it_is_accepted_takes_no_place(monkeypatch):
+    monkeypatch.setattr("rahbo.pages.serving.LOOK_AGAIN", 0.01)
+    with Strict(READ) as served:
+        # As where a system forgets a connection that was reset, there is none to accept.
+        for _ in range(served.most_connections + 1):
+            with pytest.raises(TimeoutError, match="timed out"):
+                served.get_request()
+
+
 def trickled(raw, byte):
     """What comes back while one byte after the other is sent, until the connection ends."""
     raw.settimeout(0.02)

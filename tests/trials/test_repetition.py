@@ -94,6 +94,8 @@ def test_rounded_values_need_more_settings_than_fine_ones():
     assert repetition_of(trials_of(*[(y, y) for y in rounded])) == SET
     # Repeats at one setting tell less than repeats at several.
     assert repetition_of(trials_of((0.1,) * 40, *[(y,) for y in rounded[1:]])) is None
+    pairs = [(y, y) for y in rounded[1:5]]
+    assert repetition_of(trials_of((0.1,) * 200, *pairs, *[(y,) for y in rounded[5:]])) is None
 
 
 def test_the_commonest_values_do_not_count():
@@ -198,6 +200,17 @@ def test_noise_of_few_values_does_not_look_like_seeds(noise):
         return any(str(repetition_of(told[:n]) or "") for n in range(4, len(told), 3))
 
     assert sum(map(is_alarmed, range(200))) <= 2
+
+
+def test_settings_where_nothing_varies_are_no_evidence_of_seeds():
+    a, b, *differ = fine(4)
+    values = [a, b] * 10 + differ
+    at = [0, 1] * 10 + [2, 2]
+    told = [
+        Trial(i, {}, np.array([float(x)]), 1, "strategy").with_values([y])
+        for i, (x, y) in enumerate(zip(at, values, strict=True))
+    ]
+    assert repetition_of(told) is None
 
 
 def test_many_repeats_do_not_overflow():

@@ -73,6 +73,37 @@ def test_what_makes_no_sense_changes_nothing(site, studies, action, change):
     assert studies.study("a b").state() == before
 
 
+def test_each_change_of_a_page_reaches_the_study(site, studies):
+    study = studies.study("a b")
+
+    def changed(action, **record):
+        status, answer = record_of(site.change(f"/study/a%20b/{action}", record))
+        assert status == 200
+        wait_for(lambda: not study.state()["asking"])
+        return answer, study.state()["known"]
+
+    first = {"suggestion": 0, "repeat": 0}
+    assert changed("tell", **first, value="1.5", note="good") == ({"value": 1.5}, [0])
+    assert changed("note", **first, note="dusk") == ({}, [0])
+    # Nobody has to say why.
+    assert changed("fail", suggestion=0, repeat=1) == ({}, [1])
+    assert changed("ask", known=[1]) == ({}, [1, 2])
+    assert changed("skip", suggestion=1) == ({}, [2])
+    assert changed("own", params={"x": "0.25"}, known=[2]) == ({"suggestion": 3}, [2, 3])
+    again = {"params": {"x": "0.5"}, "repeats": 3, "known": [2, 3], "instead": 2}
+    assert changed("own", **again) == ({"suggestion": 4}, [3, 4])
+    assert changed("note", suggestion=4, note="dawn") == ({}, [3, 4])
+    assert changed("confirm", known=[3, 4]) == ({}, [3, 4, 5])
+    state = study.state()
+    own = [(one["asked"], one["notes"]) for one in state["open"] if one["source"] == "user"]
+    assert own == [(1, []), (3, ["dawn"])]
+    assert state["open"][-1]["source"] == "confirm"
+    (told,) = (one for one in state["told"] if one["id"] == 0)
+    assert [one["notes"] for one in told["made"]] == [["good", "dusk"], []]
+    corrected = changed("tell", suggestion=0, repeat=1, value="2", corrects=True)
+    assert corrected[0] == {"value": 2.0}
+
+
 def test_other_changes_and_studies_do_not_exist(site):
     for path in ("/study/a%20b/", "/study/a%20b/drop", "/study/a%20b/__class__"):
         assert site.change(path, TELL) is None
