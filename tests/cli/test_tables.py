@@ -8,7 +8,7 @@ from rich.console import Console
 
 import constrained
 import rahbo
-from rahbo.cli.tables import console, one_line, print_report, visible
+from rahbo.cli.tables import console, one_line, show, visible
 
 EVIL = "[red]x[/red] :smile: \x1b[2J\rb"
 
@@ -28,7 +28,7 @@ def shown(report, optimizer, terminal):
         file=out, force_terminal=terminal, width=120, highlight=False, markup=False, emoji=False,
         color_system=None,
     )  # fmt: skip
-    print_report(report, optimizer, printer)
+    show(report, optimizer, printer)
     return out.getvalue()
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from shlex import quote
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from rahbo.analysis import Numbers, Recommendation
 from rahbo.cli.conditions import read_context, with_conditions, written_context
-from rahbo.cli.options import chosen_direction, chosen_risk, typed
+from rahbo.cli.options import chosen_direction, chosen_risk, together, typed
 from rahbo.cli.parameters import of_column
 from rahbo.cli.results import results_in
 from rahbo.cli.sheets import read_sheet
@@ -28,9 +28,7 @@ from rahbo.space import Parameter
 
 LARGEST_FILE = 500_000_000
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-_OPTIONS = (
+source_options = together(
     click.argument("source"),
     click.option("--study", metavar="NAME", help="The study in an Optuna storage."),
     click.option(
@@ -46,13 +44,6 @@ _OPTIONS = (
         "[default range: from the data]",
     ),
 )  # fmt: skip
-
-
-def source_options(command: Command) -> Command:
-    """Add the argument SOURCE and the options that describe it."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 class OfSource(click.Command):

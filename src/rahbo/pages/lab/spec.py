@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from rahbo.pages.lab.fields import (
     whole_in,
 )
 from rahbo.policy import Adaptive, Repeats, as_repeats
-from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
+from rahbo.risk import RISKS, MeanVariance, RiskMeasure
 from rahbo.settings import Keywords
 from rahbo.space import Categorical, Float, Int, Parameter
 
@@ -28,12 +28,6 @@ NAME = re.compile(r"\w(?:[\w .-]{0,58}[\w-])?")
 DEVICE = re.compile(r"(?i:con|prn|aux|nul|(com|lpt)[0-9\u00b9\u00b2\u00b3]) *(\..*)?")
 VALUE = "value"
 MOST_PARAMETERS, MOST_CHOICES, MOST_REPEATS = 100, 1000, 1000
-RISKS: dict[str, Callable[[float], RiskMeasure]] = {
-    "kappa": MeanStd,
-    "alpha": MeanVariance,
-    "quantile": Quantile,
-    "shortfall": ExpectedShortfall,
-}
 
 
 @dataclass(frozen=True)

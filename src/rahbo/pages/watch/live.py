@@ -23,9 +23,9 @@ from rahbo.analysis import (
 )
 from rahbo.errors import NotReadyError, RahboError, SettingsError
 from rahbo.journal import Code, FileName
+from rahbo.numerics import digits_of, rounded
 from rahbo.optimizer import Optimizer
 from rahbo.pages.history import history_of
-from rahbo.pages.rounding import digits_of, rounded
 from rahbo.pages.watch.follow import Arrival, Follower
 from rahbo.pages.watch.rate import Seen, noted, rate_of, time_left
 from rahbo.pages.words import blocks, listed
