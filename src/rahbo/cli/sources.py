@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 import click
 
@@ -20,8 +19,9 @@ from rahbo.cli.sheets import read_sheet
 from rahbo.cli.studies import hidden, is_sqlite, optimizer_in, recommendation_in
 from rahbo.cli.tables import visible
 from rahbo.errors import DataError, SettingsError
-from rahbo.journal import Code, read
+from rahbo.journal import read
 from rahbo.optimizer import Optimizer
+from rahbo.pages import optimizer_of
 from rahbo.risk import DEFAULT_RISK, RiskMeasure
 from rahbo.settings import Direction, Keywords
 from rahbo.space import Parameter
@@ -160,18 +160,7 @@ def _of_journal(source: str, asked: Asked) -> Optimizer:
     asked.refuse(source, "a journal", "study", "value", "ignore", "space")
     settings, trials = read(source)
     _check_direction(asked, settings["direction"])
-    # Suggested points satisfied the constraint; only points told by hand may not have.
-    known: dict[str, Any] = {**settings, "valid": None}
-    if asked.risk is not None:
-        known["risk"] = asked.risk
-    code = [name for name, value in known.items() if isinstance(value, Code)]
-    if code:
-        raise SettingsError(
-            f"{source} was begun with {settings[code[0]]!r}. On the command line, --alpha, "
-            "--kappa, --quantile or --shortfall can replace a risk measure. For other settings, "
-            "use Python."
-        )
-    return Optimizer(**known, trials=trials)
+    return optimizer_of(settings, trials, asked.risk, source)
 
 
 def _of_study(source: str, asked: Asked) -> Optimizer:

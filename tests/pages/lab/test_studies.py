@@ -91,25 +91,6 @@ def test_a_named_pipe_is_no_journal(studies, tmp_path):
     assert list(studies.paths()) == ["one"]
 
 
-def test_no_study_is_hidden_or_damaged_by_the_notes_of_another(studies, tmp_path):
-    """A journal of tune, say, has the name that notes once had."""
-    run = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, journal=tmp_path / "one.notes.jsonl")
-    run.tell({"x": 0.5}, 1.0)
-    run.close()
-    before = (tmp_path / "one.notes.jsonl").read_bytes()
-    studies.begin(replace(SPEC, outcome="yield"))
-    studies.study("one").close()
-    assert (tmp_path / "one.notes.jsonl").read_bytes() == before
-    assert {each["name"]: each["evaluations"] for each in studies.listed()} == {
-        "one": 0,
-        "one.notes": 1,
-    }
-    study = studies.study("one.notes")
-    study.note(0, None, "mine")
-    study.close()
-    assert rahbo.journal.read(tmp_path / "one.notes.jsonl")[1][0].values == {0: 1.0}
-
-
 def test_a_journal_that_was_left_empty_takes_no_name(studies, tmp_path):
     (tmp_path / "one.jsonl").touch()
     assert studies.begin(SPEC) == "one"

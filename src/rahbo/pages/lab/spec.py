@@ -55,7 +55,7 @@ class Spec:
 
 def checked_study_name(name: str) -> str:
     """Return the name of a study, after checking that a file can have it."""
-    if not NAME.fullmatch(name) or name.endswith(".notes"):
+    if not NAME.fullmatch(name):
         raise SettingsError(
             "The name of a study must have 1 to 60 letters, digits, spaces or _.-, and begin with "
             f"a letter or a digit, got {name!r}."

@@ -148,7 +148,7 @@ class Live:
         page: Json = {"n_evaluations": of[1]}
         optimizer = None
         try:
-            optimizer = _optimizer(keywords, trials, self._risk)
+            optimizer = optimizer_of(keywords, trials, self._risk)
             if last.optimizer is not None and last.of[0] == of[0]:
                 optimizer.reuse_fits(last.optimizer)
             page |= belief_of(optimizer, self._risk)
@@ -227,17 +227,23 @@ def _text(text: str, most: int = MOST_CHARACTERS) -> str:
 # -- estimates ---------------------------------------------------------------------------------
 
 
-def _optimizer(
-    keywords: Mapping[str, Any], trials: Sequence[Trial], risk: RiskMeasure | None
+def optimizer_of(
+    keywords: Mapping[str, Any],
+    trials: Sequence[Trial],
+    risk: RiskMeasure | None,
+    name: str = "The run",
 ) -> Optimizer:
-    """Return an optimizer of the trials, without the code that a journal does not hold."""
+    """Return an optimizer of the trials, without the code that a journal does not hold.
+
+    Suggested points satisfied the constraint; only points told by hand may not have.
+    """
     known = {**keywords, "valid": None}
     if risk is not None:
         known["risk"] = risk
     code = [value for value in known.values() if isinstance(value, Code)]
     if code:
         raise SettingsError(
-            f"The run was begun with {code[0]!r}. On the command line, --alpha, --kappa, "
+            f"{name} was begun with {code[0]!r}. On the command line, --alpha, --kappa, "
             "--quantile or --shortfall can replace a risk measure. For other settings, use Python."
         )
     return Optimizer(**known, trials=trials)
