@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import rahbo
-from browser import needs_chromium, open_browser
+from browser import needs_chromium
 from rahbo.cli import main
 from rahbo.pages import LAB_PORT
 
@@ -236,12 +236,6 @@ def begin(page):
     write(page, "Better is", "maximize")
     write(page, "Measure each setting", "fixed")
     write(page, "How often", "2")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with open_browser() as opened:
-        yield opened
 
 
 def record(page, value):

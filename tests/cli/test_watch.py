@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import rahbo
-from browser import needs_chromium, open_browser
+from browser import needs_chromium
 from degenerate_runs import RUNS
 from page_runs import blocked
 from page_server import running
@@ -80,12 +80,6 @@ def served(path, **settings):
     live.start()
     with running(Server(watch_site(live))) as server:
         yield server.address
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with open_browser() as opened:
-        yield opened
 
 
 def assert_sound(page, url):
