@@ -107,12 +107,6 @@ FAST = settings(max_examples=60, suppress_health_check=[HealthCheck.function_sco
 
 
 @FAST
-@given(raw=st.binary(max_size=200))
-def test_garbage_is_refused_in_a_sentence(raw, tmp_path):
-    check_any(tmp_path / "run.toml", raw)
-
-
-@FAST
 @given(st.data())
 def test_a_damaged_file_is_refused_or_read(tmp_path, data):
     raw = GOOD.encode()
