@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from rahbo.errors import JournalError
@@ -42,16 +40,6 @@ def test_notes_of_a_study_that_is_gone_are_kept_aside(tmp_path):
     kept = [tmp_path / f"run.jsonl.notes.old{n}" for n in ("", 1)]
     assert sorted(tmp_path.iterdir()) == kept
     assert ["second" in path.read_text() for path in kept] == [False, True]
-
-
-def test_notes_that_cannot_be_set_aside_are_an_error(tmp_path, monkeypatch):
-    def fails(*_):
-        raise PermissionError(13, "Permission denied")
-
-    Notes(tmp_path / "run.jsonl").add(0, None, "first")
-    monkeypatch.setattr(Path, "rename", fails)
-    with pytest.raises(JournalError, match=r"earlier study .* Move it away"):
-        set_aside(tmp_path / "run.jsonl")
 
 
 def test_a_note_that_cannot_be_written_is_an_error(tmp_path):
