@@ -65,10 +65,8 @@ def _read_file(ctx: click.Context, param: click.Parameter, file: Path | None) ->
         for option in ctx.command.params
         if isinstance(option, click.Option) and option.name != "parameters"
     }
-    flags = {name for name, option in options.items() if option.is_flag}
-    several = {name for name, option in options.items() if option.multiple}
     try:
-        config = read_config(file, options.keys() - flags, flags, several)
+        config = read_config(file, options)
     except SettingsError as error:
         if file.suffix == TOML:
             raise
