@@ -111,6 +111,7 @@ def test_a_run_with_code_says_what_to_do(path):
     live = Live(path)
     assert "Mine" in dict(live.run()["settings"])["risk"]
     live.fit()
+    assert live.model()["problem"].startswith("The run was begun with ")
     assert "--alpha" in live.model()["problem"]
     replaced = Live(path, rahbo.MeanVariance(1.0))
     replaced.run()
