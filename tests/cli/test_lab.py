@@ -117,13 +117,6 @@ def test_a_file_describes_a_study_that_everything_else_continues(tmp_path, opene
 
 
 @pytest.mark.usefixtures("opened")
-def test_a_large_seed_keeps_its_digits(tmp_path):
-    seed = 2**53 + 1
-    with begun(tmp_path / "s.toml", STUDY.replace("seed = 3", f"seed = {seed}")) as (run, _):
-        assert run.settings.seed == seed
-
-
-@pytest.mark.usefixtures("opened")
 def test_a_folder_that_does_not_exist_is_made(tmp_path):
     new = tmp_path / "my studies"
     assert "my studies is new" in invoked(new, "--port", "0")

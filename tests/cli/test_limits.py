@@ -104,8 +104,8 @@ def test_the_last_one_counts(output, loss):
 
 @pytest.mark.parametrize(
     "text",
-    ["high", "3.2ms", "inf", "-Infinity", "1,234.5", "\u22123", "1e999", "1.2.3", "(3)", "=3", "1_0",
-     "0x1p-3", "1.5-103", "2026-11-19", "1.#IND", "1D3"],
+    ["high", "3.2ms", "inf", "-Infinity", "1,234.5", "\u22123", "1e999", "1.2.3", "(3)", "=3",
+     "1_0", "0x1p-3", "1.5-103", "2026-11-19", "1.#IND", "1D3"],
 )  # fmt: skip
 def test_what_is_not_a_number_does_not_uncover_an_earlier_one(text):
     with pytest.raises(UnreadableError, match="outcome 'loss'"):

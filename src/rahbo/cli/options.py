@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from shlex import quote
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
@@ -27,8 +27,6 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
 
     return add
 
-
-DIRECTIONS: dict[str, Direction] = {"maximize": "maximize", "minimize": "minimize"}
 
 direction_options = together(
     click.option("--maximize", is_flag=True, help="Larger values are better."),
@@ -84,8 +82,7 @@ def chosen_risk(ctx: click.Context) -> RiskMeasure | None:
 
 def chosen_direction(ctx: click.Context) -> Direction | None:
     """Return the direction that the options name, or None."""
-    name = one_of(ctx, list(DIRECTIONS))
-    return None if name is None else DIRECTIONS[name]
+    return cast(Direction | None, one_of(ctx, ["maximize", "minimize"]))
 
 
 def repeats_in(repeats: str, setup: float | None) -> Repeats:

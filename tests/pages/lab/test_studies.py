@@ -1,10 +1,9 @@
 import os
-from dataclasses import replace
 
 import pytest
 
 import rahbo
-from rahbo.errors import JournalError, SettingsError
+from rahbo.errors import SettingsError
 from rahbo.pages.lab.spec import Spec
 from rahbo.pages.lab.studies import Studies
 from rahbo.pages.lab.study import OutdatedError
@@ -41,18 +40,6 @@ def test_a_study_is_begun_once(studies):
         studies.study("two")
     with pytest.raises(KeyError):
         studies.close("two")
-
-
-def test_a_closed_study_stays_closed_until_it_is_opened(studies, tmp_path):
-    studies.begin(SPEC)
-    studies.close("one")
-    assert studies.study("one") is None
-    run = rahbo.Optimizer.resume(tmp_path / "one.jsonl")
-    with pytest.raises(JournalError, match="being written"):
-        studies.open("one")
-    run.close()
-    studies.open("one")
-    assert studies.study("one").path == tmp_path / "one.jsonl"
 
 
 @pytest.mark.parametrize("is_closed", [True, False])
@@ -95,10 +82,3 @@ def test_a_journal_that_was_left_empty_takes_no_name(studies, tmp_path):
     (tmp_path / "one.jsonl").touch()
     assert studies.begin(SPEC) == "one"
     assert [each["name"] for each in studies.listed()] == ["one"]
-
-
-def test_names_that_differ_in_case_only_are_refused(studies, tmp_path):
-    studies.begin(SPEC)
-    with pytest.raises(SettingsError, match=r"already a (file|study) '[oO]ne"):
-        studies.begin(replace(SPEC, name="One"))
-    assert [path.name for path in tmp_path.glob("*.jsonl")] == ["one.jsonl"]

@@ -28,14 +28,14 @@ from rahbo.optimizer import Optimizer
 from rahbo.pages.history import history_of
 from rahbo.pages.watch.follow import Arrival, Follower
 from rahbo.pages.watch.rate import Seen, noted, rate_of, time_left
-from rahbo.pages.words import blocks, listed
+from rahbo.pages.words import LONGEST, blocks, cut, listed
 from rahbo.risk import RiskMeasure
 from rahbo.trials import NOTHING, Trial
 
 # The least number of seconds between two fits.
 PAUSE = 3.0
-# The most values in one answer, rows of a table and characters of a text.
-MOST_VALUES, MOST_ROWS, MOST_CHARACTERS = 5000, 12, 300
+# The most values in one answer, and rows of a table.
+MOST_VALUES, MOST_ROWS = 5000, 12
 SHOWN_SETTINGS = ("direction", "risk", "repeats", "strategy", "n_initial", "seed")
 # Settings that are shown only if they are used.
 IF_USED = ("constraints", "safe", "blocks")
@@ -153,10 +153,10 @@ class Live:
                 optimizer.reuse_fits(last.optimizer)
             page |= belief_of(optimizer, self._risk)
         except RahboError as error:
-            page["problem"] = _text(str(error))
+            page["problem"] = cut(str(error))
         except Exception as error:
             # The page must keep working, whatever the data in a journal do to the model.
-            page["problem"] = _text(f"The model cannot be fitted: {error!r}")
+            page["problem"] = cut(f"The model cannot be fitted: {error!r}")
         self._fit = PageState(last.version + 1, of, page, optimizer)
 
 
@@ -170,14 +170,14 @@ def _run(follower: Follower) -> Json:
     return {
         "name": follower.name,
         "epoch": follower.epoch,
-        "problem": _text(follower.problem, 10 * MOST_CHARACTERS),
+        "problem": cut(follower.problem, 10 * LONGEST),
         "written": follower.written,
         "settings": [
-            (name, _text(_setting(follower.keywords[name])))
+            (name, cut(_setting(follower.keywords[name])))
             for name in (*SHOWN_SETTINGS, *IF_USED)
             if name in follower.keywords and (name not in IF_USED or follower.keywords[name])
         ],
-        "outcomes": [_text(name) for name in follower.keywords.get("constraints") or ()],
+        "outcomes": [cut(name) for name in follower.keywords.get("constraints") or ()],
 
         "n_evaluations": follower.n_values + follower.n_failures,
         "n_failures": follower.n_failures,
@@ -201,9 +201,9 @@ def _row(follower: Follower, arrival: Arrival) -> Json:
     return {
         **arrival._asdict(),
         "params": _params(trial.params),
-        "reason": _text(why),
+        "reason": cut(why),
         "outcomes": [told.outcomes.get(name) for name in names],
-        "block": _text(told.block or ""),
+        "block": cut(told.block or ""),
     }
 
 
@@ -213,15 +213,11 @@ def _setting(value: object) -> str:
 
 def _params(params: Mapping[str, Any]) -> str:
     """Return parameters in one line, as many as fit, and how many are left out."""
-    pairs = [_text(listed({name: value})) for name, value in params.items()]
+    pairs = [cut(listed({name: value})) for name, value in params.items()]
     ends = accumulate(len(pair) + len(", ") for pair in pairs)
-    n = max(1, sum(end <= MOST_CHARACTERS for end in ends))
+    n = max(1, sum(end <= LONGEST for end in ends))
     more = f" and {len(pairs) - n} more" if n < len(pairs) else ""
     return ", ".join(pairs[:n]) + more
-
-
-def _text(text: str, most: int = MOST_CHARACTERS) -> str:
-    return text if len(text) <= most else f"{text[:most]}..."
 
 
 # -- estimates ---------------------------------------------------------------------------------
@@ -260,7 +256,7 @@ def belief_of(optimizer: Optimizer, risk: RiskMeasure | None) -> Json:
     return {
         "recommendation": _recommended(found),
         "minimised": optimizer.settings.sign < 0,
-        "conditions": [_text(name) for name in optimizer.settings.space.conditions],
+        "conditions": [cut(name) for name in optimizer.settings.space.conditions],
         "chosen": [point.params for point in points].index(optimizer.tried_at(found.params)),
         "points": _points(points, counts.tolist()),
         "best": list(zip(history.best_at, history.best, strict=True)),
@@ -269,7 +265,7 @@ def belief_of(optimizer: Optimizer, risk: RiskMeasure | None) -> Json:
 
 def _recommended(found: Recommendation) -> Json:
     return {
-        "params": [(_text(name), _text(short(value))) for name, value in found.params.items()],
+        "params": [(cut(name), cut(short(value))) for name, value in found.params.items()],
         "level": found.level,
         "known": [
             ("mean", found.mean, *found.mean_interval),
@@ -285,7 +281,7 @@ def _recommended(found: Recommendation) -> Json:
         "sample_mean": found.sample_mean,
         "sample_std": found.sample_std,
         "limits": [
-            (_text(check.name), check.constraint.described, check.quantile, *check.interval,
+            (cut(check.name), check.constraint.described, check.quantile, *check.interval,
              check.pessimistic, check.chance, check.kept)
             for check in found.constraints
         ],
@@ -304,7 +300,7 @@ def _blocks(found: BlockEffects) -> Json:
     return {
         "said": blocks(found),
         "n": len(found.effects),
-        "effects": [(_text(name), effect, *found.intervals[name]) for name, effect in rows],
+        "effects": [(cut(name), effect, *found.intervals[name]) for name, effect in rows],
     }
 
 
