@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -48,16 +47,6 @@ def lab(place, *options):
 
 
 # -- the command -----------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_it_says_where_and_ends_with_an_interrupt(tmp_path):
-    with lab(tmp_path, "--port", "0") as (process, url):
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", url)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert "Traceback" not in out + err
 
 
 @pytest.mark.parametrize(

@@ -66,19 +66,6 @@ def test_a_display_that_fails_goes_silent(terminal, error):
         file.fails = False
 
 
-def test_a_display_that_raises_goes_silent():
-    calls = []
-
-    def confirming():
-        calls.append(1)
-        raise RuntimeError
-
-    with watch(Console(file=io.StringIO(), force_terminal=False), 9, 0, confirming) as look:
-        look.evaluated(Done({"x": 0.5}, 1.0))
-        look.evaluated(Done({"x": 0.5}, 1.0))
-    assert len(calls) == 1
-
-
 @pytest.fixture(scope="module")
 def journal(tmp_path_factory):
     path = tmp_path_factory.mktemp("run") / "run.jsonl"
