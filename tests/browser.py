@@ -145,6 +145,14 @@ class Page:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
+    def choose(self, **chosen: str) -> None:
+        """Give elements with these ids other values, as a user does."""
+        for part, value in chosen.items():
+            self.evaluate(
+                f"((e) => {{ e.value = {value!r}; for (const kind of ['input', 'change'])"
+                f" e.dispatchEvent(new Event(kind)); }})(document.getElementById({part!r}))"
+            )
+
     def wait_until(self, expression: str, seconds: float = SECONDS) -> None:
         """Wait until a JavaScript expression is true.
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -50,6 +51,15 @@ def still_clock(monkeypatch: pytest.MonkeyPatch) -> float:
     """The only time at which anything is told, so that journals can be compared byte by byte."""
     monkeypatch.setattr("rahbo.optimizer.now", lambda: NOON)
     return NOON
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A headless browser."""
+    from browser import open_browser
+
+    with open_browser() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

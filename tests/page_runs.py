@@ -3,6 +3,7 @@
 import numpy as np
 
 from rahbo import Categorical, Float, Int, Optimizer
+from rahbo.pages import record_of, report_page
 
 SPACE = {"lr": Float(1e-4, 1e-1, log=True), "depth": Int(1, 12), "kind": Categorical(list("abc"))}
 
@@ -32,3 +33,8 @@ def blocked(names=("monday", "tuesday"), **settings) -> Optimizer:
         y = np.sin(4.0 * x) + np.array([0.5, -0.5]) + 0.05 * rng.standard_normal(2)
         optimizer.tell({"x": float(x)}, y, block=list(names))
     return optimizer
+
+
+def page_of(optimizer: Optimizer, source: str = "run.jsonl") -> str:
+    """The report of a run."""
+    return report_page(record_of(optimizer, source=source, made="2026-01-01"))

@@ -1,11 +1,10 @@
 """The browser of the tests notices what it is there for."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from browser import Browser, needs_chromium, open_browser
+from browser import Browser, needs_chromium
 
 pytestmark = needs_chromium
 
@@ -17,12 +16,6 @@ console.error("logged"); fetch("http://elsewhere.example/x").catch(() => {});
 new Image().src = "http://elsewhere.example/y.png";
 setTimeout(() => { throw new Error("thrown"); });
 </script>"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as found:
-        yield found
 
 
 def test_errors_requests_and_widths_are_seen(browser: Browser, tmp_path: Path) -> None:

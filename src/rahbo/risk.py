@@ -28,6 +28,7 @@ from rahbo.numerics import Array, Mask, is_real_number
 
 __all__ = [
     "DEFAULT_RISK",
+    "RISKS",
     "ExpectedShortfall",
     "MeanStd",
     "MeanVariance",
@@ -297,6 +298,14 @@ class ExpectedShortfall(_StdPenalty):
 
 DEFAULT_RISK: RiskMeasure = MeanStd(1.0)
 """The risk measure of every run that names none. Its weight has no units, so neither has it."""
+
+RISKS: dict[str, Callable[[float], RiskMeasure]] = {
+    "alpha": MeanVariance,
+    "kappa": MeanStd,
+    "quantile": Quantile,
+    "shortfall": ExpectedShortfall,
+}
+"""The risk measures by the name that their number has on the command line and in forms."""
 
 
 def check_monotone(

@@ -144,13 +144,6 @@ def test_an_interrupted_demonstration_draws_no_conclusions(tmp_path, monkeypatch
     assert not (tmp_path / "demo.png").exists()
 
 
-def test_the_option_of_earlier_versions_says_what_to_use():
-    done = invoke("demo", "--rounds", "60")
-    assert done.exit_code == 2
-    assert "--evaluations" in done.output
-    assert "--rounds" not in invoke("demo", "--help").output
-
-
 @pytest.mark.parametrize("out", ["demo.doc", "missing/demo.png"])
 def test_a_bad_path_is_refused_before_the_run(out, tmp_path):
     done = invoke("demo", "--out", str(tmp_path / Path(out)))

@@ -43,7 +43,7 @@ def test_a_parameter_is_read(text, expected):
         ("x=a:b", "must be numbers"),
         ("x=1_0.0:2_0.0", "must be numbers"),
         ("x=1:15", "1:15:float or 1:15:int"),
-        ("x=2.0:1.0", "Swap them"),
+        ("x=2.0:1.0", "^x: Float .*Swap them"),
         ("x=0.0:1.0:log", "low > 0"),
         ("x=nan:1.0", "finite"),
         ("x=0.0:inf", "finite"),
@@ -98,9 +98,3 @@ def test_a_list_of_two_numbers_may_be_bounds_or_choices():
         described("x", [8, 16])
     assert described("x", ["0.0", "2.0"]) == named("x=0.0,2.0")[1] == Categorical(["0.0", "2.0"])
     assert described("x", [1, 2, 4]) == Categorical(["1", "2", "4"])
-
-
-@pytest.mark.parametrize("text", ["x=2.0:0.0", "x=nan:1.0", "x=0.0:inf", "x=a,a", "x=5:1:int"])
-def test_an_error_names_the_parameter(text):
-    with pytest.raises(SpaceError, match=r"^x: (Float|Int|Categorical) "):
-        named(text)

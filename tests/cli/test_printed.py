@@ -69,7 +69,7 @@ def test_the_last_number(output, value):
 @pytest.mark.parametrize(
     "output",
     ["234,5", "1234,5", "1.234,56", "1'234.5", "1\u2019234", "1\u202f234", "1234,5e3", "0,9;1234,5",
-     "\u22120.5", "\u20130.5", "0.5,7"],
+     "\u22120.5", "\u20130.5", "0.5,7", "1,234.5", "1,234,567", "0,93"],
 )  # fmt: skip
 def test_the_end_of_a_longer_number_is_not_the_value(output):
     with pytest.raises(UnreadableError, match="may be part of a longer one"):
@@ -125,12 +125,6 @@ def test_text_is_kept():
     assert as_shown("a [0m b\tc") == "a [0m b\tc"
 
 
-@pytest.mark.parametrize("output", ["loss 1,234.5", "1,234,567", "acc 0,93", "\N{MINUS SIGN}0.5"])
-def test_a_part_of_a_number_is_not_taken_for_it(output):
-    with pytest.raises(UnreadableError, match="may be part"):
-        last_number(output)
-
-
 # What a number is, in plain quantifiers. It takes quadratic time.
 NUMBER = re.compile(
     r"(?<![\w.])[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+|[dDqQ][-+][0-9]+)?"
@@ -139,13 +133,8 @@ NUMBER = re.compile(
 PIECES = ["0", "1", "12", "1234", ".", "..", "e", "E", "e-", "e+", "-", "+", ",", "x", "_", "m"]
 PIECES += ["nan", "NaN", "inf", "inity", " ", "\n", "'", "0.5", ",", "D", "d-", ":", "/", "(", "p"]
 # Letters, digits and signs of other scripts; the first is folded to an i.
-PIECES += [
-    "\N{LATIN SMALL LETTER DOTLESS I}nf",
-    "é",
-    "±",
-    "\N{MINUS SIGN}",
-    "\N{ARABIC-INDIC DIGIT THREE}",
-]
+PIECES += ["\N{LATIN SMALL LETTER DOTLESS I}nf", "é", "±", "\N{MINUS SIGN}"]
+PIECES += ["\N{ARABIC-INDIC DIGIT THREE}"]
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Processes: their output, their ends, and that nothing of them is left."""
 
+import errno
 import os
 import signal
 import socket
@@ -66,8 +67,9 @@ sys.stderr.buffer.write(b"the end")
 
 
 def test_what_cannot_be_run_is_an_error(processes, tmp_path):
-    with pytest.raises(OSError, match="No such file"):
+    with pytest.raises(OSError, match="No such file") as error:
         processes.run([str(tmp_path / "none")])
+    assert error.value.errno == errno.ENOENT
     with pytest.raises(OSError, match="Argument list too long"):
         processes.run([*PYTHON, "", "x" * 3_000_000])
     with pytest.raises(OSError, match="null character"):

@@ -57,16 +57,6 @@ def test_on_a_terminal_there_is_a_bar():
     assert "\x1b[2J" not in out.getvalue()
 
 
-def test_the_bar_says_what_is_recommended_so_far():
-    printer, out = console(True)
-    optimizer = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0)
-    optimizer.tell({"x": 0.25}, [1.0, 2.0])
-    with watch(printer, 12, 0) as look:
-        look.told(optimizer)
-        look.told(optimizer)
-    assert "so far x=0.25: 1.5" in out.getvalue()
-
-
 def test_confirmation_is_announced_once():
     printer, out = console(False)
     again = False
@@ -83,13 +73,15 @@ def test_confirmation_is_announced_once():
     ]
 
 
-def test_the_bar_says_what_is_confirmed():
+@pytest.mark.parametrize(("confirming", "said"), [(False, "so far"), (True, "confirming")])
+def test_the_bar_says_what_is_recommended_and_whether_it_is_confirmed(confirming, said):
     printer, out = console(True)
     optimizer = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0)
     optimizer.tell({"x": 0.25}, [1.0, 2.0])
-    with watch(printer, 12, 0, lambda: True) as look:
+    with watch(printer, 12, 0, lambda: confirming) as look:
         look.told(optimizer)
-    assert "confirming x=0.25: 1.5" in out.getvalue()
+        look.told(optimizer)
+    assert f"{said} x=0.25: 1.5" in out.getvalue()
 
 
 def test_the_bar_says_whether_limits_are_kept():

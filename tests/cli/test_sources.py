@@ -14,7 +14,7 @@ from extras import imported
 from rahbo.cli import main
 from rahbo.cli import sources as module
 from rahbo.cli.sources import Asked, optimizer_from
-from rahbo.errors import DataError, JournalError, RahboError, SettingsError
+from rahbo.errors import DataError, JournalError, RahboError
 from rahbo.space import Float
 
 COMMANDS = ("recommend", "frontier", "doctor")
@@ -129,19 +129,6 @@ def test_a_journal_is_told_without_its_code_and_stays_as_it_is(journal):
     averse = optimizer_from(str(journal), Asked(risk=rahbo.MeanVariance(50.0)))
     assert averse.settings.risk == rahbo.MeanVariance(50.0)
     assert journal.read_bytes() == before
-
-
-def test_a_journal_with_a_risk_measure_of_ones_own(tmp_path):
-    class Odd(rahbo.MeanVariance):
-        pass
-
-    path = tmp_path / "run.jsonl"
-    opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, journal=path, risk=Odd(1.0))
-    opt.tell({"x": 0.5}, [1.0, 2.0])
-    opt.close()
-    with pytest.raises(SettingsError, match="--alpha"):
-        optimizer_from(str(path), Asked())
-    assert optimizer_from(str(path), Asked(risk=rahbo.MeanStd(1.0))).n_evaluations == 2
 
 
 def test_all_sources_of_the_same_results_recommend_the_same(table, journal, study):

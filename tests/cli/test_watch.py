@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import rahbo
-from browser import needs_chromium, open_browser
+from browser import needs_chromium
 from degenerate_runs import RUNS
 from page_runs import blocked
 from page_server import running
@@ -73,47 +73,48 @@ def test_it_opens_the_page_and_warns_beyond_the_loopback(tmp_path, opened):
 # -- the page --------------------------------------------------------------------------------
 
 
-@contextmanager
-def served(path, **settings):
-    """The address of the live page of a journal."""
-    live = Live(path, pause=0.5, **settings)
-    live.start()
-    with running(Server(watch_site(live))) as server:
-        yield server.address
+@pytest.fixture
+def watched(browser):
+    """A function that serves the live page of a journal, and gives one that opens the page."""
 
+    @contextmanager
+    def served(path, **settings):
+        live = Live(path, pause=0.5, **settings)
+        live.start()
+        with running(Server(watch_site(live))) as server:
+            pages = []
 
-@pytest.fixture(scope="module")
-def browser():
-    with open_browser() as opened:
-        yield opened
+            def opens(**window):
+                pages.append(browser.page(server.address, **window))
+                return pages[-1]
 
+            yield opens
+            # Nothing went wrong on the pages, and nothing left the machine.
+            for page in pages:
+                assert (page.errors, page.dialogs, page.too_wide() <= 0) == ([], [], True)
+                assert page.requests
+                assert all(r.startswith((server.address, "data:")) for r in page.requests)
+                page.close()
 
-def assert_sound(page, url):
-    """Nothing went wrong on a page, and nothing left the machine."""
-    assert page.errors == []
-    assert page.dialogs == []
-    assert page.too_wide() <= 0
-    assert page.requests
-    assert all(r.startswith((url, "data:")) for r in page.requests)
+    return served
 
 
 @pytest.mark.slow
 @needs_chromium
-def test_a_run_of_a_thousand_evaluations_at_ten_values_a_second(browser, tmp_path, rng):
+def test_a_run_of_a_thousand_evaluations_at_ten_values_a_second(watched, tmp_path, rng):
     path = tmp_path / "run.jsonl"
     opt = rahbo.Optimizer({"x": (0.0, 1.0), "kind": ["a", "b"]}, seed=0, repeats=3, journal=path)
     for _ in range(200):
         x = float(rng.uniform())
         values = -((x - 0.5) ** 2) + (0.02 + 0.2 * x) * rng.standard_normal(5)
         opt.tell({"x": x, "kind": str(rng.choice(["a", "b"]))}, values)
-    with served(path) as url:
-        pages = [browser.page(url, width=width) for width in WIDTHS]
+    with watched(path) as opens:
+        pages = [opens(width=width) for width in WIDTHS]
         for page in pages:
             page.wait_until("document.querySelector('#noise .chosen')")
             assert "1,000 evaluations" in page.text()
             assert "probability no other setting is better" in page.text()
             assert page.evaluate("document.querySelector('#values .marks').getTotalLength()") == 0
-            assert_sound(page, url)
         suggestion = opt.ask()
         late = []
         for i in range(30):
@@ -126,15 +127,13 @@ def test_a_run_of_a_thousand_evaluations_at_ten_values_a_second(browser, tmp_pat
             page.wait_until("document.body.innerText.includes('-0.1524')")
             page.wait_until("document.body.innerText.includes('1,030 evaluations')")
             page.wait_until("shown.model.n_evaluations === 1030")
-            assert_sound(page, url)
             page.screenshot(tmp_path / f"{page.width}.png")
-            page.close()
     opt.close()
 
 
 @needs_chromium
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_hostile_journal_is_text(browser, tmp_path, width):
+def test_a_hostile_journal_is_text(watched, tmp_path, width):
     path = tmp_path / f"{width}.jsonl"
     choices = [HOSTILE, "</script><b>bold</b>", "javascript:alert(3)"]
     space = {HOSTILE: (0.0, 1.0), "__proto__": choices, "constructor": (0.0, 1.0)}
@@ -147,8 +146,8 @@ def test_a_hostile_journal_is_text(browser, tmp_path, width):
             opt.tell_failure(suggestion, f"{HOSTILE}\n<svg onload=alert(4)>")
     opt.ask()
     opt.close()
-    with served(path) as url:
-        page = browser.page(url, width=width)
+    with watched(path) as opens:
+        page = opens(width=width)
         page.wait_until("document.querySelector('#noise .chosen')")
         text = page.text()
         for part in ("<img src=x onerror", "<svg onload=alert(4)>", "__proto__", "\\u202e"):
@@ -156,17 +155,15 @@ def test_a_hostile_journal_is_text(browser, tmp_path, width):
         assert (
             page.evaluate("document.querySelectorAll('img, b, main script, svg svg').length") == 0
         )
-        assert_sound(page, url)
         page.screenshot(tmp_path / "page.png")
-        page.close()
 
 
 @pytest.mark.slow
 @needs_chromium
-def test_the_page_goes_on_whatever_becomes_of_the_journal(browser, tmp_path):
+def test_the_page_goes_on_whatever_becomes_of_the_journal(watched, tmp_path):
     path = tmp_path / "run.jsonl"
-    with served(path) as url:
-        page = browser.page(url)
+    with watched(path) as opens:
+        page = opens()
         page.wait_until("document.body.innerText.includes('There is no file')")
         opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, repeats=2, journal=path)
         opt.tell(opt.ask(), [41.5, 42.5])
@@ -186,13 +183,13 @@ def test_the_page_goes_on_whatever_becomes_of_the_journal(browser, tmp_path):
         page.wait_until("document.body.innerText.includes('8.25')")
         assert "42.5" not in page.text()
         page.wait_until("document.getElementById('problem').hidden")
-        assert_sound(page, url)
+        assert page.errors == []
         limits = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         page.call("Network.emulateNetworkConditions", offline=True, **limits)
         page.wait_until("document.body.innerText.includes('rahbo watch no longer answers')")
         page.call("Network.emulateNetworkConditions", offline=False, **limits)
         page.wait_until("document.getElementById('gone').hidden")
-        page.close()
+        page.errors.clear()
 
 
 MISPLACED = """[...document.querySelectorAll('.chart svg *')].filter(
@@ -205,15 +202,15 @@ LABELS = """[...document.querySelectorAll('.chart')].map(
 @pytest.mark.slow
 @needs_chromium
 @pytest.mark.parametrize("name", RUNS)
-def test_degenerate_runs_are_drawn_without_an_error(browser, tmp_path, name):
+def test_degenerate_runs_are_drawn_without_an_error(watched, tmp_path, name):
     path, run = tmp_path / "run.jsonl", RUNS[name]()
     settings = run.settings
     rahbo.Optimizer(
         settings.space.spec, seed=1, risk=settings.risk, trials=run.trials, journal=path,
         direction="maximize" if settings.sign > 0 else "minimize",
     ).close()  # fmt: skip
-    with served(path) as url:
-        page = browser.page(url)
+    with watched(path) as opens:
+        page = opens()
         page.wait_until("document.querySelector('#noise .chosen')")
         assert page.evaluate("shown.known") == sum(
             len(t.values) + len(t.failures) for t in run.trials
@@ -221,15 +218,13 @@ def test_degenerate_runs_are_drawn_without_an_error(browser, tmp_path, name):
         assert page.evaluate(MISPLACED) == 0
         for labels in page.evaluate(LABELS):
             assert 3 <= len(labels) <= 22
-        assert_sound(page, url)
-        page.close()
 
 
 @pytest.mark.slow
 @needs_chromium
-def test_a_chart_without_marks_says_so(browser, tmp_path):
-    with served(tmp_path / "run.jsonl") as url:
-        page = browser.page(url)
+def test_a_chart_without_marks_says_so(watched, tmp_path):
+    with watched(tmp_path / "run.jsonl") as opens:
+        page = opens()
         page.wait_until("document.body.innerText.includes('There is no file')")
         assert not page.evaluate("document.querySelector('.charts').checkVisibility()")
         # A failure is shown, and the other charts say that they have nothing to show.
@@ -241,8 +236,6 @@ def test_a_chart_without_marks_says_so(browser, tmp_path):
             page.wait_until(
                 f"document.getElementById('{chart}').textContent === 'Nothing to show yet.'"
             )
-        assert_sound(page, url)
-        page.close()
 
 
 # The tables that must be scrolled to be read.
@@ -252,7 +245,7 @@ CUT = """[...document.querySelectorAll('.wide')].filter((e) => e.scrollWidth > e
 
 @needs_chromium
 @pytest.mark.parametrize("width", WIDTHS)
-def test_limits_and_blocks_are_shown(browser, tmp_path, width):
+def test_limits_and_blocks_are_shown(watched, tmp_path, width):
     limited, blocks = tmp_path / "limited.jsonl", tmp_path / "blocks.jsonl"
     limits = {HOSTILE.replace("\u202e", ""): rahbo.AtMost(0.8)}
     (name,) = limits
@@ -263,26 +256,22 @@ def test_limits_and_blocks_are_shown(browser, tmp_path, width):
     opt.ask()
     opt.close()
     blocked(journal=blocks).close()
-    with served(limited) as url:
-        page = browser.page(url, width=width, dark=width == 390)
+    with watched(limited) as opens:
+        page = opens(width=width, dark=width == 390)
         page.wait_until("document.querySelector('#limits td')")
         page.wait_until("document.querySelector('#noise .unsure').getAttribute('d').length > 0")
         for text in (name, "at most 0.8 with probability 0.95", "not sure to keep its limits"):
             assert text in page.text()
         assert page.evaluate("document.getElementById('blocked').hidden")
         assert page.evaluate(CUT) == []
-        assert_sound(page, url)
-        page.close()
-    with served(blocks) as url:
-        page = browser.page(url, width=width)
+    with watched(blocks) as opens:
+        page = opens(width=width)
         page.wait_until("document.querySelector('#blocks td')")
         page.evaluate("document.getElementById('blocked').open = true")
         for text in ("2 blocks differ", "monday", "less the effects of their blocks"):
             assert text in page.text()
         assert page.evaluate("document.getElementById('limited').hidden")
         assert page.evaluate(CUT) == []
-        assert_sound(page, url)
-        page.close()
 
 
 PLACES = """[...document.querySelectorAll('#values .{}')].flatMap(
@@ -291,7 +280,7 @@ PLACES = """[...document.querySelectorAll('#values .{}')].flatMap(
 
 @pytest.mark.slow
 @needs_chromium
-def test_an_outlier_and_failures_leave_room_for_the_values(browser, tmp_path, rng):
+def test_an_outlier_and_failures_leave_room_for_the_values(watched, tmp_path, rng):
     path = tmp_path / "run.jsonl"
     opt = rahbo.Optimizer({"x": (0.0, 1.0), "n": rahbo.Int(1, 3)}, seed=0, journal=path)
     for i in range(24):
@@ -300,8 +289,8 @@ def test_an_outlier_and_failures_leave_room_for_the_values(browser, tmp_path, rn
             opt.tell_failure(point, "beam trip")
         else:
             opt.tell(point, [5e4, 5e4 + 1] if i == 13 else float(rng.standard_normal()))
-    with served(path, budget=60) as url:
-        page = browser.page(url, width=390, dark=True)
+    with watched(path, budget=60) as opens:
+        page = opens(width=390, dark=True)
         page.wait_until("document.querySelector('#noise .chosen')")
         values, failures = (page.evaluate(PLACES.format(kind)) for kind in ("marks", "lost"))
         assert (len(values), len(failures)) == (19, 4)
@@ -336,20 +325,18 @@ def test_an_outlier_and_failures_leave_room_for_the_values(browser, tmp_path, rn
             opt.tell({"x": 0.5, "n": 2}, float(rng.standard_normal()))
             time.sleep(0.1)
         assert re.search(r"; [\d.]+ a (second|minute), about \d+ (s|min) left", page.text())
-        assert_sound(page, url)
-        page.close()
     opt.close()
 
 
 @pytest.mark.slow
 @needs_chromium
-def test_failures_alone_and_a_single_value_have_no_invented_ticks(browser, tmp_path):
+def test_failures_alone_and_a_single_value_have_no_invented_ticks(watched, tmp_path):
     path = tmp_path / "run.jsonl"
     opt = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, journal=path)
     opt.tell_failure({"x": 0.5}, "beam trip")
     texts = "[...document.querySelectorAll('#values text')].map((t) => t.textContent)"
-    with served(path) as url:
-        page = browser.page(url)
+    with watched(path) as opens:
+        page = opens()
         page.wait_until("document.querySelector('#values .lost')")
         assert page.evaluate(texts) == ["1", "evaluation", "value", "failed"]
         opt.tell({"x": 0.25}, 26.7386)
@@ -357,6 +344,4 @@ def test_failures_alone_and_a_single_value_have_no_invented_ticks(browser, tmp_p
         page.wait_until(f"{texts}.includes('2')")
         assert "3" not in page.evaluate(texts)
         assert "There is one evaluated point." in page.text()
-        assert_sound(page, url)
-        page.close()
     opt.close()

@@ -4,14 +4,13 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from browser import Page, needs_chromium, open_browser
+from browser import Browser, Page, needs_chromium
 from rahbo.numerics import Justified, digits_of, percent
 
 pytestmark = [needs_chromium, pytest.mark.slow]
@@ -29,12 +28,11 @@ INTERVALS = (
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Page:
     script = (files("rahbo.pages") / "numbers.js").read_text("utf-8")
     file: Path = tmp_path_factory.mktemp("numbers") / "numbers.html"
     file.write_text(f"<!doctype html><meta charset=utf-8><script>{script}</script>", "utf-8")
-    with open_browser() as browser:
-        yield browser.page(file.as_uri())
+    return browser.page(file.as_uri())
 
 
 def js(number: float) -> str:

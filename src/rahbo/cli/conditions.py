@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rahbo.errors import SettingsError, SpaceError
-from rahbo.numerics import plain_number
-from rahbo.space import Categorical, Context, Int, Parameter, Space
+from rahbo.cli.parameters import value_of
+from rahbo.errors import SettingsError
+from rahbo.space import Context, Parameter, Space
 
 
 def written_context(texts: Iterable[str]) -> dict[str, str]:
@@ -45,16 +45,6 @@ def read_context(space: Space, written: Mapping[str, str]) -> dict[str, Any] | N
         return None
     kinds = {name: part.kind for name, part in space.conditions.items()}
     return {
-        name: _value(name, kinds[name], text) if name in kinds else text
+        name: value_of(name, kinds[name], text) if name in kinds else text
         for name, text in written.items()
     }
-
-
-def _value(name: str, kind: Parameter, text: str) -> Any:
-    if isinstance(kind, Categorical):
-        return next((choice for choice in kind.choices if str(choice) == text), text)
-    try:
-        number = plain_number(text)
-        return int(number) if isinstance(kind, Int) and number.is_integer() else number
-    except ValueError:
-        raise SpaceError(f"{name}={text!r} must be a number for {kind!r}.") from None

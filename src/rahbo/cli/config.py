@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import click
 
 from rahbo.cli.parameters import checked_name, described
 from rahbo.errors import SettingsError
@@ -35,38 +37,26 @@ class Config:
     command: tuple[str, ...] = ()
 
 
-def read_config(
-    path: Path,
-    options: Collection[str],
-    flags: Collection[str],
-    several: Collection[str] = (),
-) -> Config:
-    """Read a file of options, the table ``[parameters]`` and the list ``command``.
-
-    Args:
-        path: The file.
-        options: Names of the options that take a value.
-        flags: Names of the options that take none.
-        several: Names of the options that may be given several times, as a list.
-    """
+def read_config(path: Path, options: Mapping[str, click.Option]) -> Config:
+    """Read a file of options by name, the table ``[parameters]`` and the list ``command``."""
     table = _table(path)
     space, command = table.pop(PARAMETERS, {}), table.pop(COMMAND, [])
     given: dict[str, str | bool | list[str]] = {}
     for name, value in table.items():
         where = f"{name!r} in {path}"
-        if name not in options and name not in flags:
-            known = ", ".join(sorted([*options, *flags, PARAMETERS, COMMAND]))
+        if name not in options:
+            known = ", ".join(sorted([*options, PARAMETERS, COMMAND]))
             raise SettingsError(f"{where} is not an option. Use one of: {known}.")
-        if name in several:
+        is_flag = options[name].is_flag
+        if options[name].multiple:
             given[name] = _texts(where, value)
-            continue
-        if name in NAMES and isinstance(value, list):
+        elif name in NAMES and isinstance(value, list):
             given[name] = _joined(where, value)
-            continue
-        if isinstance(value, bool) != (name in flags) or not isinstance(value, str | int | float):
-            wanted = "true or false" if name in flags else "a number or a string"
+        elif isinstance(value, bool) == is_flag and isinstance(value, str | int | float):
+            given[name] = value if isinstance(value, bool) else str(value)
+        else:
+            wanted = "true or false" if is_flag else "a number or a string"
             raise SettingsError(f"{where} must be {wanted}, got {value!r}.")
-        given[name] = value if isinstance(value, bool) else str(value)
     if not isinstance(command, list) or not all(isinstance(part, str) for part in command):
         raise SettingsError(
             f"command in {path} must be a list of strings, the program and its arguments, got "

@@ -100,15 +100,6 @@ def _checked_out(ctx: click.Context, param: click.Parameter, out: Path) -> Path:
     return out
 
 
-def _no_rounds(ctx: click.Context, param: click.Parameter, given: str | None) -> None:
-    if given is not None:
-        raise click.UsageError(
-            "--rounds is gone, because the demonstration makes one run, not two. Say with "
-            "--evaluations how many measurements it makes.",
-            ctx,
-        )
-
-
 @click.command()
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True,
@@ -118,7 +109,6 @@ def _no_rounds(ctx: click.Context, param: click.Parameter, given: str | None) ->
     "--evaluations", type=click.IntRange(min=10), default=100, show_default=True,
     help="Measurements of the run.",
 )  # fmt: skip
-@click.option("--rounds", hidden=True, expose_value=False, callback=_no_rounds)
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), callback=_checked_out,
     default="rahbo-demo.png", show_default=True, help="File to save the picture to.",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from rahbo.cli.documents import about, document
 from rahbo.cli.options import goal_options
 from rahbo.cli.sources import Asked, OfSource, optimizer_from, source_options
-from rahbo.cli.tables import console, print_report
+from rahbo.cli.tables import print_report
 
 
 @click.command(cls=OfSource)
@@ -21,8 +20,4 @@ def command(ctx: click.Context, /, source: str, as_json: bool, **options: object
     a CSV file or an Optuna storage, as for rahbo recommend.
     """
     optimizer = optimizer_from(source, Asked.by(ctx))
-    found = optimizer.frontier()
-    if as_json:
-        click.echo(document(frontier=found, about=about(optimizer)))
-    else:
-        print_report(found, optimizer, console())
+    print_report(optimizer.frontier(), optimizer, as_json)

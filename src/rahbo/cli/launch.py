@@ -5,15 +5,15 @@ from __future__ import annotations
 import shlex
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import TIMEOUT_MAX
-from typing import Any, TypeVar
+from typing import NoReturn
 
 import click
 
 from rahbo.cli.limits import Outcomes
-from rahbo.cli.options import one_of
+from rahbo.cli.options import one_of, together
 from rahbo.cli.printed import last_number
 from rahbo.cli.processes import Processes
 from rahbo.cli.template import Template
@@ -29,9 +29,7 @@ PROGRAM = "rahbo.cli.program"
 # The ending of a file with options.
 TOML = ".toml"
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-_OPTIONS = (
+program_options = together(
     click.option(
         "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
         help="Number of programs to run at a time.",
@@ -56,13 +54,6 @@ _OPTIONS = (
         "output if that is JSON, else in the last line that is JSON.",
     ),
 )  # fmt: skip
-
-
-def program_options(command: Command) -> Command:
-    """Add the options that say how programs are run and where their value is."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 class ProgramCommand(click.Command):
@@ -126,6 +117,15 @@ def fresh_start(journal: str | None) -> str:
     if journal is None:
         return ""
     return f" The failures are kept in {journal}, so use another journal for a fresh start."
+
+
+def end_interrupted(
+    ctx: click.Context, came: Sequence[int], journal: str | None, before: str = ""
+) -> NoReturn:
+    """Exit as a program does that the first of these signals ended, and say how to go on."""
+    again = " Run the same command again to resume." if journal else ""
+    click.echo(f"Interrupted{before}.{again}", err=True)
+    ctx.exit(128 + (came or [signal.SIGINT])[0])
 
 
 def check_program(template: Template) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import click
 
+from rahbo.cli.options import together
 from rahbo.cli.printed import SHOWN, UnreadableError, as_shown
 from rahbo.cli.tables import visible
 from rahbo.cli.values import found_in, json_document
@@ -25,9 +26,7 @@ LAST_LINES = 10
 # What stands for an outcome that is missing. NaN does too.
 MISSING = ("", "none", "null", "na", "n/a", "-")
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-_OPTIONS = (
+limit_options = together(
     click.option(
         "--at-most", metavar="NAME=LIMIT[@P]", multiple=True,
         help="The program prints NAME=NUMBER beside its value. The number must be at most LIMIT "
@@ -43,13 +42,6 @@ _OPTIONS = (
         "to keep them. Give --safe once for each such setting.",
     ),
 )  # fmt: skip
-
-
-def limit_options(command: Command) -> Command:
-    """Add the options that give outcomes limits."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def limits_in(at_most: Iterable[str], at_least: Iterable[str]) -> dict[str, Constraint]:

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from shlex import quote
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
 
 from rahbo.errors import SettingsError
 from rahbo.policy import Adaptive, Repeats, as_repeats
-from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
+from rahbo.risk import RISKS, RiskMeasure
 from rahbo.settings import Direction
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-RISKS: dict[str, Callable[[float], RiskMeasure]] = {
-    "alpha": MeanVariance,
-    "kappa": MeanStd,
-    "quantile": Quantile,
-    "shortfall": ExpectedShortfall,
-}
-DIRECTIONS: dict[str, Direction] = {"maximize": "maximize", "minimize": "minimize"}
 
-_DIRECTION = (
+def together(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Return a decorator that adds some options to a command, in their order."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+direction_options = together(
     click.option("--maximize", is_flag=True, help="Larger values are better."),
     click.option("--minimize", is_flag=True, help="Smaller values are better."),
 )
-_MEASURE = (
+measure_options = together(
     click.option(
         "--alpha", type=float, metavar="A", help="Penalise the mean by A times the noise variance."
     ),
@@ -51,33 +55,11 @@ _MEASURE = (
         help="Use the mean of the worst values, a share L of all.",
     ),
 )
-_JSON = click.option(
+json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as one JSON document."
 )
-
-
-def measure_options(command: Command) -> Command:
-    """Add the options that choose the risk measure."""
-    for option in reversed(_MEASURE):
-        command = option(command)
-    return command
-
-
-def risk_options(command: Command) -> Command:
-    """Add the options that choose the direction and the risk measure."""
-    return direction_options(measure_options(command))
-
-
-def direction_options(command: Command) -> Command:
-    """Add the options that choose the direction."""
-    for option in reversed(_DIRECTION):
-        command = option(command)
-    return command
-
-
-def goal_options(command: Command) -> Command:
-    """Add the options that choose the direction, the risk measure and the output format."""
-    return risk_options(_JSON(command))
+risk_options = together(direction_options, measure_options)
+goal_options = together(risk_options, json_option)
 
 
 def one_of(ctx: click.Context, names: Sequence[str]) -> str | None:
@@ -100,8 +82,7 @@ def chosen_risk(ctx: click.Context) -> RiskMeasure | None:
 
 def chosen_direction(ctx: click.Context) -> Direction | None:
     """Return the direction that the options name, or None."""
-    name = one_of(ctx, list(DIRECTIONS))
-    return None if name is None else DIRECTIONS[name]
+    return cast(Direction | None, one_of(ctx, ["maximize", "minimize"]))
 
 
 def repeats_in(repeats: str, setup: float | None) -> Repeats:

@@ -93,13 +93,14 @@ def setting_of(written: Mapping[str, str], space: Mapping[str, Parameter]) -> di
     >>> setting_of({"depth": "3"}, {"depth": Int(1, 15)})
     {'depth': 3}
     """
-    found = {name: _value_of(name, kind, written[name]) for name, kind in space.items()}
+    found = {name: value_of(name, kind, written[name]) for name, kind in space.items()}
     for name, kind in space.items():
         kind.code(name, found[name])
     return found
 
 
-def _value_of(name: str, kind: Parameter, text: str) -> Any:
+def value_of(name: str, kind: Parameter, text: str) -> Any:
+    """Return the value of a parameter that a text stands for; a text that is no choice itself."""
     if isinstance(kind, Categorical):
         return next((choice for choice in kind.choices if str(choice) == text), text)
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack
@@ -19,6 +18,7 @@ from rahbo.cli.launch import (
     ProgramCommand,
     check_timeout,
     chosen_reader,
+    end_interrupted,
     ended_like_interrupted,
     fresh_start,
     program_options,
@@ -182,9 +182,7 @@ def command(
         except KeyboardInterrupt:
             ended = False
         if not ended:
-            again = " Run the same command again to resume." if journal else ""
-            click.echo(f"Interrupted.{again}", err=True)
-            ctx.exit(128 + (came or [signal.SIGINT])[0])
+            end_interrupted(ctx, came, journal)
         ctx.exit(0 if incumbent is None else EXIT_CODES[verdict.decision])
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from rahbo.cli.documents import about, document
 from rahbo.cli.options import goal_options
 from rahbo.cli.sources import Asked, OfSource, recommendation_from, source_options
-from rahbo.cli.tables import console, print_report
+from rahbo.cli.tables import print_report
 
 
 @click.command(cls=OfSource)
@@ -33,8 +32,4 @@ def command(ctx: click.Context, /, source: str, as_json: bool, **options: object
     which values are better with --maximize or --minimize. The command says on stderr what it took
     each column for, and asks where that is not clear.
     """
-    found, optimizer = recommendation_from(source, Asked.by(ctx))
-    if as_json:
-        click.echo(document(recommendation=found, about=about(optimizer)))
-    else:
-        print_report(found, optimizer, console())
+    print_report(*recommendation_from(source, Asked.by(ctx)), as_json)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -36,16 +35,10 @@ def command(ctx: click.Context, /, source: str, output: Path, **options: object)
         raise SettingsError(
             f"The report would replace its source, {str(output)!r}. Name another file after -o."
         )
-    asked = Asked.by(ctx)
-    optimizer = optimizer_from(source, asked)
-    record = record_of(
-        optimizer,
-        source=name_of(source),
-        made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-        digest=digest_of(source),
-    )
+    optimizer = optimizer_from(source, Asked.by(ctx))
+    record = record_of(optimizer, source=name_of(source), digest=digest_of(source))
     write_whole(output, report_page(record).encode())
-    click.echo(visible(f"{output}: {record.certainty}"))
+    click.echo(visible(f"{output}: {' '.join(record.recommendation.sentences)}"))
 
 
 def is_source(output: Path, source: str) -> bool:

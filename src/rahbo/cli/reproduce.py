@@ -27,6 +27,7 @@ from rahbo.experiments import (
 )
 
 ALL = "all"
+NAMES = (*EXPERIMENTS, ALL)
 # If the output is not a terminal: seconds between lines, and the width of the table.
 PAUSE, WIDTH = 10.0, 140
 
@@ -138,15 +139,8 @@ def reproduce(name: str, experiments: Sequence[Experiment], jobs: int, folder: P
         console.print('The figures need matplotlib. Install it: pip install "rahbo[demo]"')
 
 
-def _checked_name(ctx: click.Context, param: click.Parameter, name: str) -> str:
-    names = (*EXPERIMENTS, ALL)
-    if name not in names:
-        raise click.BadParameter(f"{name!r} is not one of {', '.join(names)}.")
-    return name
-
-
 @click.command()
-@click.argument("name", metavar=f"[{'|'.join((*EXPERIMENTS, ALL))}]", callback=_checked_name)
+@click.argument("name", type=click.Choice(NAMES), metavar=f"[{'|'.join(NAMES)}]")
 @click.option(
     "--seeds", type=click.IntRange(min=1), help="Number of repetitions.  [default: as in the paper]"
 )

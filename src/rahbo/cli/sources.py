@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from shlex import quote
-from typing import Any, TypeVar
 
 import click
 
 from rahbo.analysis import Numbers, Recommendation
 from rahbo.cli.conditions import read_context, with_conditions, written_context
-from rahbo.cli.options import chosen_direction, chosen_risk, typed
+from rahbo.cli.options import chosen_direction, chosen_risk, together, typed
 from rahbo.cli.parameters import of_column
 from rahbo.cli.results import results_in
 from rahbo.cli.sheets import read_sheet
 from rahbo.cli.studies import hidden, is_sqlite, optimizer_in, recommendation_in
 from rahbo.cli.tables import visible
 from rahbo.errors import DataError, SettingsError
-from rahbo.journal import Code, read
+from rahbo.journal import read
 from rahbo.optimizer import Optimizer
+from rahbo.pages import optimizer_of
 from rahbo.risk import DEFAULT_RISK, RiskMeasure
 from rahbo.settings import Direction, Keywords
 from rahbo.space import Parameter
 
 LARGEST_FILE = 500_000_000
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-_OPTIONS = (
+source_options = together(
     click.argument("source"),
     click.option("--study", metavar="NAME", help="The study in an Optuna storage."),
     click.option(
@@ -46,13 +44,6 @@ _OPTIONS = (
         "[default range: from the data]",
     ),
 )  # fmt: skip
-
-
-def source_options(command: Command) -> Command:
-    """Add the argument SOURCE and the options that describe it."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 class OfSource(click.Command):
@@ -169,18 +160,7 @@ def _of_journal(source: str, asked: Asked) -> Optimizer:
     asked.refuse(source, "a journal", "study", "value", "ignore", "space")
     settings, trials = read(source)
     _check_direction(asked, settings["direction"])
-    # Suggested points satisfied the constraint; only points told by hand may not have.
-    known: dict[str, Any] = {**settings, "valid": None}
-    if asked.risk is not None:
-        known["risk"] = asked.risk
-    code = [name for name, value in known.items() if isinstance(value, Code)]
-    if code:
-        raise SettingsError(
-            f"{source} was begun with {settings[code[0]]!r}. On the command line, --alpha, "
-            "--kappa, --quantile or --shortfall can replace a risk measure. For other settings, "
-            "use Python."
-        )
-    return Optimizer(**known, trials=trials)
+    return optimizer_of(settings, trials, asked.risk, source)
 
 
 def _of_study(source: str, asked: Asked) -> Optimizer:

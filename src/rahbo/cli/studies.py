@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from typing import TYPE_CHECKING, Unpack
 from urllib.parse import unquote
 
 from rahbo.analysis import Recommendation
@@ -23,8 +24,6 @@ LONGEST_REASON = 300
 # The names of query parameters whose values are secret.
 _SECRET = re.compile("pass|pwd|key|token|secret", re.IGNORECASE)
 
-Answer = TypeVar("Answer")
-
 
 def optimizer_in(source: str, name: str | None, **settings: Unpack[Keywords]) -> Optimizer:
     """Return an `Optimizer` that was told the trials of a study.
@@ -34,30 +33,25 @@ def optimizer_in(source: str, name: str | None, **settings: Unpack[Keywords]) ->
         name: The name of the study; None if it is the only one.
         **settings: Settings of `Optimizer`.
     """
-
-    def ask(study: Study) -> Optimizer:
+    with _opened(source, name) as study:
         from rahbo.integrations.optuna import optimizer_of
 
         return optimizer_of(study, **settings)
-
-    return _answer(source, name, ask)
 
 
 def recommendation_in(
     source: str, name: str | None, **settings: Unpack[Keywords]
 ) -> Recommendation:
     """Return the recommendation of a study, with the parameters of a trial as stored."""
-
-    def ask(study: Study) -> Recommendation:
+    with _opened(source, name) as study:
         from rahbo.integrations.optuna import recommend
 
         return recommend(study, **settings)
 
-    return _answer(source, name, ask)
 
-
-def _answer(source: str, name: str | None, ask: Callable[[Study], Answer]) -> Answer:
-    """Return ``ask`` of a study, or raise an error that says why the study cannot be read."""
+@contextmanager
+def _opened(source: str, name: str | None) -> Iterator[Study]:
+    """Yield a study. What then goes wrong is an error that says why it cannot be read."""
     if find_spec("optuna") is None:
         raise SettingsError(
             'Reading an Optuna storage needs Optuna. Install it: pip install "rahbo[optuna]"'
@@ -68,7 +62,7 @@ def _answer(source: str, name: str | None, ask: Callable[[Study], Answer]) -> An
         storage = _storage(source)
         names = [study.study_name for study in storage.get_all_studies()]
         found = _chosen(names, name)
-        return ask(optuna.load_study(study_name=found, storage=storage))
+        yield optuna.load_study(study_name=found, storage=storage)
     except RahboError:
         raise
     except Exception as error:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import click
 from rich.box import SIMPLE
 from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
 from rahbo.analysis import SCORES, Diagnosis, Frontier, Recommendation, short
+from rahbo.cli.documents import about, document
 from rahbo.optimizer import Optimizer
 from rahbo.pages import visible as visible
-from rahbo.risk import RiskMeasure
 
 Report = Recommendation | Frontier | Diagnosis
 
@@ -23,8 +24,19 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
-def print_report(report: Report, optimizer: Optimizer, out: Console) -> None:
-    """Print a report and the data it is based on."""
+def print_report(
+    report: Report, optimizer: Optimizer, as_json: bool = False, **more: object
+) -> None:
+    """Print a report and the data it is based on, or a document of them and of more."""
+    if as_json:
+        kind = type(report).__name__.lower()
+        click.echo(document(**{kind: report}, about=about(optimizer), **more))
+    else:
+        show(report, optimizer, console())
+
+
+def show(report: Report, optimizer: Optimizer, out: Console) -> None:
+    """Print a report on a console."""
     basis = _about(optimizer)
     if out.is_terminal:
         out.print(_table(report), basis)
@@ -43,20 +55,14 @@ def _about(optimizer: Optimizer) -> str:
     goal = "maximising" if optimizer.settings.sign > 0 else "minimising"
     return (
         f"Based on {optimizer.n_evaluations} evaluations{lost} at {optimizer.observations.n} "
-        f"points, {goal} {_measure(optimizer.settings.risk)}."
+        f"points, {goal} {visible(repr(optimizer.settings.risk))}."
     )
-
-
-def _measure(risk: RiskMeasure) -> str:
-    return visible(repr(risk))
 
 
 def _table(report: Report) -> Group:
     if isinstance(report, Recommendation):
         return Group(*_recommendation(report))
-    if isinstance(report, Frontier):
-        return Group(*_frontier(report))
-    return Group(*_diagnosis(report))
+    return Group(*(_frontier(report) if isinstance(report, Frontier) else _diagnosis(report)))
 
 
 def _grid(title: str, *headings: str) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 import click
 
 from rahbo.cli.config import Config, read_config
-from rahbo.cli.documents import about, document
 from rahbo.cli.first import first_in
 from rahbo.cli.launch import (
     PROGRAM,
@@ -21,6 +19,7 @@ from rahbo.cli.launch import (
     check_program,
     check_timeout,
     chosen_reader,
+    end_interrupted,
     ended_like_interrupted,
     fresh_start,
     program_options,
@@ -75,10 +74,8 @@ def _read_file(ctx: click.Context, param: click.Parameter, file: Path | None) ->
         for option in ctx.command.params
         if isinstance(option, click.Option) and option.name != "parameters"
     }
-    flags = {name for name, option in options.items() if option.is_flag}
-    several = {name for name, option in options.items() if option.multiple}
     try:
-        config = read_config(file, options.keys() - flags, flags, several)
+        config = read_config(file, options)
     except SettingsError as error:
         if file.suffix == TOML:
             raise
@@ -131,26 +128,29 @@ class Task:
             raise SettingsError("The direction is missing. Add --maximize or --minimize.")
         budget = _budget(given)
         template = Template.of(ctx.meta[PROGRAM] or config.command)
-        blocks = blocks_in(given["blocks"])
-        template.check(space, blocks=blocks is not None)
+        template.check(space, blocks=given["blocks"] is not None)
         check_program(template)
-        settings = {
-            "direction": direction,
-            "repeats": repeats_in(given["repeats"], given["setup"]),
-            "noise_std": given["noise_std"],
-            "seed": given["seed"],
-            "journal": given["journal"],
-        }
-        limits = limits_in(given["at_most"], given["at_least"])
-        start = start_of(given["safe"], space, limits, blocks)
-        used = {"risk": chosen_risk(ctx), "constraints": limits, "safe": bool(start.settings),
-                "blocks": blocks, "try_first": first_in(given["try_first"], space)}  # fmt: skip
-        settings |= {name: value for name, value in used.items() if value}
+        settings, start = settings_in(ctx, space)
+        settings |= {"direction": direction, "journal": given["journal"]}
         processes = Processes()
+        limits = settings.get("constraints", ())
         outcomes = Outcomes(limits, in_json=one_of(ctx, READERS) == "value_json")
         read = chosen_reader(ctx, processes, outcomes)
         stop = None if given["stop_gap"] is None else Gap(given["stop_gap"])
         return cls(space, template, read, budget, stop, settings, processes, outcomes, start)
+
+
+def settings_in(ctx: click.Context, space: Mapping[str, Parameter]) -> tuple[dict[str, Any], Start]:
+    """Return settings of `Optimizer` as the options say, and the settings to run first."""
+    given = ctx.params
+    blocks = blocks_in(given["blocks"])
+    limits = limits_in(given["at_most"], given["at_least"])
+    start = start_of(given["safe"], space, limits, blocks)
+    used = {"risk": chosen_risk(ctx), "constraints": limits, "safe": bool(start.settings),
+            "blocks": blocks, "try_first": first_in(given["try_first"], space)}  # fmt: skip
+    settings = {name: value for name, value in used.items() if value}
+    settings |= {name: given[name] for name in ("seed", "noise_std")}
+    return {"repeats": repeats_in(given["repeats"], given["setup"]), **settings}, start
 
 
 def _budget(given: Mapping[str, Any]) -> Budget:
@@ -323,26 +323,16 @@ def command(
         try:
             result = run(task, jobs, timeout)
         except KeyboardInterrupt:
-            again = " Run the same command again to resume." if journal else ""
-            click.echo(f"Interrupted before anything could be recommended.{again}", err=True)
-            ctx.exit(128 + (came or [signal.SIGINT])[0])
-    optimizer, found = result.optimizer, result.recommendation
+            end_interrupted(ctx, came, journal, " before anything could be recommended")
     interrupted = result.stopped_by == "interrupt"
     try:
-        if as_json:
-            click.echo(
-                document(
-                    recommendation=found, about=about(optimizer), stopped_by=result.stopped_by,
-                    journal=journal,
-                )
-            )  # fmt: skip
-        else:
-            print_report(found, optimizer, console())
+        print_report(
+            result.recommendation, result.optimizer, as_json, stopped_by=result.stopped_by,
+            journal=journal,
+        )  # fmt: skip
     except OSError:
         # A terminal that is closed sends SIGHUP and takes no more text.
         if not interrupted:
             raise
     if interrupted:
-        again = " Run the same command again to resume." if journal else ""
-        click.echo(f"Interrupted.{again}", err=True)
-        ctx.exit(128 + (came or [signal.SIGINT])[0])
+        end_interrupted(ctx, came, journal)

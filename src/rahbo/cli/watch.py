@@ -13,14 +13,16 @@ from rahbo.cli.tables import visible
 from rahbo.errors import SettingsError
 from rahbo.pages import Live, Server, Site, watch_site
 
+host_option = click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="NAME",
+    help="Address to listen on. Beyond this machine, the printed address with its token is needed.",
+)  # fmt: skip
+
 
 @click.command()
 @click.argument("journal")
 @measure_options
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, metavar="NAME",
-    help="Address to listen on. Beyond this machine, the printed address with its token is needed.",
-)  # fmt: skip
+@host_option
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N",
     help="Port to listen on; 0 picks a free one.  [default: 0]",

@@ -7,7 +7,7 @@ from rahbo.pages.lab import PORT as LAB_PORT
 from rahbo.pages.lab import Spec, Studies, Study, lab_site
 from rahbo.pages.report import record_of, report_page
 from rahbo.pages.serving import Server
-from rahbo.pages.watch import Live, watch_site
+from rahbo.pages.watch import Live, optimizer_of, watch_site
 from rahbo.pages.words import basis, listed
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "history_of",
     "lab_site",
     "listed",
+    "optimizer_of",
     "record_of",
     "report_page",
     "shown",

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rahbo.analysis import best_pessimistic
-from rahbo.numerics import one_blas_thread
+from rahbo.numerics import digits_of, one_blas_thread, rounded
 from rahbo.optimizer import Optimizer
-from rahbo.pages.rounding import digits_of, rounded
 from rahbo.trials import valued
 
 # The most values and failures shown, and the number of times at which the model is asked: TIMES up

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rahbo.analysis import Prediction
-from rahbo.numerics import Array
+from rahbo.numerics import Array, digits_of, rounded
 from rahbo.optimizer import Optimizer
-from rahbo.pages.rounding import digits_of, rounded
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,14 @@ from rahbo.numerics import Justified, brief, percent
 from rahbo.optimizer import Optimizer
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
 
+# The most characters of a text on a page that goes on.
+LONGEST = 300
+
+
+def cut(text: str, most: int = LONGEST) -> str:
+    """Return a text of limited length."""
+    return text if len(text) <= most else f"{text[:most]}..."
+
 
 def listed(params: Mapping[str, Any]) -> str:
     """Return parameters in one line.

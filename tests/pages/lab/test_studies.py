@@ -1,10 +1,9 @@
 import os
-from dataclasses import replace
 
 import pytest
 
 import rahbo
-from rahbo.errors import JournalError, SettingsError
+from rahbo.errors import SettingsError
 from rahbo.pages.lab.spec import Spec
 from rahbo.pages.lab.studies import Studies
 from rahbo.pages.lab.study import OutdatedError
@@ -43,18 +42,6 @@ def test_a_study_is_begun_once(studies):
         studies.close("two")
 
 
-def test_a_closed_study_stays_closed_until_it_is_opened(studies, tmp_path):
-    studies.begin(SPEC)
-    studies.close("one")
-    assert studies.study("one") is None
-    run = rahbo.Optimizer.resume(tmp_path / "one.jsonl")
-    with pytest.raises(JournalError, match="being written"):
-        studies.open("one")
-    run.close()
-    studies.open("one")
-    assert studies.study("one").path == tmp_path / "one.jsonl"
-
-
 @pytest.mark.parametrize("is_closed", [True, False])
 def test_a_study_is_begun_again_after_its_journal_was_deleted(studies, tmp_path, is_closed):
     studies.begin(SPEC)
@@ -91,33 +78,7 @@ def test_a_named_pipe_is_no_journal(studies, tmp_path):
     assert list(studies.paths()) == ["one"]
 
 
-def test_no_study_is_hidden_or_damaged_by_the_notes_of_another(studies, tmp_path):
-    """A journal of tune, say, has the name that notes once had."""
-    run = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, journal=tmp_path / "one.notes.jsonl")
-    run.tell({"x": 0.5}, 1.0)
-    run.close()
-    before = (tmp_path / "one.notes.jsonl").read_bytes()
-    studies.begin(replace(SPEC, outcome="yield"))
-    studies.study("one").close()
-    assert (tmp_path / "one.notes.jsonl").read_bytes() == before
-    assert {each["name"]: each["evaluations"] for each in studies.listed()} == {
-        "one": 0,
-        "one.notes": 1,
-    }
-    study = studies.study("one.notes")
-    study.note(0, None, "mine")
-    study.close()
-    assert rahbo.journal.read(tmp_path / "one.notes.jsonl")[1][0].values == {0: 1.0}
-
-
 def test_a_journal_that_was_left_empty_takes_no_name(studies, tmp_path):
     (tmp_path / "one.jsonl").touch()
     assert studies.begin(SPEC) == "one"
     assert [each["name"] for each in studies.listed()] == ["one"]
-
-
-def test_names_that_differ_in_case_only_are_refused(studies, tmp_path):
-    studies.begin(SPEC)
-    with pytest.raises(SettingsError, match=r"already a (file|study) '[oO]ne"):
-        studies.begin(replace(SPEC, name="One"))
-    assert [path.name for path in tmp_path.glob("*.jsonl")] == ["one.jsonl"]

@@ -1,6 +1,7 @@
 import errno
 import os
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,13 +44,6 @@ def test_a_new_study_has_a_setting_and_a_told_one_brings_the_next(study):
     assert [m["value"] for m in state["told"][0]["made"]] == [1.5, 2.0]
     assert state["told"][0]["made"][1]["notes"] == ["good"]
     assert (state["outcome"], state["unit"]) == ("yield", "mJ")
-
-
-@pytest.mark.parametrize("value", ["nan", "abc", "1e400", "", None, "1,2,3"])
-def test_what_is_no_number_is_not_recorded(study, value):
-    with pytest.raises(DataError, match="The yield"):
-        study.tell(0, 0, value, {})
-    assert study.state()["told"] == []
 
 
 def test_nothing_is_recorded_twice(study):
@@ -95,23 +89,10 @@ def test_a_setting_of_ones_own_in_place_of_a_suggestion(study, tmp_path):
             study.try_own([1], form, repeats, None)
     study.tell(1, 0, "3", {})
     study.close()
-    with rahbo_run(tmp_path) as run:
+    with closing(rahbo.Optimizer.resume(tmp_path / "run.jsonl")) as run:
         assert run.trials[1].source == "user"
         assert [s.params for s in run.open] == [{"x": 0.25}]
         assert run.ask().indices == (1,)
-
-
-class rahbo_run:  # noqa: N801
-    """The run of a study in Python, released at the end."""
-
-    def __init__(self, folder):
-        self.run = rahbo.Optimizer.resume(folder / "run.jsonl")
-
-    def __enter__(self):
-        return self.run
-
-    def __exit__(self, *error):
-        self.run.close()
 
 
 def test_skipping_goes_on_and_is_refused_twice(study):
@@ -134,7 +115,7 @@ def test_notes_on_anything_known(study):
 def test_the_journal_is_that_of_everything_else(study, tmp_path):
     study.tell(0, 0, "1", {})
     study.close()
-    with rahbo_run(tmp_path) as run:
+    with closing(rahbo.Optimizer.resume(tmp_path / "run.jsonl")) as run:
         run.tell(run.ask(), 2.0)
         run.ask()
         with pytest.raises(JournalError, match="another process"):
@@ -210,7 +191,7 @@ def test_a_closed_study_takes_nothing_and_chooses_nothing(tmp_path, monkeypatch)
     assert chosen(study)["known"] == []
     with pytest.raises(OutdatedError, match="is closed"):
         study.tell(0, 0, "1", {})
-    with rahbo_run(tmp_path) as run:
+    with closing(rahbo.Optimizer.resume(tmp_path / "run.jsonl")) as run:
         assert [t.cancelled for t in run.trials] == [True]
 
 
@@ -254,7 +235,7 @@ def test_a_value_that_was_not_asked_for_needs_its_block(tmp_path):
     assert study.state()["open"][0]["blocks"] == stated
     study.tell(0, 0, "3", {}, corrects=True)
     study.close()
-    with rahbo_run(tmp_path) as run:
+    with closing(rahbo.Optimizer.resume(tmp_path / "run.jsonl")) as run:
         blocks = {(row["trial"], row["repeat"]): row["block"] for row in run.rows()}
     assert blocks == {(0, 0): stated[0], (0, 2): "day 2", (own, 0): "day 2"}
 
@@ -293,7 +274,7 @@ def test_a_study_that_cannot_be_continued_keeps_its_journal(tmp_path):
     (tmp_path / "run.jsonl.notes").mkdir()
     with pytest.raises(JournalError, match="name of the outcome"):
         begun(tmp_path)
-    with rahbo_run(tmp_path) as run:
+    with closing(rahbo.Optimizer.resume(tmp_path / "run.jsonl")) as run:
         assert run.n_evaluations == 1
 
 
@@ -338,7 +319,7 @@ def test_notes_of_another_study_are_not_deleted_when_a_study_cannot_be_begun(tmp
 
     Notes(tmp_path / "run.jsonl").add(0, None, "old")
     monkeypatch.setattr(Path, "rename", fails)
-    with pytest.raises(JournalError, match="earlier study"):
+    with pytest.raises(JournalError, match=r"earlier study .* Move it away"):
         begun(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["run.jsonl.notes"]
 

@@ -1,48 +1,22 @@
 """The figures and tables of a report in a browser: what a reader sees of them."""
 
 import re
-from collections.abc import Iterator
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from browser import Browser, Page, needs_chromium, open_browser
+from browser import Page, needs_chromium
 from rahbo import Categorical, Context, Float, Int, Optimizer
-from rahbo.pages import record_of, report_page
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 
-DRAWN = "document.documentElement.dataset.drawn === 'yes'"
 MIXED = {
     "lr": Float(3e-3, 4e-2, log=True),
     "depth": Int(1, 4),
     "kind": Categorical(["adam", "sgd"]),
 }
 TICKS = "[...document.querySelectorAll('#{} .{}tick text')].map((t) => t.textContent)"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as found:
-        yield found
-
-
-@pytest.fixture
-def opened(browser, tmp_path):
-    """A function that opens the report of a run."""
-
-    def opens(optimizer: Optimizer, width: int = 1280, dark: bool = False) -> Page:
-        file: Path = tmp_path / "report.html"
-        record = record_of(optimizer, source="run.jsonl", made="2026-01-01")
-        file.write_text(report_page(record), "utf-8")
-        page = browser.page(file.as_uri(), width=width, dark=dark)
-        page.wait_until(DRAWN)
-        assert (page.errors, page.too_wide() <= 0) == ([], True)
-        return page
-
-    return opens
 
 
 def told(space, n=24, noise_std=0.1, *, outlier=None, failures=0, **settings) -> Optimizer:
@@ -57,14 +31,6 @@ def told(space, n=24, noise_std=0.1, *, outlier=None, failures=0, **settings) ->
         else:
             optimizer.tell(cube.decode(x), (y + (outlier or 0.0) * (i == n // 2)).tolist())
     return optimizer
-
-
-def choose(page: Page, **chosen: str) -> None:
-    for part, value in chosen.items():
-        page.evaluate(
-            f"((e) => {{ e.value = '{value}'; e.dispatchEvent(new Event('change')); }})"
-            f"(document.getElementById('{part}'))"
-        )
 
 
 def caption(page: Page, name: str) -> str:
@@ -103,7 +69,6 @@ def test_results_are_read_without_scrolling(opened, width, d):
     decimals = len(first.split(" ")[0].split(".")[1])
     assert low <= value <= high
     assert 10.0**-decimals > 0.005 * (high - low)
-    page.close()
 
 
 def test_an_outlier_is_marked_at_the_edge_and_failures_are_apart(opened):
@@ -124,7 +89,7 @@ def test_an_outlier_is_marked_at_the_edge_and_failures_are_apart(opened):
     (label,) = page.evaluate("document.getElementById('frontier-plot').layout.annotations")
     assert re.fullmatch(r"mean 5000\d(\.\d)?", label["text"])
     # It is on the scale of the map of the mean too.
-    choose(page, quantity="mean")
+    page.choose(quantity="mean")
     assert page.evaluate("document.getElementById('map-plot').data[0].zmax") > 4e4
     star = page.evaluate("document.getElementById('frontier-plot').data[3].y[0]")
     assert star < page.evaluate("document.getElementById('frontier-plot').layout.yaxis.range[1]")
@@ -137,7 +102,6 @@ def test_an_outlier_is_marked_at_the_edge_and_failures_are_apart(opened):
     assert strip[1] < values[0]
     assert "failed" in page.evaluate(TICKS.format("history-plot", "y2"))
     assert "Crosses in the strip below" in caption(page, "history")
-    page.close()
 
 
 # The places of the words of some elements. A word that is broken has more than one.
@@ -166,7 +130,6 @@ def test_on_a_small_screen_words_and_labels_are_whole(opened):
     # The arrow stays with its word.
     sorted_by = page.evaluate("document.querySelector('[aria-sort=descending]').textContent")
     assert sorted_by == "pessimistic value\u00a0↓"
-    page.close()
     page = opened(told({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, outlier=5e4), 390)
     assert "e+" not in page.evaluate("document.querySelector('main > section').innerText")
     label = page.evaluate(
@@ -174,12 +137,11 @@ def test_on_a_small_screen_words_and_labels_are_whole(opened):
         ".getBoundingClientRect())"
     )
     assert 0.0 <= label[0] < label[1] <= 390.0
-    page.close()
 
 
 def test_each_kind_of_input_has_its_own_ticks_and_its_own_caption(opened):
     page = opened(told(MIXED))
-    choose(page, across="0", up="1")
+    page.choose(across="0", up="1")
     assert page.evaluate(TICKS.format("map-plot", "x")) == (
         ["0.003", "0.005", "0.01", "0.02", "0.03"]
     )
@@ -188,10 +150,10 @@ def test_each_kind_of_input_has_its_own_ticks_and_its_own_caption(opened):
         "Colour: the noise standard deviation. Dots: evaluated points, whatever their other inputs."
     )
     assert "The other input stays at its recommended value." in page.text()
-    choose(page, across="2", up="")
+    page.choose(across="2", up="")
     assert page.evaluate(TICKS.format("map-plot", "x")) == ["adam", "sgd"]
     assert caption(page, "map") == "Bars: the 90 % interval. Star: the recommended point."
-    choose(page, across="0", up="")
+    page.choose(across="0", up="")
     assert caption(page, "map") == "Band: the 90 % interval. Star: the recommended point."
     # The line goes through the star, wherever its grid lies.
     line, star = page.evaluate("document.getElementById('map-plot').data.slice(-2)")
@@ -199,12 +161,11 @@ def test_each_kind_of_input_has_its_own_ticks_and_its_own_caption(opened):
     legend = "[...document.querySelectorAll('#map-plot .legendtext')].map((t) => t.textContent)"
     assert set(page.evaluate(legend)) == {"90 % interval", "estimate", "recommended"}
     assert "triangles" not in page.text()
-    page.close()
 
 
 def test_even_noise_does_not_get_all_colours_and_marks_are_seen_on_them(opened):
     page = opened(told({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, noise_std=0.0026))
-    choose(page, quantity="noise")
+    page.choose(quantity="noise")
     # A map ends where its inputs do.
     for axis in ("xaxis", "yaxis"):
         assert page.evaluate(f"document.getElementById('map-plot').layout.{axis}.range") == [0, 1]
@@ -216,7 +177,7 @@ def test_even_noise_does_not_get_all_colours_and_marks_are_seen_on_them(opened):
     low, high, least, most = found
     assert most - least < 0.5 * (high - low)
     assert low <= least < most <= high
-    choose(page, quantity="mean")
+    page.choose(quantity="mean")
     low, high, least, most = page.evaluate(
         "((t) => [t.zmin, t.zmax, Math.min(...t.z.flat()), Math.max(...t.z.flat())])"
         "(document.getElementById('map-plot').data[0])"
@@ -225,7 +186,6 @@ def test_even_noise_does_not_get_all_colours_and_marks_are_seen_on_them(opened):
     assert most - least > 0.9 * (high - low)
     marks = page.evaluate("document.getElementById('map-plot').data[1].marker")
     assert (marks["color"], marks["line"]["color"]) == ("#ffffff", "#000000")
-    page.close()
 
 
 def test_one_value_of_one_input_and_conditions_say_what_is_there(opened):
@@ -235,14 +195,12 @@ def test_one_value_of_one_input_and_conditions_say_what_is_there(opened):
     assert caption(page, "frontier") == "There is one point, with its 90 % intervals."
     assert "No other setting has been evaluated." in page.text()
     assert "other input" not in page.text()
-    page.close()
     page = opened(told({"x": Float(0.0, 1.0), "room": Context(15.0, 25.0)}, 12))
     choice = page.evaluate("document.getElementById('choice').textContent")
     assert re.search(r"use x = \S+ \(tried at room = \S+\)", choice)
     assert "as in this report" not in choice
     assert "room (given)" in page.evaluate("document.getElementById('points-table').textContent")
     assert "under the conditions in which it was tried" in caption(page, "frontier")
-    page.close()
 
 
 def luminance(colour: str) -> float:

@@ -18,12 +18,12 @@ def test_maps_show_what_the_optimizer_predicts(direction):
     assert {(m.across, m.up) for m in found.maps} == {(0, 1), (0, 2), (1, 2)}
     (depth,) = (s for s in found.slices if s.input == 1)
     there = optimizer.predict([{**at, "depth": int(d)} for d in depth.at])
-    assert depth.field.mean == pytest.approx([p.mean for p in there], rel=1e-3)
+    assert depth.mean.middle == pytest.approx([p.mean for p in there], rel=1e-3)
     for end, name in enumerate(("lower", "upper")):
-        means = getattr(depth.field, f"mean_{name}")
-        assert means == pytest.approx([p.mean_interval[end] for p in there], rel=1e-3)
-        noise = getattr(depth.field, f"noise_{name}")
-        assert noise == pytest.approx([p.noise_std_interval[end] for p in there], rel=1e-3)
+        means = [p.mean_interval[end] for p in there]
+        assert getattr(depth.mean, name) == pytest.approx(means, rel=1e-3)
+        stds = [p.noise_std_interval[end] for p in there]
+        assert getattr(depth.noise, name) == pytest.approx(stds, rel=1e-3)
 
 
 def test_rows_of_a_map_are_of_its_second_input():
@@ -43,7 +43,7 @@ def test_what_is_not_allowed_has_no_colour():
     optimizer = run(valid=lambda params: params["depth"] < 7)
     found = maps_through(optimizer, optimizer.recommend().params, [0, 1, 0])
     depth = found.slices[0]
-    assert [v is None for v in depth.field.mean] == [d >= 7 for d in depth.at]
+    assert [v is None for v in depth.mean.middle] == [d >= 7 for d in depth.at]
 
 
 def test_a_list_of_candidates_is_shown_point_by_point():

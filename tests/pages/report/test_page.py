@@ -2,17 +2,15 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
 from dataclasses import fields, replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
 import constrained
-from browser import Browser, Page, needs_chromium, open_browser
+from browser import needs_chromium
 from degenerate_runs import RUNS, choices, made, normal
-from page_runs import blocked, run
+from page_runs import blocked, page_of, run
 from rahbo import AtLeast, AtMost, Candidates, Categorical, Float, MeanVariance, Optimizer
 from rahbo.pages import record_of, report_page
 from rahbo.pages.report import maps
@@ -22,17 +20,12 @@ from rahbo.pages.report.record import CELLS
 MOST_BYTES = 6_000_000
 # The digest of package/plotly-cartesian.min.js in plotly.js-cartesian-dist-min 4.1.1.
 PUBLISHED = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"
-DRAWN = "document.documentElement.dataset.drawn === 'yes'"
 ATTACKS = (
     "</script><script>window.ran = 1</script>",
     "<img src=x onerror='window.ran = 2'>",
     '<a href="javascript:window.ran = 3">link</a><b>bold</b>&lt;i&gt;',
     '" onmouseover="window.ran = 4" x=\'\u2028',
 )
-
-
-def page_of(optimizer: Optimizer, source: str = "run.jsonl") -> str:
-    return report_page(record_of(optimizer, source=source, made="2026-01-01"))
 
 
 def hostile() -> Optimizer:
@@ -44,33 +37,9 @@ def hostile() -> Optimizer:
 
 
 @pytest.fixture(scope="module")
-def long_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def long_page() -> str:
     """The report of 1,000 evaluations."""
-    file = tmp_path_factory.mktemp("report") / "long.html"
-    file.write_text(page_of(run(200, 5)), "utf-8")
-    return file
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as found:
-        yield found
-
-
-def opened(browser: Browser, file: Path, width: int = 1280, dark: bool = False) -> Page:
-    page = browser.page(file.as_uri(), width=width, dark=dark)
-    page.wait_until(DRAWN)
-    return page
-
-
-def show_outcome(page: Page, up: str | None = None) -> None:
-    """Show the first outcome in the map, over two inputs or along one."""
-    chosen = {"quantity": "0"} | ({} if up is None else {"up": up})
-    for part, value in chosen.items():
-        page.evaluate(
-            f"((e) => {{ e.value = '{value}'; e.dispatchEvent(new Event('change')); }})"
-            f"(document.getElementById('{part}'))"
-        )
+    return page_of(run(200, 5))
 
 
 # -- the file ----------------------------------------------------------------------------------
@@ -92,9 +61,8 @@ class Tags(HTMLParser):
 
 @pytest.mark.slow
 def test_a_long_run_is_one_small_file_that_names_no_other(long_page):
-    text = long_page.read_text("utf-8")
-    assert len(text.encode("utf-8")) < MOST_BYTES
-    ours = text.replace(report.asset(report.PLOTLY), "")
+    assert len(long_page.encode("utf-8")) < MOST_BYTES
+    ours = long_page.replace(report.asset(report.PLOTLY), "")
     assert not re.search(r"https?:|src=|<link|@import|url\(", ours)
     assert "Based on 1,000 evaluations at 200 points." in ours
 
@@ -133,10 +101,8 @@ def test_plotly_is_as_published_and_fits_in_a_page():
 
 @needs_chromium
 @pytest.mark.parametrize("width", [1280, 390])
-def test_a_long_run_opens_with_its_plots_and_fetches_nothing(browser, long_page, width):
-    page = opened(browser, long_page, width, dark=width == 390)
-    assert page.errors == []
-    assert page.too_wide() <= 0
+def test_a_long_run_opens_with_its_plots_and_fetches_nothing(opened, long_page, width):
+    page = opened(long_page, width, dark=width == 390)
     assert {address.split(":")[0] for address in page.requests} <= {"file", "data", "blob"}
     drawn = "document.querySelectorAll('#{} .scatterlayer .point').length"
     assert page.evaluate(drawn.format("frontier-plot")) > 200
@@ -145,30 +111,21 @@ def test_a_long_run_opens_with_its_plots_and_fetches_nothing(browser, long_page,
     assert page.evaluate("document.querySelectorAll('#points-table tbody tr').length") == 200
     buttons = "[...document.querySelectorAll('.modebar-btn')].map((b) => b.dataset.title).join()"
     assert not re.search("share|cloud|plotly|edit", page.evaluate(buttons).lower())
-    page.close()
 
 
 @needs_chromium
-def test_the_slider_moves_the_point(browser, tmp_path):
+def test_the_slider_moves_the_point(opened):
     optimizer = run(40, 3, risk=MeanVariance(1.0))
-    file = tmp_path / "report.html"
-    file.write_text(page_of(optimizer), "utf-8")
-    page = opened(browser, file)
+    page = opened(optimizer)
     frontier = optimizer.frontier()
     chosen = "Number(document.getElementById('choice').dataset.point)"
     star = "((t) => [t.x[0], t.y[0]])(document.getElementById('frontier-plot').data[3])"
-
-    def slide(place: int) -> None:
-        page.evaluate(
-            f"(() => {{ const s = document.getElementById('slider'); s.value = {place};"
-            " s.dispatchEvent(new Event('input')); })()"
-        )
 
     own = frontier.evaluated[page.evaluate(chosen)]
     assert own.params == optimizer.recommend().params
     seen = set()
     for place in (0, 250, 500, 750, 1000):
-        slide(place)
+        page.choose(slider=str(place))
         alpha = page.evaluate("document.getElementById('weight').valueAsNumber")
         expected = frontier.at(alpha).prediction
         assert frontier.evaluated[page.evaluate(chosen)].params == expected.params
@@ -177,28 +134,19 @@ def test_the_slider_moves_the_point(browser, tmp_path):
     assert len({page_text.split("use ")[1].split(". Mean")[0] for page_text in seen}) > 1
     page.evaluate("document.getElementById('own').click()")
     assert frontier.evaluated[page.evaluate(chosen)].params == own.params
-    assert page.errors == []
-    page.close()
 
 
 @needs_chromium
-def test_other_inputs_and_orders_can_be_chosen(browser, tmp_path):
-    file = tmp_path / "report.html"
-    file.write_text(page_of(run()), "utf-8")
-    page = opened(browser, file)
-    change = (
-        "(() => {{ const s = document.getElementById('{}'); s.value = '{}';"
-        " s.dispatchEvent(new Event('change')); }})()"
-    )
+def test_other_inputs_and_orders_can_be_chosen(opened):
+    page = opened(run())
     titles = (
         "['xtitle', 'ytitle'].map((t) => document.querySelector('#map-plot .' + t).textContent)"
     )
     for across, up, expected in (("1", "0", ["depth", "lr"]), ("2", "1", ["kind", "depth"])):
-        page.evaluate(change.format("across", across))
-        page.evaluate(change.format("up", up))
+        page.choose(across=across)
+        page.choose(up=up)
         assert page.evaluate(titles) == expected
-    page.evaluate(change.format("up", ""))
-    page.evaluate(change.format("quantity", "mean"))
+    page.choose(up="", quantity="mean")
     assert page.evaluate(titles) == ["kind", "mean"]
     # Without failures, the inputs follow six columns of results.
     page.evaluate("document.querySelectorAll('#points-table th button')[7].click()")
@@ -207,16 +155,11 @@ def test_other_inputs_and_orders_can_be_chosen(browser, tmp_path):
         ".map((row) => Number(row.cells[7].textContent))"
     )
     assert depths == sorted(depths, reverse=True)
-    assert page.errors == []
-    page.close()
 
 
 @needs_chromium
-def test_a_hostile_run_is_text_and_runs_nothing(browser, tmp_path):
-    file = tmp_path / "report.html"
-    file.write_text(page_of(hostile(), source=ATTACKS[1]), "utf-8")
-    page = opened(browser, file, 390)
-    assert page.too_wide() <= 0
+def test_a_hostile_run_is_text_and_runs_nothing(opened):
+    page = opened(page_of(hostile(), source=ATTACKS[1]), 390)
     page.evaluate("document.getElementById('points-table').querySelector('button').click()")
     shown = page.evaluate("document.body.textContent")
     for attack in ATTACKS[:3]:
@@ -227,21 +170,15 @@ def test_a_hostile_run_is_text_and_runs_nothing(browser, tmp_path):
     assert (
         page.evaluate("document.querySelectorAll('main img, main svg a, main script').length") == 0
     )
-    assert (page.errors, page.dialogs) == ([], [])
     assert {address.split(":")[0] for address in page.requests} <= {"file", "data"}
-    page.close()
 
 
 @needs_chromium
-def test_lists_and_single_inputs_are_drawn_too(browser, tmp_path):
+def test_lists_and_single_inputs_are_drawn_too(opened):
     rows = [{"x": i / 9, "kind": "ab"[i % 2]} for i in range(10)]
-    for i, space in enumerate((Candidates(rows), {"x": Float(0.0, 1.0)})):
-        file = tmp_path / f"{i}.html"
-        file.write_text(page_of(run(6, 2, space, direction="minimize")), "utf-8")
-        page = opened(browser, file, 390)
-        assert page.errors == []
+    for space in (Candidates(rows), {"x": Float(0.0, 1.0)}):
+        page = opened(run(6, 2, space, direction="minimize"), 390)
         assert page.evaluate("document.querySelectorAll('#map-plot .scatterlayer .trace').length")
-        page.close()
 
 
 # Every quantity over the first inputs, alone and in pairs, and the whole of the slider.
@@ -271,28 +208,21 @@ LABELS = """[...document.querySelectorAll('#{} .{}tick text')].map((t) => t.text
 @pytest.mark.slow
 @needs_chromium
 @pytest.mark.parametrize("name", RUNS)
-def test_degenerate_runs_are_drawn_without_an_error(browser, tmp_path, name):
-    file = tmp_path / "report.html"
-    file.write_text(page_of(RUNS[name]()), "utf-8")
-    page = opened(browser, file)
+def test_degenerate_runs_are_drawn_without_an_error(opened, name):
+    page = opened(RUNS[name]())
     for plot in ("frontier-plot", "history-plot", "map-plot"):
         for axis in "xy":
             labels = page.evaluate(LABELS.format(plot, axis))
             assert 1 <= len(labels) == len(set(labels)) <= 40, (plot, axis, labels)
     page.evaluate(USE_ALL)
-    assert (page.errors, page.dialogs) == ([], [])
     assert page.evaluate(MISPLACED) == 0
-    assert page.too_wide() <= 0
-    page.close()
 
 
 @pytest.mark.slow
 @needs_chromium
-def test_values_far_from_zero_are_drawn_apart(browser, tmp_path):
-    file = tmp_path / "report.html"
+def test_values_far_from_zero_are_drawn_apart(opened):
     optimizer = RUNS["offset"]()
-    file.write_text(page_of(optimizer), "utf-8")
-    page = opened(browser, file)
+    page = opened(optimizer)
     drawn = page.evaluate("document.getElementById('history-plot').data[0].y")
     told = [value for trial in optimizer.trials for value in trial.values.values()]
     title = page.evaluate("document.querySelector('#history-plot .ytitle').textContent")
@@ -300,56 +230,40 @@ def test_values_far_from_zero_are_drawn_apart(browser, tmp_path):
     assert base == pytest.approx(1e12, rel=1e-14)
     assert drawn == [value - base for value in told]
     assert len(set(drawn)) > 2
-    page.close()
 
 
 @pytest.mark.slow
 @needs_chromium
-def test_two_inputs_of_many_choices_have_no_map_together(browser, tmp_path):
+def test_two_inputs_of_many_choices_have_no_map_together(opened):
     space = {"k": choices(140), "l": choices(140), "x": Float(0.0, 1.0)}
     text = page_of(made(space, normal()))
     assert len(text.encode("utf-8")) < MOST_BYTES
-    file = tmp_path / "report.html"
-    file.write_text(text, "utf-8")
-    page = opened(browser, file)
-    page.evaluate(
-        "(() => { const s = document.getElementById('across'); s.value = '0';"
-        " s.dispatchEvent(new Event('change')); })()"
-    )
+    page = opened(text)
+    page.choose(across="0")
     offered = "[...document.getElementById('up').options].map((o) => o.textContent)"
     assert page.evaluate(offered) == ["x", "no other input"]
     assert "Two inputs with many choices each have no map together" in page.text()
-    assert page.errors == []
-    page.close()
 
 
 @pytest.mark.slow
 @needs_chromium
-def test_a_single_input_of_too_many_choices_has_no_map(browser, tmp_path, monkeypatch):
+def test_a_single_input_of_too_many_choices_has_no_map(opened, monkeypatch):
     monkeypatch.setattr(maps, "CHOICES", 5)
-    file = tmp_path / "report.html"
-    file.write_text(page_of(made({"k": choices(6)}, normal())), "utf-8")
-    page = opened(browser, file)
+    page = opened(made({"k": choices(6)}, normal()))
     assert "There is no map" in page.text()
     assert page.evaluate("document.getElementById('map-plot').offsetHeight") == 0
-    assert page.errors == []
-    page.close()
 
 
 @pytest.mark.slow
 @needs_chromium
-def test_plots_fit_on_paper(browser, tmp_path):
-    file = tmp_path / "run.html"
-    file.write_text(page_of(run(12, 2)), "utf-8")
-    page = opened(browser, file)
+def test_plots_fit_on_paper(opened):
+    page = opened(run(12, 2))
     page.call("Emulation.setEmulatedMedia", media="print")
     widths = "[...document.querySelectorAll('.plot .main-svg')].map((svg) => svg.clientWidth)"
     page.wait_until(f"{widths}.every((width) => width <= 680)")
     assert len(page.evaluate(widths)) > 0
     page.call("Emulation.setEmulatedMedia", media="screen")
     page.wait_until(f"{widths}.some((width) => width > 680)")
-    assert page.errors == []
-    page.close()
 
 
 def test_limits_and_blocks_are_shown_only_where_there_are_some():
@@ -379,12 +293,9 @@ def test_of_very_many_blocks_the_extreme_ones_are_listed(monkeypatch):
 
 @needs_chromium
 @pytest.mark.parametrize("width", [1280, 390])
-def test_points_that_may_break_a_limit_are_hollow_and_grey(browser, tmp_path, width):
+def test_points_that_may_break_a_limit_are_hollow_and_grey(opened, width):
     optimizer = constrained.told(30)
-    file = tmp_path / "report.html"
-    file.write_text(page_of(optimizer), "utf-8")
-    page = opened(browser, file, width, dark=width == 390)
-    assert (page.errors, page.too_wide() <= 0) == ([], True)
+    page = opened(optimizer, width, dark=width == 390)
     kept = optimizer.limits.kept(optimizer.observations.X).sum()
     traces = page.evaluate("document.getElementById('frontier-plot').data.map((t) => t.x.length)")
     assert (traces[0], traces[4]) == (kept, 30 - kept)
@@ -402,33 +313,27 @@ def test_points_that_may_break_a_limit_are_hollow_and_grey(browser, tmp_path, wi
     assert heads[:4] == ["limits kept", "cost", "mean", "noise std"]
     assert heads[-2:] == ["x", "y"]
     assert "Only points that were sure to keep their limits count." in page.text()
-    show_outcome(page)
+    page.choose(quantity="0")
     assert page.evaluate("document.querySelectorAll('#map-plot .heatmaplayer image').length") == 1
-    show_outcome(page, up="")
+    page.choose(quantity="0", up="")
     limit = "document.getElementById('map-plot').data.at(-1)"
     assert page.evaluate(f"{limit}.y") == [0.8, 0.8]
     titles = page.evaluate("document.querySelector('#map-plot .infolayer').textContent")
     assert "cost, 95 % quantile" in titles
-    assert page.errors == []
-    page.close()
 
 
 @needs_chromium
-def test_hostile_outcomes_and_blocks_are_text(browser, tmp_path):
+def test_hostile_outcomes_and_blocks_are_text(opened):
     names = [attack.replace("\u2028", "") for attack in ATTACKS]
     limits = {names[0]: AtMost(0.8), names[1]: AtLeast(-9.0), "__proto__": AtMost(9.0)}
     optimizer = Optimizer({"x": Float(0.0, 1.0)}, seed=0, constraints=limits)
     for i in range(6):
         told = dict(zip(limits, (i / 5.0, 0.1 * i, 0.0), strict=True))
         optimizer.tell({"x": i / 5.0}, 0.1 * i, outcomes=told, block=names[2 + i % 2])
-    file = tmp_path / "report.html"
-    file.write_text(page_of(optimizer), "utf-8")
-    page = opened(browser, file, 390)
+    page = opened(optimizer, 390)
     page.evaluate("document.getElementById('points-table').querySelector('button').click()")
-    show_outcome(page)
+    page.choose(quantity="0")
     shown = page.evaluate("document.body.textContent")
     assert all(name in shown for name in names)
     assert page.evaluate("window.ran === undefined")
     assert page.evaluate("document.querySelectorAll('main img, main svg a, main b').length") == 0
-    assert (page.errors, page.dialogs, page.too_wide() <= 0) == ([], [], True)
-    page.close()

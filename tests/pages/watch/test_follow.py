@@ -27,6 +27,13 @@ def path(tmp_path):
     return tmp_path / "run.jsonl"
 
 
+def looked(path):
+    """A follower after its first look."""
+    follower = Follower(path)
+    follower.look()
+    return follower
+
+
 def as_read(follower):
     """What was followed, in a form that can be compared."""
     trials = [follower.trial(i) for i in range(follower.n_trials)]
@@ -47,8 +54,7 @@ def times_of(t):
 
 def test_what_is_new_is_taken(path):
     opt = begun(path)
-    follower = Follower(path)
-    follower.look()
+    follower = looked(path)
     assert follower.problem == ""
     assert as_read(follower) == as_journal(path)
     suggestion = opt.ask()
@@ -71,8 +77,7 @@ def test_what_is_new_is_taken(path):
 
 def test_what_was_read_is_not_read_again(path):
     opt = begun(path, rounds=40)
-    follower = Follower(path)
-    follower.look()
+    follower = looked(path)
     # Far from both ends of what was read, so that only reading it again would show it.
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:40], lines[40].replace(b'"', b"'", 1), *lines[41:]]))
@@ -80,12 +85,7 @@ def test_what_was_read_is_not_read_again(path):
     opt.close()
     follower.look()
     assert (follower.problem, len(follower.arrivals)) == ("", 82)
-    assert "line 41, is damaged" in problem_of(Follower(path))
-
-
-def problem_of(follower):
-    follower.look()
-    return follower.problem
+    assert "line 41, is damaged" in looked(path).problem
 
 
 def test_every_prefix_of_a_journal_leads_to_the_same(path, tmp_path):
@@ -105,8 +105,7 @@ def test_every_prefix_of_a_journal_leads_to_the_same(path, tmp_path):
 
 
 def test_a_file_that_is_not_there_yet(path):
-    follower = Follower(path)
-    follower.look()
+    follower = looked(path)
     assert "There is no file" in follower.problem
     assert follower.written is None
     begun(path).close()
@@ -117,8 +116,7 @@ def test_a_file_that_is_not_there_yet(path):
 
 def test_a_file_that_is_away_for_a_while_is_not_read_again(path):
     begun(path).close()
-    follower = Follower(path)
-    follower.look()
+    follower = looked(path)
     aside = path.with_suffix(".1")
     path.rename(aside)
     follower.look()
@@ -156,8 +154,7 @@ def emptied_and_begun(path):
 @pytest.mark.parametrize("change", [rotated, replaced, overwritten, emptied_and_begun])
 def test_another_run_takes_the_place_of_the_first(path, change):
     begun(path).close()
-    follower = Follower(path)
-    follower.look()
+    follower = looked(path)
     first = follower.arrivals
     change(path)
     follower.look()
@@ -170,8 +167,7 @@ def test_another_run_takes_the_place_of_the_first(path, change):
 
 def test_a_file_cut_short(path):
     begun(path).close()
-    follower = Follower(path)
-    follower.look()
+    follower = looked(path)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:3]))
     follower.look()
@@ -229,8 +225,7 @@ def test_damage_is_said_and_gone_on_after_repair(path):
 )
 def test_what_is_no_journal_is_said(path, contents, problem):
     path.write_bytes(contents)
-    follower = Follower(path)
-    follower.look()
+    follower = looked(path)
     assert problem in follower.problem
     begun(path.with_suffix(".new")).close()
     os.replace(path.with_suffix(".new"), path)
@@ -239,11 +234,11 @@ def test_what_is_no_journal_is_said(path, contents, problem):
 
 
 def test_a_folder_and_a_file_too_large_are_said(tmp_path, path):
-    assert "not a regular file" in problem_of(Follower(tmp_path))
+    assert "not a regular file" in looked(tmp_path).problem
     begun(path).close()
     # Nothing is written: the rest of the file is a hole.
     os.truncate(path, follow.LARGEST_JOURNAL + 1)
-    assert "too large" in problem_of(Follower(path))
+    assert "too large" in looked(path).problem
 
 
 def test_past_results_and_a_million_repeats(path):
@@ -256,8 +251,7 @@ def test_past_results_and_a_million_repeats(path):
     ask["x"] = json.loads(path.read_text().splitlines()[0])["trials"][0]["x"]
     with path.open("ab") as file:
         file.write(encoded_line(ask, 2))
-    follower = Follower(path)
-    follower.look()
+    follower = looked(path)
     assert follower.problem == ""
     assert [a.value for a in follower.arrivals] == [1.0, 2.0]
     assert follower.outstanding(1) == 1_000_000

@@ -28,6 +28,14 @@ def path(tmp_path):
     return tmp_path / "run.jsonl"
 
 
+def fitted(path, *options):
+    """A live page after its first fit."""
+    live = Live(path, *options)
+    live.run()
+    live.fit()
+    return live
+
+
 def test_the_run_and_what_is_new_of_it(path):
     opt = begun(path)
     live = Live(path)
@@ -53,9 +61,7 @@ def test_the_run_and_what_is_new_of_it(path):
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_what_is_believed_is_what_the_optimizer_reports(path, direction):
     opt = begun(path, direction=direction)
-    live = Live(path)
-    live.run()
-    live.fit()
+    live = fitted(path)
     model, found = live.model(), opt.recommend()
     assert model["version"] == live.run()["model"] == 1
     shown = model["recommendation"]
@@ -78,9 +84,7 @@ def test_what_is_believed_is_what_the_optimizer_reports(path, direction):
 
 def test_a_later_fit_is_the_one_of_all_data(path):
     opt = begun(path)
-    live = Live(path)
-    live.run()
-    live.fit()
+    live = fitted(path)
     for _ in range(3):
         suggestion = opt.ask()
         opt.tell(suggestion, [suggestion.params["x"]] * 2)
@@ -93,9 +97,7 @@ def test_a_later_fit_is_the_one_of_all_data(path):
 
 def test_another_measure_of_risk(path):
     opt, risk = begun(path), rahbo.MeanVariance(100.0)
-    live = Live(path, risk)
-    live.run()
-    live.fit()
+    live = fitted(path, risk)
     found, usual = opt.recommend(risk=risk), opt.recommend()
     assert found.risk != usual.risk
     assert live.model()["recommendation"]["known"][2][1] == found.risk
@@ -111,11 +113,9 @@ def test_a_run_with_code_says_what_to_do(path):
     live = Live(path)
     assert "Mine" in dict(live.run()["settings"])["risk"]
     live.fit()
+    assert live.model()["problem"].startswith("The run was begun with ")
     assert "--alpha" in live.model()["problem"]
-    replaced = Live(path, rahbo.MeanVariance(1.0))
-    replaced.run()
-    replaced.fit()
-    assert "recommendation" in replaced.model()
+    assert "recommendation" in fitted(path, rahbo.MeanVariance(1.0)).model()
 
 
 def test_nothing_told_and_nothing_there(path):
@@ -203,9 +203,7 @@ def test_limits_are_shown_with_the_newest_outcomes(path):
 
 def test_no_setting_that_keeps_its_limits_is_said(path):
     opt = constrained.told(8, journal=path, constraints={"cost": rahbo.AtMost(-1.0)})
-    live = Live(path)
-    live.run()
-    live.fit()
+    live = fitted(path)
     model = live.model()
     assert model["recommendation"]["certainty"].startswith("No evaluated setting is sure to keep")
     assert model["best"] == []
@@ -228,10 +226,8 @@ def test_blocks_are_shown_with_their_effects(path):
 
 def test_without_limits_and_blocks_nothing_more_is_shown(path):
     opt = begun(path)
-    live = Live(path)
-    run = live.run()
-    live.fit()
-    model = live.model()
+    live = fitted(path)
+    run, model = live.run(), live.model()
     assert run["outcomes"] == []
     assert {name for name, _ in run["settings"]} == set(module.SHOWN_SETTINGS)
     assert (model["recommendation"]["limits"], model["recommendation"]["blocks"]) == ([], None)

@@ -29,10 +29,9 @@ def test_a_run_that_stands_still_has_no_rate():
     assert rate_of(found, now=200.0) is None
 
 
-def test_without_a_budget_and_after_it_no_time_is_left():
-    assert time_left(1.0, 5, None) is None
-    assert time_left(1.0, 10, 10) is None
-    assert time_left(1.0, 12, 10) is None
+@pytest.mark.parametrize(("n", "budget"), [(5, None), (10, 10), (12, 10)])
+def test_without_a_budget_and_after_it_no_time_is_left(n, budget):
+    assert time_left(1.0, n, budget) is None
 
 
 def test_another_run_begins_anew_and_old_looks_are_forgotten():

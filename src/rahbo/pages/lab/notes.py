@@ -3,9 +3,6 @@
 A journal holds what a run depends on and has no place for these. They are lines of JSON in a file
 beside it: ``laser.jsonl.notes`` belongs to ``laser.jsonl``. No study of a folder has a journal of
 such a name. Nothing depends on that file, so a line in it that cannot be read is ignored.
-
-Earlier versions wrote them to ``laser.notes.jsonl``, which is still read, but may also be the
-journal of a study. A journal is never taken for notes.
 """
 
 from __future__ import annotations
@@ -20,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from rahbo.errors import JournalError
-from rahbo.journal import is_journal
 from rahbo.pages.lab.spec import VALUE
 
-ENDING, FORMER_ENDING = ".notes", ".notes.jsonl"
+ENDING = ".notes"
 # Bytes. Nobody writes more by hand.
 LARGEST_FILE = 20_000_000
 
@@ -45,24 +41,19 @@ class Note:
     time: str = ""
 
 
-def _files_of(journal: Path) -> list[Path]:
-    """Return the files with notes on a study, in the order in which they are written."""
-    former = journal.with_name(journal.stem + FORMER_ENDING)
-    files = [former, journal.with_name(journal.name + ENDING)]
-    return [path for path in files if path.is_file() and not is_journal(path)]
-
-
 def set_aside(journal: Path) -> None:
     """Rename the notes of a study that is gone, so that a new one of its name has none."""
-    for path in _files_of(journal):
-        names = (path.with_name(f"{path.name}.old{n or ''}") for n in count())
-        try:
-            path.rename(next(name for name in names if not name.exists()))
-        except OSError as error:
-            raise JournalError(
-                f"{path} belongs to an earlier study and cannot be renamed: {error.strerror}. Move "
-                "it away, then try again."
-            ) from error
+    path = journal.with_name(journal.name + ENDING)
+    if not path.is_file():
+        return
+    names = (path.with_name(f"{path.name}.old{n or ''}") for n in count())
+    try:
+        path.rename(next(name for name in names if not name.exists()))
+    except OSError as error:
+        raise JournalError(
+            f"{path} belongs to an earlier study and cannot be renamed: {error.strerror}. Move "
+            "it away, then try again."
+        ) from error
 
 
 class Notes:
@@ -84,8 +75,7 @@ class Notes:
         self.notes: list[Note] = []
         # Whether the last line lacks its end, because a writer was killed.
         self._torn = False
-        for path in _files_of(journal):
-            self._read(path)
+        self._read()
 
     def name(self, outcome: str, unit: str) -> None:
         """Name what is measured, and its unit."""
@@ -112,17 +102,16 @@ class Notes:
 
     def discard(self) -> None:
         """Delete the notes of a study that could not be begun."""
-        if not is_journal(self.path):
-            with suppress(OSError):
-                self.path.unlink()
+        with suppress(OSError):
+            self.path.unlink()
 
-    def _read(self, path: Path) -> None:
+    def _read(self) -> None:
         try:
-            with path.open("rb") as file:
+            with self.path.open("rb") as file:
                 raw = file.read(LARGEST_FILE)
         except OSError:
             return
-        self._torn = path == self.path and bool(raw) and not raw.endswith(b"\n")
+        self._torn = bool(raw) and not raw.endswith(b"\n")
         for line in raw.splitlines():
             try:
                 self._take(json.loads(line))
@@ -138,11 +127,6 @@ class Notes:
             self.outcome, self.unit = str(record["outcome"]), str(record["unit"])
 
     def _append(self, record: dict[str, Any], what: str, advice: str) -> None:
-        if is_journal(self.path):
-            raise JournalError(
-                f"{what} cannot be written to {self.path}, which is the journal of a run. Give it "
-                "another name, then try again."
-            )
         line = ("\n" if self._torn else "") + json.dumps(record) + "\n"
         try:
             with self.path.open("ab") as file:

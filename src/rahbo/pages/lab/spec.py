@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from rahbo.pages.lab.fields import (
     whole_in,
 )
 from rahbo.policy import Adaptive, Repeats, as_repeats
-from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
+from rahbo.risk import RISKS, MeanVariance, RiskMeasure
 from rahbo.settings import Keywords
 from rahbo.space import Categorical, Float, Int, Parameter
 
@@ -28,12 +28,6 @@ NAME = re.compile(r"\w(?:[\w .-]{0,58}[\w-])?")
 DEVICE = re.compile(r"(?i:con|prn|aux|nul|(com|lpt)[0-9\u00b9\u00b2\u00b3]) *(\..*)?")
 VALUE = "value"
 MOST_PARAMETERS, MOST_CHOICES, MOST_REPEATS = 100, 1000, 1000
-RISKS: dict[str, Callable[[float], RiskMeasure]] = {
-    "kappa": MeanStd,
-    "alpha": MeanVariance,
-    "quantile": Quantile,
-    "shortfall": ExpectedShortfall,
-}
 
 
 @dataclass(frozen=True)
@@ -61,7 +55,7 @@ class Spec:
 
 def checked_study_name(name: str) -> str:
     """Return the name of a study, after checking that a file can have it."""
-    if not NAME.fullmatch(name) or name.endswith(".notes"):
+    if not NAME.fullmatch(name):
         raise SettingsError(
             "The name of a study must have 1 to 60 letters, digits, spaces or _.-, and begin with "
             f"a letter or a digit, got {name!r}."

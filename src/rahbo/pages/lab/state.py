@@ -11,12 +11,12 @@ from rahbo.errors import SpaceError
 from rahbo.optimizer import Optimizer
 from rahbo.pages.lab.fields import LARGEST_WHOLE, index_in, number_in, whole_in
 from rahbo.pages.lab.notes import Note, Notes
-from rahbo.pages.words import measure
+from rahbo.pages.words import cut, measure
 from rahbo.space import Candidates, Categorical, Float, Int, Parameter
 from rahbo.trials import Trial, block_of
 
-# The most suggestions, values of one suggestion, choices of a parameter and characters of a text.
-MOST_OPEN, MOST_TOLD, MOST_VALUES, MOST_CHOICES, MOST_CHARACTERS = 12, 30, 20, 500, 300
+# The most suggestions, values of one suggestion and choices of a parameter.
+MOST_OPEN, MOST_TOLD, MOST_VALUES, MOST_CHOICES = 12, 30, 20, 500
 # A value further from all others than so many times their range is asked about.
 FEW_VALUES = 3
 
@@ -96,11 +96,6 @@ def _shown(trial: Trial, optimizer: Optimizer, notes: Sequence[Note]) -> Json:
         ],
         "notes": [cut(note.text) for note in notes if note.repeat is None],
     }
-
-
-def cut(text: str) -> str:
-    """Return a text of limited length."""
-    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}..."
 
 
 def setting_text(value: object, kind: Parameter | None) -> str:

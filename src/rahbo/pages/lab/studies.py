@@ -8,9 +8,10 @@ from pathlib import Path
 from rahbo.errors import RahboError, SettingsError
 from rahbo.journal import is_journal, read
 from rahbo.pages.lab.spec import Spec, checked_study_name
-from rahbo.pages.lab.state import Json, cut
+from rahbo.pages.lab.state import Json
 from rahbo.pages.lab.study import Study, is_free
 from rahbo.pages.watch import Live
+from rahbo.pages.words import cut
 
 JOURNAL = ".jsonl"
 # The most studies listed.

@@ -10,7 +10,6 @@ import copy
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -331,7 +330,6 @@ class Study:
             if self._report[0] != n_changes:
                 if not run.observations.n:
                     raise NotReadyError("There are no values yet.")
-                made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-                record = record_of(run, source=self.path.name, made=made)
+                record = record_of(run, source=self.path.name)
                 self._report = n_changes, report_page(record).encode()
             return self._report[1]

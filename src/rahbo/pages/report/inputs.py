@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rahbo.pages.rounding import digits_of, rounded
+from rahbo.numerics import digits_of, rounded
 from rahbo.space import Candidates, Categorical, Int, Space, is_real, key, plain
 
 # Longer texts are cut, because a page has little room and must not grow large.

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rahbo.analysis import Interval, centre
-from rahbo.numerics import Array, one_blas_thread
+from rahbo.analysis import centre
+from rahbo.numerics import Array, digits_of, one_blas_thread, rounded
 from rahbo.optimizer import Optimizer
 from rahbo.pages.report.inputs import (
     ReportInput,
@@ -20,7 +20,6 @@ from rahbo.pages.report.inputs import (
     report_inputs,
     value_at,
 )
-from rahbo.pages.rounding import digits_of, rounded
 from rahbo.policy import limits
 from rahbo.space import Candidates
 
@@ -31,32 +30,11 @@ CHOICES, CELLS = 1000, 2500
 
 
 @dataclass(frozen=True)
-class Field:
+class Band:
     """Estimates at some points, in user units; all None where a point is not allowed.
 
     Attributes:
-        mean: Posterior means.
-        mean_lower: Lower ends of the means' credible intervals.
-        mean_upper: Upper ends of the means' credible intervals.
-        noise: Standard deviations of a single evaluation.
-        noise_lower: Lower ends of the standard deviations' credible intervals.
-        noise_upper: Upper ends of the standard deviations' credible intervals.
-    """
-
-    mean: list[float | None]
-    mean_lower: list[float | None]
-    mean_upper: list[float | None]
-    noise: list[float | None]
-    noise_lower: list[float | None]
-    noise_upper: list[float | None]
-
-
-@dataclass(frozen=True)
-class Quantiles:
-    """The quantiles of an outcome at some points; all None where a point is not allowed.
-
-    Attributes:
-        middle: The quantiles that are compared with its limit.
+        middle: The estimates.
         lower: Lower ends of their credible intervals.
         upper: Upper ends of their credible intervals.
     """
@@ -73,14 +51,16 @@ class Slice:
     Attributes:
         input: The index of the input.
         at: Places on its axis.
-        field: The estimates at these places.
-        outcomes: The quantile of each outcome with a limit, and the ends of its interval.
+        mean: Posterior means at these places.
+        noise: Standard deviations of a single evaluation.
+        outcomes: The quantile of each outcome with a limit.
     """
 
     input: int
     at: tuple[float, ...]
-    field: Field
-    outcomes: tuple[Quantiles, ...] = ()
+    mean: Band
+    noise: Band
+    outcomes: tuple[Band, ...]
 
 
 @dataclass(frozen=True)
@@ -171,7 +151,8 @@ def _slice(optimizer: Optimizer, at: Mapping[str, Any], i: int, axis: ReportInpu
     space = optimizer.settings.space
     name = space.names[i]
     points = [{**at, name: value_at(space, name, place)} for place in axis.grid]
-    return Slice(i, few_of(axis.grid), *_field(optimizer, points))
+    mean, noise, *outcomes = _bands(optimizer, points)
+    return Slice(i, few_of(axis.grid), mean, noise, tuple(outcomes))
 
 
 def _map(
@@ -190,30 +171,25 @@ def _map(
     return Map(*pair, few_of(x), few_of(y), mean, noise, outcomes)
 
 
-def _field(
-    optimizer: Optimizer, points: Sequence[Mapping[str, Any]]
-) -> tuple[Field, tuple[Quantiles, ...]]:
-    """Return the predictions at points, with None where a point is not allowed."""
+def _bands(optimizer: Optimizer, points: Sequence[Mapping[str, Any]]) -> list[Band]:
+    """Return mean, noise std and quantiles of outcomes, with None where a point is not allowed."""
     space = optimizer.settings.space
     there = optimizer.predict(points)
-    found = np.array([[*_row(p.mean, p.mean_interval), *_row(p.noise_std, p.noise_std_interval)]
-                      for p in there])  # fmt: skip
     forbidden = ~space.is_valid(space.encode_all(points))
-    found[forbidden] = np.nan
-    of_mean, of_noise = digits_of(*found.T[:3], few=4), digits_of(*found.T[3:], few=4)
-    digits = [of_mean] * 3 + [of_noise] * 3
-    field = Field(*(_shown(column, n) for column, n in zip(found.T, digits, strict=True)))
-    of_outcomes = []
-    for checks in zip(*(p.constraints for p in there), strict=True):
-        rows = np.array([_row(check.quantile, check.interval) for check in checks])
-        rows[forbidden] = np.nan
-        few = digits_of(*rows.T, few=4)
-        of_outcomes.append(Quantiles(*(_shown(column, few) for column in rows.T)))
-    return field, tuple(of_outcomes)
-
-
-def _row(middle: float, interval: Interval) -> tuple[float, float, float]:
-    return middle, interval.lower, interval.upper
+    bands = []
+    for rows in (
+        [(p.mean, *p.mean_interval) for p in there],
+        [(p.noise_std, *p.noise_std_interval) for p in there],
+        *(
+            [(check.quantile, *check.interval) for check in checks]
+            for checks in zip(*(p.constraints for p in there), strict=True)
+        ),
+    ):
+        found = np.array(rows)
+        found[forbidden] = np.nan
+        digits = digits_of(*found.T, few=4)
+        bands.append(Band(*(_shown(column, digits) for column in found.T)))
+    return bands
 
 
 def _centres(

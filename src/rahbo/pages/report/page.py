@@ -14,7 +14,7 @@ from rahbo.numerics import Justified, brief, percent
 from rahbo.pages.escape import embedded, shown
 from rahbo.pages.report.inputs import cut
 from rahbo.pages.report.record import ReportRecord
-from rahbo.pages.words import blocks, limits, listed
+from rahbo.pages.words import blocks, limits, listed, recommendation
 
 # The part of plotly.js 4.1.1 that draws in two dimensions, `plotly.js-cartesian-dist-min` on npm.
 # The whole library would be three times as large and take twice as long to open.
@@ -27,6 +27,7 @@ MOST_IN_LINE, MOST_IN_TABLE = 4, 8
 
 def report_page(record: ReportRecord) -> str:
     """Return the HTML page of a record."""
+    found = record.recommendation
     library, script = asset(PLOTLY), asset("numbers.js") + asset("report/report.js")
     style = asset("style.css") + asset("report/report.css")
     parts = {
@@ -35,14 +36,14 @@ def report_page(record: ReportRecord) -> str:
         "source": shown(record.source),
         "made": shown(record.made),
         "basis": shown(record.basis),
-        "use": _use(record.recommendation),
-        "certainty": _certainty(record),
-        "sentences": " ".join(shown(sentence) for sentence in record.sentences),
-        "kept": "".join(f"\n<p>{shown(said)}</p>" for said in limits(record.recommendation)),
-        "known": _known(record.recommendation),
-        "runner_ups": _runner_ups(record.recommendation, record.pictures.points.n),
-        "limits": _limits(record.recommendation),
-        "blocks": _blocks(record.recommendation),
+        "use": _use(found),
+        "certainty": _certainty(found),
+        "sentences": " ".join(shown(sentence) for sentence in recommendation(found)),
+        "kept": "".join(f"\n<p>{shown(said)}</p>" for said in limits(found)),
+        "known": _known(found),
+        "runner_ups": _runner_ups(found, record.pictures.points.n),
+        "limits": _limits(found),
+        "blocks": _blocks(found),
         "symbol": record.pictures.trade.symbol,
         "penalty": record.pictures.trade.penalty,
         "sense": "plus" if record.pictures.minimised else "minus",
@@ -108,9 +109,8 @@ def _use(found: Recommendation) -> str:
     return f'<p class="large">Use{tried}</p>\n<dl id="use" class="setting">{pairs}</dl>'
 
 
-def _certainty(record: ReportRecord) -> str:
+def _certainty(found: Recommendation) -> str:
     """Return the sentences of the recommendation, each on its line, a warning in bold."""
-    found = record.recommendation
     return "<br>\n".join(
         f"<strong>{shown(said)}</strong>" if said == found.warning else shown(said)
         for said in found.sentences
@@ -148,11 +148,9 @@ def _runner_ups(found: Recommendation, n_points: int) -> str:
         return "<p>No other setting has been evaluated.</p>"
     if not found.feasible:
         return "<p>Every other evaluated setting violates its limits more.</p>"
-    if not found.runner_ups and found.constraints:
-        which = "Every clearly different setting that was evaluated and is sure to keep its limits"
-        return f"<p>{which} is worse with at least {level} probability.</p>"
     if not found.runner_ups:
-        which = "Every clearly different setting that was evaluated"
+        kept = " and is sure to keep its limits" if found.constraints else ""
+        which = f"Every clearly different setting that was evaluated{kept}"
         return f"<p>{which} is worse with at least {level} probability.</p>"
     points = ["the recommended setting", *(_point(other.params) for other in found.runner_ups)]
     body = "".join(

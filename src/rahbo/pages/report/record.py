@@ -7,6 +7,7 @@ import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
@@ -15,13 +16,13 @@ import numpy as np
 from rahbo import __version__
 from rahbo.analysis import Diagnosis, Frontier, Recommendation, envelope
 from rahbo.journal import PARAMETERS, encode_settings, show
+from rahbo.numerics import digits_of, rounded
 from rahbo.optimizer import Optimizer
 from rahbo.pages import words
 from rahbo.pages.history import History, history_of
 from rahbo.pages.outcomes import Compliance, compliance_of
 from rahbo.pages.report.inputs import Place, ReportInput, cut, few_places, places, report_inputs
 from rahbo.pages.report.maps import Maps, maps_through
-from rahbo.pages.rounding import digits_of, rounded
 from rahbo.risk import ExpectedShortfall, MeanStd, Quantile, RiskMeasure
 from rahbo.settings import Settings
 from rahbo.space import Candidates, Float, Space
@@ -141,8 +142,6 @@ class ReportRecord:
         digest: The SHA-256 of the source, if it is a file.
         basis: Sentences on the data and the goal.
         recommendation: The recommended point.
-        sentences: Sentences on the estimates at the recommended point.
-        certainty: The sentences of the recommendation.
         frontier: What each alpha would report.
         diagnosis: The diagnosis of the noise.
         failures: The reasons for failures, with the number of times each was given.
@@ -156,8 +155,6 @@ class ReportRecord:
     digest: str | None
     basis: str
     recommendation: Recommendation
-    sentences: list[str]
-    certainty: str
     frontier: Frontier
     diagnosis: Diagnosis
     failures: dict[str, int]
@@ -170,7 +167,7 @@ def record_of(
     optimizer: Optimizer,
     *,
     source: str,
-    made: str,
+    made: str = "",
     digest: str | None = None,
 ) -> ReportRecord:
     """Return the report of a run.
@@ -178,7 +175,7 @@ def record_of(
     Args:
         optimizer: The run, with at least one value told.
         source: The name to show for the run.
-        made: The time to show for the report.
+        made: The time to show for the report; by default now.
         digest: The SHA-256 of the file that holds the run.
 
     Raises:
@@ -206,11 +203,10 @@ def record_of(
         history=history_of(optimizer),
         maps=maps_through(optimizer, at, shares),
     )
-    shown = _settings(settings)
     return ReportRecord(
-        cut(source), made, digest, words.basis(optimizer), found, words.recommendation(found),
-        " ".join(found.sentences), frontier, diagnosis,
-        failures=_failures(optimizer), settings=shown, versions=versions(), pictures=pictures,
+        cut(source), made or f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC", digest,
+        words.basis(optimizer), found, frontier, diagnosis, failures=_failures(optimizer),
+        settings=_settings(settings), versions=versions(), pictures=pictures,
     )  # fmt: skip
 
 

@@ -477,10 +477,9 @@ function withRecommended(across, quantity, columns) {
 }
 
 function slice(c, quantity, across) {
-  const { at: grid, field, outcomes } = maps.slices.find((s) => s.input === across);
-  const outcome = outcomeOf(quantity), found = outcome && outcomes[Number(quantity)];
-  const [places, middle, low, high] = found ? [grid, found.middle, found.lower, found.upper]
-    : withRecommended(across, quantity, [grid, ...["", "_lower", "_upper"].map((end) => field[quantity + end])]);
+  const along = maps.slices.find((s) => s.input === across), found = valuesOf(along, quantity);
+  const outcome = outcomeOf(quantity), columns = [along.at, found.middle, found.lower, found.upper];
+  const [places, middle, low, high] = outcome ? columns : withRecommended(across, quantity, columns);
   const own = ownOf(quantity), x = inputAxis(across);
   const numbers = [...middle, ...low, ...high];
   const axis = spanned(QUANTITIES[quantity], [...numbers, own, ...(outcome ? [outcome.bound] : [])]);

@@ -23,19 +23,19 @@ from rahbo.analysis import (
 )
 from rahbo.errors import NotReadyError, RahboError, SettingsError
 from rahbo.journal import Code, FileName
+from rahbo.numerics import digits_of, rounded
 from rahbo.optimizer import Optimizer
 from rahbo.pages.history import history_of
-from rahbo.pages.rounding import digits_of, rounded
 from rahbo.pages.watch.follow import Arrival, Follower
 from rahbo.pages.watch.rate import Seen, noted, rate_of, time_left
-from rahbo.pages.words import blocks, listed
+from rahbo.pages.words import LONGEST, blocks, cut, listed
 from rahbo.risk import RiskMeasure
 from rahbo.trials import Trial
 
 # The least number of seconds between two fits.
 PAUSE = 3.0
-# The most values in one answer, rows of a table and characters of a text.
-MOST_VALUES, MOST_ROWS, MOST_CHARACTERS = 5000, 12, 300
+# The most values in one answer, and rows of a table.
+MOST_VALUES, MOST_ROWS = 5000, 12
 SHOWN_SETTINGS = ("direction", "risk", "repeats", "strategy", "n_initial", "seed")
 # Settings that are shown only if they are used.
 IF_USED = ("constraints", "safe", "blocks")
@@ -148,15 +148,15 @@ class Live:
         page: Json = {"n_evaluations": of[1]}
         optimizer = None
         try:
-            optimizer = _optimizer(keywords, trials, self._risk)
+            optimizer = optimizer_of(keywords, trials, self._risk)
             if last.optimizer is not None and last.of[0] == of[0]:
                 optimizer.reuse_fits(last.optimizer)
             page |= belief_of(optimizer, self._risk)
         except RahboError as error:
-            page["problem"] = _text(str(error))
+            page["problem"] = cut(str(error))
         except Exception as error:
             # The page must keep working, whatever the data in a journal do to the model.
-            page["problem"] = _text(f"The model cannot be fitted: {error!r}")
+            page["problem"] = cut(f"The model cannot be fitted: {error!r}")
         self._fit = PageState(last.version + 1, of, page, optimizer)
 
 
@@ -173,14 +173,14 @@ def _run(follower: Follower) -> Json:
     return {
         "name": follower.name,
         "epoch": follower.epoch,
-        "problem": _text(follower.problem, 10 * MOST_CHARACTERS),
+        "problem": cut(follower.problem, 10 * LONGEST),
         "written": follower.written,
         "settings": [
-            (name, _text(_setting(known[name])))
+            (name, cut(_setting(known[name])))
             for name in (*SHOWN_SETTINGS, *IF_USED)
             if name in known and (name not in IF_USED or known[name])
         ],
-        "outcomes": [_text(name) for name in follower.keywords.get("constraints") or ()],
+        "outcomes": [cut(name) for name in follower.keywords.get("constraints") or ()],
 
         "n_evaluations": follower.n_values + follower.n_failures,
         "n_failures": follower.n_failures,
@@ -204,9 +204,9 @@ def _row(follower: Follower, arrival: Arrival) -> Json:
     return {
         **arrival._asdict(),
         "params": _params(trial.params),
-        "reason": _text(why or ""),
+        "reason": cut(why or ""),
         "outcomes": [told.outcomes.get(name) for name in names],
-        "block": _text(told.block or ""),
+        "block": cut(told.block or ""),
     }
 
 
@@ -216,31 +216,33 @@ def _setting(value: object) -> str:
 
 def _params(params: Mapping[str, Any]) -> str:
     """Return parameters in one line, as many as fit, and how many are left out."""
-    pairs = [_text(listed({name: value})) for name, value in params.items()]
+    pairs = [cut(listed({name: value})) for name, value in params.items()]
     ends = accumulate(len(pair) + len(", ") for pair in pairs)
-    n = max(1, sum(end <= MOST_CHARACTERS for end in ends))
+    n = max(1, sum(end <= LONGEST for end in ends))
     more = f" and {len(pairs) - n} more" if n < len(pairs) else ""
     return ", ".join(pairs[:n]) + more
-
-
-def _text(text: str, most: int = MOST_CHARACTERS) -> str:
-    return text if len(text) <= most else f"{text[:most]}..."
 
 
 # -- estimates ---------------------------------------------------------------------------------
 
 
-def _optimizer(
-    keywords: Mapping[str, Any], trials: Sequence[Trial], risk: RiskMeasure | None
+def optimizer_of(
+    keywords: Mapping[str, Any],
+    trials: Sequence[Trial],
+    risk: RiskMeasure | None,
+    name: str = "The run",
 ) -> Optimizer:
-    """Return an optimizer of the trials, without the code that a journal does not hold."""
+    """Return an optimizer of the trials, without the code that a journal does not hold.
+
+    Suggested points satisfied the constraint; only points told by hand may not have.
+    """
     known = {**keywords, "valid": None}
     if risk is not None:
         known["risk"] = risk
     code = [value for value in known.values() if isinstance(value, Code)]
     if code:
         raise SettingsError(
-            f"The run was begun with {code[0]!r}. On the command line, --alpha, --kappa, "
+            f"{name} was begun with {code[0]!r}. On the command line, --alpha, --kappa, "
             "--quantile or --shortfall can replace a risk measure. For other settings, use Python."
         )
     return Optimizer(**known, trials=trials)
@@ -257,7 +259,7 @@ def belief_of(optimizer: Optimizer, risk: RiskMeasure | None) -> Json:
     return {
         "recommendation": _recommended(found),
         "minimised": optimizer.settings.sign < 0,
-        "conditions": [_text(name) for name in optimizer.settings.space.conditions],
+        "conditions": [cut(name) for name in optimizer.settings.space.conditions],
         "chosen": [point.params for point in points].index(optimizer.tried_at(found.params)),
         "points": _points(points, counts.tolist()),
         "best": list(zip(history.best_at, history.best, strict=True)),
@@ -266,7 +268,7 @@ def belief_of(optimizer: Optimizer, risk: RiskMeasure | None) -> Json:
 
 def _recommended(found: Recommendation) -> Json:
     return {
-        "params": [(_text(name), _text(short(value))) for name, value in found.params.items()],
+        "params": [(cut(name), cut(short(value))) for name, value in found.params.items()],
         "level": found.level,
         "known": [
             ("mean", found.mean, *found.mean_interval),
@@ -282,7 +284,7 @@ def _recommended(found: Recommendation) -> Json:
         "sample_mean": found.sample_mean,
         "sample_std": found.sample_std,
         "limits": [
-            (_text(check.name), check.constraint.described, check.quantile, *check.interval,
+            (cut(check.name), check.constraint.described, check.quantile, *check.interval,
              check.pessimistic, check.chance, check.kept)
             for check in found.constraints
         ],
@@ -301,7 +303,7 @@ def _blocks(found: BlockEffects) -> Json:
     return {
         "said": blocks(found),
         "n": len(found.effects),
-        "effects": [(_text(name), effect, *found.intervals[name]) for name, effect in rows],
+        "effects": [(cut(name), effect, *found.intervals[name]) for name, effect in rows],
     }
 
 
