@@ -207,7 +207,7 @@ def test_settings_where_nothing_varies_are_no_evidence_of_seeds():
     values = [a, b] * 10 + differ
     at = [0, 1] * 10 + [2, 2]
     told = [
-        Trial(i, {}, np.array([float(x)]), 1, "strategy").with_values([y])
+        Trial(i, {}, np.array([float(x)]), 1, "strategy").with_more([Evaluation(y)])
         for i, (x, y) in enumerate(zip(at, values, strict=True))
     ]
     assert repetition_of(told) is None
