@@ -289,7 +289,7 @@ class State:
         shared = self._shared
         if (how, track) not in shared.found:
             model, trials, past = None, self._told_of(track), shared.past.get(track, Past())
-            if track is None or any(trial.values for trial in trials):
+            if track is None or any(trial.n_values for trial in trials):
                 with one_blas_thread():
                     model, shared.past[track] = learn(self._fitting(track), trials, past)
             shared.found[how, track] = model

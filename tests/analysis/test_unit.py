@@ -7,7 +7,7 @@ import pytest
 
 import presets
 import rahbo
-from rahbo.pages import record_of
+from rahbo.pages import record_of, report_page
 from rahbo.policy import GPUCB
 
 
@@ -76,6 +76,7 @@ def test_it_is_said_wherever_the_recommendation_is_shown():
     found = opt.recommend()
     assert found.unsuited in str(found)
     assert "Alpha has a unit" in found._repr_html_()
-    assert found.unsuited in record_of(opt, source="run", made="today").certainty
+    page = report_page(record_of(opt, source="run", made="today"))
+    assert found.unsuited.split(",")[0] in page
     assert found.unsuited == found.negated().unsuited
     assert "unit" not in str(told(1e-3).recommend())

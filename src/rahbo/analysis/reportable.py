@@ -68,7 +68,7 @@ def _placed(state: State, rounds: Sequence[Trial]) -> Told:
     slack = np.where(np.isin(at.columns, times), RECENT, 0.0)
     here = (abs(X - at.snap(X)) <= slack)[:, at.given].all(axis=1)
     count = np.zeros(observations.n, dtype=np.intp)
-    np.add.at(count, observations.rounds, np.where(here, [len(t.values) for t in rounds], 0))
+    np.add.at(count, observations.rounds, np.where(here, [t.n_values for t in rounds], 0))
     return Told(observations, count, at.with_told(names), _by_point(rounds, choices))
 
 

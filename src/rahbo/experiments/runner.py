@@ -68,7 +68,7 @@ def _rounds(case: Case, optimizer: Optimizer) -> Iterator[Suggestion]:
 
 
 def _is_told(optimizer: Optimizer, suggestion: Suggestion) -> bool:
-    return any(t.values and t.params == suggestion.params for t in optimizer.trials)
+    return any(t.n_values and t.params == suggestion.params for t in optimizer.trials)
 
 
 def _optimizer(case: Case) -> Optimizer:

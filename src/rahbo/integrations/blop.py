@@ -289,7 +289,7 @@ class RahboOptimizer(
         """Cancel the other repeats of suggestions that failed and have no value."""
         for number in set(numbers):
             trial = self.rahbo.trials[number]
-            if trial.failures and not trial.values and trial.n_missing:
+            if trial.failures and not trial.n_values and trial.n_missing:
                 self.rahbo.cancel(number)
 
     def _known(self, identifier: object) -> Place:
@@ -312,7 +312,7 @@ class RahboOptimizer(
         """
         best = self.rahbo.recommend()
         x = self.rahbo.settings.space.encode(best.params)
-        here = [trial for trial in self.rahbo.trials if trial.values and trial.is_at(x)]
+        here = [trial for trial in self.rahbo.trials if trial.n_values and trial.is_at(x)]
         told = {self.objective: [value for trial in here for value in trial.values.values()]}
         for each in (each for trial in here for each in trial.evaluations.values()):
             for name, value in each.outcomes.items():

@@ -97,13 +97,13 @@ class FoldSearch:
             left -= self._fit(new, left)
             size = batch
         left += kept
-        while left > 0 and any(trial.values for trial in optimizer.trials):
+        while left > 0 and any(trial.n_values for trial in optimizer.trials):
             made = self._fit(optimizer.confirm(min(batch, left)), left)
             made = made or self._fit(asked(optimizer, 1), left)
             if made == 0:
                 return
             left -= made
-        if any(trial.values for trial in optimizer.trials) and optimizer.unconfirmed:
+        if any(trial.n_values for trial in optimizer.trials) and optimizer.unconfirmed:
             missing = optimizer.unconfirmed
             self._fit(optimizer.confirm(missing), missing)
 

@@ -180,7 +180,7 @@ class RiskAverseSearchCV(BaseSearchCV):
         finally:
             del self._table
         self.optimizer_: Optimizer = optimizer
-        found = optimizer.recommend() if any(trial.values for trial in optimizer.trials) else None
+        found = optimizer.recommend() if any(trial.n_values for trial in optimizer.trials) else None
         if found and not self.fold_by_fold:
             # The same folds would give the same scores again, so measuring again confirms nothing.
             found = replace(found, confirm=0)

@@ -129,7 +129,8 @@ def apply_event(
         _refuse(f"unknown event {kind!r}; a newer version of rahbo may have written it")
     told = _told(event)
     for i, one in told.items():
-        if one.failure is not None and i in trial.values:
+        known = trial.evaluations.get(i)
+        if one.failure is not None and known is not None and known.value is not None:
             _refuse(f"repeat {i} must have a value or a failure reason, got {one.failure!r}")
     found[number] = trial.with_told(told)
     return told

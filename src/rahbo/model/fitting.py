@@ -287,6 +287,9 @@ def _afresh(stages: list[int]) -> int:
 
 def _first_fit(trials: Sequence[Trial]) -> int:
     """Return the number of rounds known when the strategy first proposed, or now; at least 1."""
-    chosen = (trial.id for trial in trials if trial.source == "strategy")
-    first_chosen = next(chosen, len(trials))
-    return max(1, sum(trial.id < first_chosen for trial in valued(trials)))
+    n = 0
+    for trial in trials:
+        if trial.source == "strategy":
+            break
+        n += trial.n_values > 0
+    return max(1, n)

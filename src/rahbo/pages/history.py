@@ -53,7 +53,7 @@ def history_of(optimizer: Optimizer) -> History:
             else:
                 number.append(n)
                 value.append(told.value)
-        if trial.values:
+        if trial.n_values:
             spent.append(n)
     best_at, best = _best(optimizer, spent)
     shown = _some(len(number), MOST)

@@ -153,7 +153,7 @@ def fit_slice(
                        for b in beliefs]).T  # fmt: skip
     curves[:, ~legal] = np.nan
     mean, mean_lower, mean_upper, noise_std, std_lower, std_upper = curves
-    chosen = [t.params for t in optimizer.trials if t.values and t.source == "strategy"]
+    chosen = [t.params for t in optimizer.trials if t.n_values and t.source == "strategy"]
     return Fit1D(
         input=axis,
         x=x,

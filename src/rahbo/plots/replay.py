@@ -72,7 +72,7 @@ def progress(optimizer: Optimizer | Result, *, marks: int = 30) -> Progress:
     trials, sign, space = optimizer.trials, optimizer.settings.sign, optimizer.space
     if not trials:
         raise NotReadyError("Nothing has been told yet. Call ask() and tell() first.")
-    legal = space.is_valid(np.array([t.x for t in trials])) & [bool(t.values) for t in trials]
+    legal = space.is_valid(np.array([t.x for t in trials])) & [bool(t.n_values) for t in trials]
     if not legal.any():
         raise NotReadyError(
             "progress() needs an evaluated point that satisfies valid=, but there is none. "

@@ -115,10 +115,10 @@ def designed(state: State, domain: Domain) -> Proposal | None:
     If every point of the design failed, the next point is a random one.
     """
     settings, trials = state.settings, state.trials.values()
-    told = any(trial.values for trial in trials)
+    told = any(trial.n_values for trial in trials)
     under_way: set[bytes] = set()
     for trial in trials if told else ():
-        if trial.values or trial.n_missing:
+        if trial.evaluations.n_values or trial.n_missing:
             under_way.add(trial.x.tobytes())
         if len(under_way) >= settings.n_initial:
             return None
@@ -134,7 +134,7 @@ STEPS: tuple[Step, ...] = (tried_first, safe, designed)
 def _of_design(state: State, x: Array, wish: Mapping[str, Any] | None = None) -> Proposal:
     """Return the proposal of a point that the model did not choose, with its repeats."""
     how = repeating(state)
-    told = any(trial.values for trial in state.trials.values())
+    told = any(trial.n_values for trial in state.trials.values())
     wanted = how.repeats.initial(state.observations if told else None)
     return Proposal(x, "design", min(wanted, how.most) if how.n_blocks else wanted, wish=wish)
 

@@ -51,7 +51,7 @@ def safe_point(
         pending: Returns the model given what was told, with evaluations under way.
         rng: Seeded by the run's seed and the number of asks.
     """
-    if not any(trial.values for trial in state.trials.values()):
+    if not any(trial.n_values for trial in state.trials.values()):
         raise NotReadyError(UNSAFE)
     model, limits = pending(), limits_followed(state)
     if limits is None or any(limit.model is None for limit in limits.each):

@@ -108,7 +108,7 @@ class Budget:
         if self.confirm is not None or most == 0:
             return most
         # Leave out trials that are only partly told: a run killed there must continue the same.
-        told = [trial for trial in optimizer.trials if trial.values and not trial.n_missing]
+        told = [trial for trial in optimizer.trials if trial.n_values and not trial.n_missing]
         settings = optimizer.settings
         quiet = bool(told) and is_quiet(observations_of(told, settings.sign))
         return most if Repeating.of(settings, repetition_of(told)).confirmed and not quiet else 0
@@ -142,7 +142,7 @@ def all_complete(optimizer: Optimizer) -> bool:
     if not settings.blocks or settings.space.conditions:
         return False
     # As in `Budget.kept`, trials that are only partly told are left out.
-    told = {t.x.tobytes(): t.x for t in trials if t.values and not t.n_missing}
+    told = {t.x.tobytes(): t.x for t in trials if t.n_values and not t.n_missing}
     if not told:
         return False
     X = np.array(list(told.values()))

@@ -134,7 +134,7 @@ class Run:
         if self._reserved == 0 and self.clock.seconds is not None:
             kept = self._budget.confirm
             n = share_of(self.clock.made) if kept is None else kept
-            told = any(trial.values for trial in self.optimizer.trials)
+            told = any(trial.n_values for trial in self.optimizer.trials)
             if n > 0 and told and self.clock.leaves_only(n, self._each):
                 self._reserved = min(n, self._budget.kept(self.optimizer))
         return self._reserved > 0 and not all_complete(self.optimizer)
@@ -157,7 +157,7 @@ class Run:
             return False
         if optimizer.state.counts.trials.get("strategy", 0) > 0:
             return True
-        told = {trial.x.tobytes() for trial in optimizer.trials if trial.values}
+        told = {trial.x.tobytes() for trial in optimizer.trials if trial.n_values}
         return len(told) >= optimizer.settings.n_initial
 
     # -- what next ---------------------------------------------------------------------------
@@ -180,7 +180,7 @@ class Run:
         room = self._budget.for_search(optimizer, under_way, asked, enough)
         if self._is_late():
             room = 0
-        if room <= 0 and not any(trial.values for trial in optimizer.trials):
+        if room <= 0 and not any(trial.n_values for trial in optimizer.trials):
             # There is nothing to confirm, so the search may spend what is reserved for it.
             room = 0 if under_way else self._budget.for_all(optimizer, under_way, asked)
             if room <= 0:
@@ -270,7 +270,7 @@ class Run:
         """
         if isinstance(error, ExhaustedError):
             self.check_told()
-        if not any(trial.values for trial in self.optimizer.trials):
+        if not any(trial.n_values for trial in self.optimizer.trials):
             raise error
         return "interrupt" if isinstance(error, KeyboardInterrupt) else "exhausted"
 
@@ -278,7 +278,7 @@ class Run:
         """Raise the objective's own error if every evaluation has failed."""
         trials = self.optimizer.trials
         failed = [(trial, why) for trial in trials for why in trial.failures.values()]
-        if not failed or any(trial.values for trial in trials):
+        if not failed or any(trial.n_values for trial in trials):
             return
         last, why = failed[-1]
         n = len(failed)
@@ -338,7 +338,7 @@ class Run:
         """Raise the objective's own error if the objective itself is wrong, not the setting."""
         trials = self.optimizer.trials
         # Past results are of no help: another program may have measured them.
-        if any(trial.values and trial.source != "user" for trial in trials):
+        if any(trial.n_values and trial.source != "user" for trial in trials):
             return
         error = outcome.cause
         if error is not None and self._mistakes.is_one(error, suggestion.params):

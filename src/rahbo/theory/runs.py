@@ -134,7 +134,7 @@ class _Run:
 
     @cached_property
     def trials(self) -> list[Trial]:
-        return [t for t in self.optimizer.trials if t.values]
+        return [t for t in self.optimizer.trials if t.n_values]
 
     @cached_property
     def model(self) -> MeanNoiseModel:
@@ -146,7 +146,7 @@ class _Run:
 
     @cached_property
     def count(self) -> Index:
-        return np.array([len(t.values) for t in self.trials], dtype=np.intp)
+        return np.array([t.n_values for t in self.trials], dtype=np.intp)
 
     @cached_property
     def chosen(self) -> Mask:

@@ -28,7 +28,7 @@ class Counts:
         made: Counter[Source] = Counter()
         for trial in trials:
             number[trial.source] += 1
-            made[trial.source] += trial.n_made
+            made[trial.source] += trial.evaluations.n
         return cls(number, made)
 
     def after(self, old: Trial | None, new: Trial) -> Counts:

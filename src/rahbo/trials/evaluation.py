@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from rahbo.errors import DataError
 
@@ -148,36 +148,6 @@ def _sorted(known: dict[int, T]) -> dict[int, T]:
     """Return a mapping in the order of its keys."""
     keys = sorted(known)
     return known if list(known) == keys else {key: known[key] for key in keys}
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Part(Mapping[int, T], Generic[T]):
-    """One part of each evaluation that has it, by repeat index, such as the values.
-
-    Attributes:
-        evaluations: The evaluations.
-        n: How many of them have it.
-        of: Returns it, or None.
-    """
-
-    evaluations: Evaluations
-    n: int
-    of: Callable[[Evaluation], T | None]
-
-    def __getitem__(self, i: int) -> T:
-        found = self.of(self.evaluations[i])
-        if found is None:
-            raise KeyError(i)
-        return found
-
-    def __iter__(self) -> Iterator[int]:
-        return (i for i, told in self.evaluations.items() if self.of(told) is not None)
-
-    def __len__(self) -> int:
-        return self.n
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
 
 
 def checked_name(what: str, name: object) -> str:

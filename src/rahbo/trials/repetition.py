@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, chain, combinations
+from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -121,13 +121,14 @@ def repetition_of(trials: Iterable[Trial]) -> Repetition | None:
 
 def _by_point(trials: Iterable[Trial]) -> list[list[tuple[Trial, int | None]]]:
     """Return the trials at each point, each with the number of its first call."""
-    made = [trial for trial in trials if trial.n_made]
+    made = [trial for trial in trials if trial.evaluations.n]
     asked = [trial for trial in made if trial.source != "user"] or made
-    calls = dict(zip((t.id for t in asked), accumulate((t.n_made for t in asked), initial=0),
-                     strict=False))  # fmt: skip
+    calls, n = dict[int, int](), 0
+    for trial in asked:
+        calls[trial.id], n = n, n + trial.evaluations.n
     found: dict[bytes, list[tuple[Trial, int | None]]] = {}
     for trial in made:
-        if trial.values:
+        if trial.evaluations.n_values:
             found.setdefault(trial.x.tobytes(), []).append((trial, calls.get(trial.id)))
     return list(found.values())
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from rahbo.errors import DataError
 from rahbo.numerics import Array, Index, is_real_number, is_whole, unwrapped
-from rahbo.trials.evaluation import Evaluation, Evaluations, Part
+from rahbo.trials.evaluation import Evaluation, Evaluations
 from rahbo.trials.observations import Observations
 
 # "confirm" marks a point that is measured again before it is used, see `policy.confirmation`.
@@ -31,7 +31,6 @@ LARGEST_VALUE = 1e60
 # The most repeats that one suggestion may ask for. More would fill the memory with their indices,
 # and no file may keep its reader busy for ever.
 MOST_REPEATS = 1_000_000
-VALUE, FAILURE = attrgetter("value"), attrgetter("failure")
 
 
 @dataclass(frozen=True)
@@ -88,14 +87,23 @@ class Trial:
             object.__setattr__(self, "evaluations", Evaluations().with_told(self.evaluations))
 
     @property
-    def values(self) -> Mapping[int, float]:
+    def values(self) -> dict[int, float]:
         """Values by repeat index, in the user's sign."""
-        return Part(self.evaluations, self.evaluations.n_values, VALUE)
+        told = self.evaluations.items()
+        return {i: one.value for i, one in told if one.value is not None}
 
     @property
-    def failures(self) -> Mapping[int, str]:
+    def failures(self) -> dict[int, str]:
         """Reasons of failures, by repeat index."""
-        return Part(self.evaluations, self.n_made - self.evaluations.n_values, FAILURE)
+        if self.evaluations.n == self.evaluations.n_values:
+            return {}
+        told = self.evaluations.items()
+        return {i: one.failure for i, one in told if one.failure is not None}
+
+    @property
+    def n_values(self) -> int:
+        """The number of values told."""
+        return self.evaluations.n_values
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -246,10 +254,14 @@ def gave_more(old: Trial | None, new: Trial) -> bool:
 
 def observations_of(trials: Iterable[Trial], sign: float) -> Observations:
     """Return the data of trials in order of id, multiplied by ``sign``."""
-    ordered = sorted(trials, key=lambda trial: trial.id)
-    told = [[e for e in t.evaluations.values() if e.value is not None] for t in ordered]
-    values = [[e.value for e in each if e.value is not None] for each in told]
-    named = [e.block for each in told for e in each]
+    ordered, values = sorted(trials, key=attrgetter("id")), list[list[float]]()
+    named = list[str | None]()
+    for trial in ordered:
+        values.append([])
+        for one in trial.evaluations.values():
+            if one.value is not None:
+                values[-1].append(one.value)
+                named.append(one.block)
     return Observations.from_rounds([t.x for t in ordered], values, sign, named)
 
 
@@ -261,7 +273,7 @@ def tallies_of(trials: Iterable[Trial]) -> tuple[Array, Index, Index]:
     values, failures = np.zeros((2, len(rows)), dtype=np.intp)
     for trial in told:
         row = rows[trial.x.tobytes()]
-        values[row] += len(trial.values)
+        values[row] += trial.n_values
         failures[row] += len(trial.failures)
     return np.array(list(points.values())), values, failures
 

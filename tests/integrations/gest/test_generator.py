@@ -170,7 +170,7 @@ def test_several_measurements_of_a_point_in_one_call_all_count() -> None:
 def test_points_that_were_never_suggested_are_the_users() -> None:
     generator = made(n_initial=6)
     generator.ingest(valued([{"x": 0.1 * i, "y": 0.0} for i in range(4)]))
-    assert generator.optimizer.counts.trials == {"user": 4}
+    assert generator.optimizer.state.counts.trials == {"user": 4}
     assert [point["_id"] for point in generator.suggest(7)] == list(range(1, 8))
     # Past results count towards the initial design.
     sources = [trial.source for trial in generator.optimizer.trials]

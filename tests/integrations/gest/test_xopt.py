@@ -72,7 +72,7 @@ def test_xopt_runs_it_with_own_points_and_failures(kind, tmp_path) -> None:
     xopt.run()
     assert len(xopt.data) == 8
     optimizer = xopt.generator.optimizer
-    assert optimizer.counts.trials["user"] == 2
+    assert optimizer.state.counts.trials["user"] == 2
     failures = [why for trial in optimizer.trials for why in trial.failures.values()]
     assert len(failures) == 2
     assert "beam trip" in failures[0]
@@ -146,7 +146,7 @@ def test_a_dumped_run_without_a_journal_continues_with_past_results() -> None:
     xopt = run(XoptGenerator(vocs=VOCS_, **SETTINGS), n=4)
     xopt.run()
     again = Xopt.from_yaml(xopt.yaml())
-    assert again.generator.optimizer.counts.evaluations == {"user": 4}
+    assert again.generator.optimizer.state.counts.evaluations == {"user": 4}
     assert again.generator.optimizer.observations.n == 2
 
 

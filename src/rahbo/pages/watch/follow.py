@@ -78,7 +78,7 @@ class Follower:
     @property
     def n_values(self) -> int:
         """The number of evaluations that gave a value."""
-        return sum(len(trial.values) for trial in self._found)
+        return sum(trial.n_values for trial in self._found)
 
     @property
     def n_failures(self) -> int:

@@ -186,7 +186,7 @@ def _run(follower: Follower) -> Json:
         "n_failures": follower.n_failures,
         "n_open": len(unsettled),
         "open": [
-            {"id": t.id, "params": _params(t.params), "told": len(t.values),
+            {"id": t.id, "params": _params(t.params), "told": t.n_values,
              "failed": len(t.failures), "missing": missing}
             for t, missing in shown
         ],
