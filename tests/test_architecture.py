@@ -285,6 +285,49 @@ def test_every_module_that_defines_something_has_its_test_file() -> None:
     assert missing == []
 
 
+# What changes after it was made, in the core: the run, the memory of a state (module `state`), its
+# file, locks, and memories of the mathematics, which only save time and are found again.
+CHANGING = {
+    "numerics.threads.SharedLock": "a fork of the process has a lock of its own",
+    "model.gp.GP": "solves of points met before, shared by posteriors with one factor",
+    "model.joint.MeanNoiseModel": "predictions at lists",
+    "model.kept.Kept": "covariances of a list with later points",
+    "policy.screening.Screened": "exact deviations in place of ceilings",
+    "journal.journal.Journal": "the file",
+    "optimizer.Optimizer": "the run",
+}
+CHANGES = {"append", "extend", "add", "update", "pop", "clear", "discard", "remove", "setdefault"}
+
+
+def own_changes(method: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Assignments to what belongs to ``self``, and calls that change it."""
+    for node in ast.walk(method):
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            targets = [node.func.value] if node.func.attr in CHANGES else []
+        for target in targets:
+            for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+                if isinstance(part, ast.Attribute | ast.Subscript):
+                    text = ast.unparse(part)
+                    if text.startswith("self."):
+                        yield part
+
+
+def test_in_the_core_only_these_classes_change_after_they_were_made() -> None:
+    last = ORDER.index("running")
+    found = {
+        f"{module.removeprefix('rahbo.')}.{node.name}"
+        for module, path in SOURCES.items()
+        if ORDER.index(room_of(module.split("."))) < last
+        for node in ast.walk(ast.parse(text_of(path)))
+        if isinstance(node, ast.ClassDef)
+        for method in node.body
+        if isinstance(method, ast.FunctionDef) and method.name not in ("__init__", "__post_init__")
+        if any(own_changes(method))
+    }
+    assert found == set(CHANGING)
+
+
 LONG_FUNCTION = "def f():\n" + "    x = 1\n" * MAX_FUNCTION_LINES
 
 
