@@ -40,7 +40,17 @@ from rahbo.model import (
 )
 from rahbo.optimizer import Optimizer
 from rahbo.pages import record_of, report_page
-from rahbo.policy import GPUCB, Adaptive, Fixed, Folds, Rahbo, RahboUS, RandomSearch, TopTwo
+from rahbo.policy import (
+    GPUCB,
+    Adaptive,
+    Fixed,
+    Folds,
+    Rahbo,
+    RahboUS,
+    RandomSearch,
+    Repeating,
+    TopTwo,
+)
 from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
 from rahbo.trials import LARGEST_VALUE
 
@@ -374,7 +384,9 @@ def check_proposals(opt: Optimizer, case: Case) -> None:
         try:
             found = opt.ask()
         except ExhaustedError:
-            assert not opt.settings.revisit, "only a run without revisits can be exhausted"
+            assert not Repeating.of(opt.settings).revisit, (
+                "only a run without revisits can be exhausted"
+            )
             assert math.isfinite(space.size) or "ulp" in case.parts["space"], found
             return
         x = space.encode(found.params)
@@ -418,7 +430,7 @@ def check_others(opt: Optimizer) -> None:
     for found in opt.predict(anywhere):
         numbers = [found.mean, found.noise_std, found.risk, found.pessimistic]
         assert np.isfinite(numbers).all(), found
-    if opt.settings.revisit:
+    if Repeating.of(opt.settings).revisit:
         assert sum(s.repeats for s in opt.confirm(3)) == 3
 
 

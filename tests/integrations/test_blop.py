@@ -466,4 +466,4 @@ def test_manual_points_the_baseline_and_confirmation_are_measured(beamline) -> N
     before = optimizer.rahbo.n_evaluations
     beamline.engine(sample_suggestions(problem, optimizer.confirm(3)))
     assert optimizer.rahbo.n_evaluations == before + 3
-    assert optimizer.rahbo.counts.made("confirm") == 3
+    assert optimizer.rahbo.state.counts.made("confirm") == 3
