@@ -1,16 +1,18 @@
-"""Interrupts at random times within ``ask`` and ``tell``, with the same object kept.
+"""Interrupts at random times within ``ask`` and ``tell``, and within ``maximize``.
 
-    python tests/chaos/interrupts.py --optimizers 400
+    python tests/chaos/interrupts.py --optimizers 80 --runs 1000
 
-A timer raises KeyboardInterrupt, as Ctrl-C does. Whatever else comes out of a call is an error.
-Afterwards the journal must hold what memory holds, and ``ask`` must return every suggestion that
-an interrupted call had opened.
+For ``ask`` and ``tell``, a timer raises KeyboardInterrupt, as Ctrl-C does, and the same object is
+kept. Whatever else comes out of a call is an error. Afterwards the journal must hold what memory
+holds, and ``ask`` must return every suggestion that an interrupted call had opened. ``maximize``
+gets the signal of Ctrl-C. It must return every value that the objective returned.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import tempfile
 from collections.abc import Callable, Iterable
@@ -75,6 +77,32 @@ def disturb(seed: int, journal: Path, timer: Timer) -> int:
     return interrupts
 
 
+def stop_a_run(seed: int, journal: Path) -> bool:
+    """Interrupt one call of ``maximize`` and check it. Return whether that ended it."""
+    random, measured = Random(seed), []
+
+    def objective(x: float, y: float, k: str, n: int) -> float:
+        measured.append(x + random.random())
+        return measured[-1]
+
+    ended = True
+    signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    try:
+        # Most runs take longer.
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-3, 0.5))
+        result = rahbo.maximize(objective, SPACE, evaluations=40, seed=seed, journal=journal)
+        ended = result.stopped_by == "interrupt"
+        assert state(read(journal)[1]) == state(result.trials), f"seed {seed}: the journal differs"
+    except KeyboardInterrupt:
+        pass  # before the first value, or after the run
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+    if journal.exists():
+        told = [v for trial in read(journal)[1] for v in trial.values.values()]
+        assert told == measured, f"seed {seed}: {len(measured)} measured, {len(told)} told"
+    return ended
+
+
 def state(trials: Iterable[Trial]) -> list[object]:
     return [(t.id, t.params, dict(t.values), t.n_requested, t.cancelled) for t in trials]
 
@@ -82,13 +110,18 @@ def state(trials: Iterable[Trial]) -> list[object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--optimizers", type=int, default=400)
+    parser.add_argument("--runs", type=int, default=0)
     parser.add_argument("--first-seed", type=int, default=0)
     given = parser.parse_args()
     timer, total = Timer(), 0
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(given.first_seed, given.first_seed + given.optimizers):
             total += disturb(seed, Path(folder, f"{seed}.jsonl"), timer)
-        print(json.dumps({"optimizers": given.optimizers, "interrupts": total}))
+        stops = [stop_a_run(seed, Path(folder, f"run{seed}.jsonl")) for seed in range(given.runs)]
+    print(json.dumps({
+        "optimizers": given.optimizers, "interrupts": total, "runs": given.runs,
+        "ended": sum(stops),
+    }))  # fmt: skip
 
 
 if __name__ == "__main__":

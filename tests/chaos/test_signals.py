@@ -39,4 +39,6 @@ def test_a_disturbed_run_loses_nothing_and_leaves_nothing(mode, tmp_path):
 
 
 def test_an_interrupted_optimizer_goes_on_with_all_it_had():
-    assert printed_by("interrupts.py", "--optimizers", "6")["interrupts"] >= 6
+    said = printed_by("interrupts.py", "--optimizers", "6", "--runs", "12")
+    assert said["interrupts"] >= 6
+    assert said["ended"] >= 1
