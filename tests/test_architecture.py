@@ -79,13 +79,14 @@ ADAPTER_LIBRARIES = {
 # Private by their look only: the standard library and notebooks document them.
 DOCUMENTED = {"os._exit", "_asdict", "_repr_html_"}
 # Private names of a library that its adapter cannot do without. A sampler of Optuna reaches the
-# storage only through them, and asks a distribution whether it holds a value; the units of a model
-# of BoTorch can be set without data only there; scikit-learn keeps the base of all searches, and
-# how it checks their parameters, in private modules.
+# storage only through them; a model of BoTorch whose outputs are standardised is a copy of itself
+# only with one; scikit-learn keeps the base of all searches, their hooks, and how it checks their
+# parameters, under private names.
 BORROWED = {
-    "rahbo.integrations.optuna": "_storage _study_id _trial_id _get_stale_trial_ids _contains",
-    "rahbo.integrations.botorch": "_stdvs_sq _is_trained",
-    "rahbo.integrations.sklearn": "_search _param_validation",
+    "rahbo.integrations.optuna": "_storage _study_id _trial_id _get_stale_trial_ids",
+    "rahbo.integrations.botorch": "_subset_batch_dict",
+    "rahbo.integrations.sklearn": "_search _param_validation _parameter_constraints "
+    "_format_results _select_best_index",
 }
 
 MAX_MODULE_LINES = 420

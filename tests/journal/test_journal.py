@@ -473,11 +473,15 @@ def test_known_noise_of_a_list_comes_back(path):
     assert rahbo.Optimizer.resume(path).settings.noise_std == (0.1, 1 / 3)
 
 
+def level(params):
+    return 0.5
+
+
 def test_a_method_with_code_is_passed_again_as_a_whole(path):
-    method = rahbo.Method(noise=KnownNoise(safe), beta=2.0)
+    method = rahbo.Method(noise=KnownNoise(level), beta=2.0)
     opt = drive(begin(path, method=method))
     opt.close()
-    described = r"method=Method\(noise=KnownNoise\(noise_var=safe\)\), whose code"
+    described = r"method=Method\(noise=KnownNoise\(noise_var=level\)\), whose code"
     with pytest.raises(JournalError, match=described):
         rahbo.Optimizer.resume(path)
     with pytest.raises(JournalError, match=r"another run: beta is ConstantBeta\(value=2.0\) there"):

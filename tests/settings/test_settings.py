@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rahbo
-from rahbo.errors import SettingsError
+from rahbo.errors import RahboError, SettingsError
 from rahbo.model import (
     RBF,
     ConstantBeta,
@@ -182,6 +182,24 @@ def test_a_column_of_a_table_is_known_noise():
     table = pandas.DataFrame({"x": [0.0, 1.0], "std": [0.1, 0.2]})
     settings = made(rahbo.Candidates(table[["x"]]), noise_std=table["std"])
     assert settings.noise_std == (0.1, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"noise_std": 0.1, "method": Method(min_noise_var=1.0)}, "would change what is known"),
+        ({"noise_std": 0.1, "method": Method(max_noise_var=1e-4)}, "would change what is known"),
+        ({"noise_std": []}, "for each row of Candidates, but the space is a dict"),
+        ({"noise_std": [0.1, 0.2]}, "Pass a number, or a function"),
+        ({"noise_std": lambda p: 1 / 0}, "raised ZeroDivisionError"),
+        ({"noise_std": lambda x: 0.1 * x}, "with the parameters as a dict"),
+        ({"noise_std": lambda p: "0.1"}, "noise_std must return a number, got '0.1'"),
+        ({"noise_std": lambda p: -1.0}, "noise_std must be"),
+    ],
+)
+def test_known_noise_that_is_wrong_is_refused_at_once(given, says):
+    with pytest.raises(RahboError, match=says):
+        made(**given)
 
 
 def test_no_noise_needs_no_repeats():

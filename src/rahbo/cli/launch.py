@@ -122,7 +122,7 @@ def fresh_start(journal: str | None) -> str:
 def end_interrupted(
     ctx: click.Context, came: Sequence[int], journal: str | None, before: str = ""
 ) -> NoReturn:
-    """Exit as a program does that the first of these signals ended, and say how to go on."""
+    """Say how to go on, and exit like a program that was ended by the first of these signals."""
     again = " Run the same command again to resume." if journal else ""
     click.echo(f"Interrupted{before}.{again}", err=True)
     ctx.exit(128 + (came or [signal.SIGINT])[0])

@@ -100,7 +100,7 @@ def setting_of(written: Mapping[str, str], space: Mapping[str, Parameter]) -> di
 
 
 def value_of(name: str, kind: Parameter, text: str) -> Any:
-    """Return the value of a parameter that a text stands for; a text that is no choice itself."""
+    """Return the value of a parameter for a text. A text that is not a choice is returned as is."""
     if isinstance(kind, Categorical):
         return next((choice for choice in kind.choices if str(choice) == text), text)
     try:

@@ -51,7 +51,7 @@ def recommendation_in(
 
 @contextmanager
 def _opened(source: str, name: str | None) -> Iterator[Study]:
-    """Yield a study. What then goes wrong is an error that says why it cannot be read."""
+    """Yield a study. An error that comes from reading it says why it cannot be read."""
     if find_spec("optuna") is None:
         raise SettingsError(
             'Reading an Optuna storage needs Optuna. Install it: pip install "rahbo[optuna]"'

@@ -18,7 +18,7 @@ from rahbo.errors import DataError, SettingsError
 from rahbo.model.evidence import Hyperparameters
 from rahbo.model.gp import GP
 from rahbo.model.units import UNCHANGED, Units
-from rahbo.numerics import Array, Index, is_number, not_negative
+from rahbo.numerics import Array, Index, is_number, not_negative, unwrapped
 from rahbo.space import Space
 
 # The largest noise variance in the model's units. The largest value that can be told is 1e60, so a
@@ -183,7 +183,10 @@ class Squared:
 
     def __call__(self, params: dict[str, object]) -> float:
         """Return the variance."""
-        return not_negative("noise_std", float(self.noise_std(params))) ** 2
+        found = unwrapped(self.noise_std(params))
+        if not is_number(found):
+            raise TypeError(f"noise_std must return a number, got {found!r}")
+        return not_negative("noise_std", found) ** 2
 
     def __repr__(self) -> str:
         return repr(self.noise_std)
@@ -216,6 +219,11 @@ class KnownNoise(NoiseModel):
                 f"candidate, got {known!r}."
             )
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether it says that there is no noise."""
+        return not (callable(self.noise_var) or np.any(np.asarray(self.noise_var)))
+
     @classmethod
     def of_std(
         cls, noise_std: Callable[[dict[str, object]], float] | float | Sequence[float]
@@ -227,7 +235,7 @@ class KnownNoise(NoiseModel):
             return cls(tuple(std * std for std in noise_std))
         return cls(noise_std * noise_std)
 
-    def bind(self, space: Space) -> NoiseModel:
+    def bind(self, space: Space) -> CubeNoise:
         """Return the model on the unit cube."""
         if callable(self.noise_var):
             function = self.noise_var
@@ -295,9 +303,15 @@ class CubeNoise(NoiseModel):
 
 def _known(function: Callable[[dict[str, object]], float], params: dict[str, object]) -> float:
     try:
-        return float(function(params))
+        found = unwrapped(function(params))
     except Exception as error:
         raise DataError(
-            f"The known noise must be a number at every point, but {function!r} gave "
-            f"{error!r} at {params!r}."
+            f"What is known of the noise is asked for with the parameters as a dict, but "
+            f"{function!r} raised {error!r} at {params!r}. Correct it."
         ) from error
+    if not is_number(found):
+        raise DataError(
+            f"What is known of the noise must be a number at every point, but {function!r} gave "
+            f"{found!r} at {params!r}. Return a float."
+        )
+    return float(found)

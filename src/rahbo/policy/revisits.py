@@ -45,7 +45,7 @@ class Repeating:
         The number of repeats changes only if the user left it open.
         """
         found = cls(settings.repeats, len(settings.blocks or ()), settings.space.revisit)
-        if settings.noise == KnownNoise(0.0):
+        if isinstance(settings.noise, KnownNoise) and settings.noise.is_zero:
             repetition = Repetition(1, is_known=True)
         if repetition is None:
             return found

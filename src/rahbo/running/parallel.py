@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from rahbo.errors import ExecutorError, ExhaustedError
-from rahbo.running.calls import CallResult, described
+from rahbo.running.calls import CallResult, described, with_outcomes
 from rahbo.running.generators import COPIED, Drawn
 from rahbo.running.pool import CONTINUE, LONGEST_WAIT, Pool
 from rahbo.running.result import End
@@ -110,7 +110,8 @@ class _Tasks:
             future.cancel()
         for future, task in self._under_way.items():
             if future.done() and not future.cancelled() and future.exception() is None:
-                self._run.tell(task.suggestion, task.repeat, future.result())
+                outcome = with_outcomes(future.result(), self._run.optimizer.settings.constraints)
+                self._run.tell(task.suggestion, task.repeat, outcome)
         self._under_way.clear()
 
     # -- submitting --------------------------------------------------------------------------

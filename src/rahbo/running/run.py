@@ -353,7 +353,6 @@ class Run:
 
     def tell(self, suggestion: Suggestion, repeat: int, outcome: CallResult) -> None:
         """Tell the optimizer a measurement, if there is one."""
-        outcome = with_outcomes(outcome, self.optimizer.settings.constraints)
         if outcome.value is not None:
             told = {"outcomes": outcome.outcomes} if outcome.outcomes else {}
             self.optimizer.tell(suggestion, outcome.value, repeat=repeat, **told)

@@ -104,7 +104,8 @@ def paper() -> Method:
 def require_instance(name: str, value: object, kind: type, example: str) -> None:
     """Raise an error unless a setting is of its class."""
     if not isinstance(value, kind):
-        raise SettingsError(f"{name} must be a {kind.__name__} such as {example}, got {value!r}.")
+        a = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise SettingsError(f"{name} must be {a} {kind.__name__} such as {example}, got {value!r}.")
 
 
 def _check_noise_bounds(lowest: float | None, highest: float | None) -> None:

@@ -31,10 +31,10 @@ from rahbo.model import (
     as_confidence,
 )
 from rahbo.numerics import is_number, is_whole, not_negative, unwrapped
-from rahbo.policy import Adaptive, Repeats, as_repeats
+from rahbo.policy import Adaptive, Repeats, as_repeats, initial_design
 from rahbo.risk import DEFAULT_RISK, RiskMeasure
 from rahbo.settings.method import Method, require_instance
-from rahbo.space import Space, is_frame, rows_in
+from rahbo.space import Candidates, Space, is_frame, rows_in
 from rahbo.trials import block_name, checked_name
 
 Direction = Literal["maximize", "minimize"]
@@ -116,6 +116,18 @@ class Settings:
                 "noise_std= says that the noise is known, but the method models it by "
                 f"{self.method.noise!r}. Leave out noise_std=, or noise= of the method."
             )
+        bounds = ("min_noise_var", "max_noise_var")
+        bound = next((name for name in bounds if getattr(self.method, name) is not None), None)
+        if self.noise_std is not None and bound is not None:
+            raise SettingsError(
+                f"noise_std= says what the noise is, so Method({bound}=...) would change what is "
+                "known. Leave one of them out."
+            )
+        if isinstance(self.noise_std, tuple) and not isinstance(self.space.spec, Candidates):
+            raise SettingsError(
+                "noise_std may list one number for each row of Candidates, but the space is a "
+                "dict. Pass a number, or a function of the parameters as a dict."
+            )
         if not (isinstance(self.direction, str) and self.direction in get_args(Direction)):
             raise SettingsError(
                 f"direction must be 'maximize' or 'minimize', got {self.direction!r}."
@@ -125,6 +137,10 @@ class Settings:
             raise SettingsError("safe=True needs constraints=, which say what is safe.")
         # This binds the noise model to the space, which raises an error if they do not fit.
         _ = self.model
+        if callable(self.noise_std) and self.space.valid is None:
+            # A function that is wrong should not cost the initial design.
+            known = KnownNoise.of_std(self.noise_std).bind(self.space)
+            known.function(initial_design(self.space, 1, self.seed))
 
     def __getstate__(self) -> dict[str, Any]:
         # What follows from the fields is made again, as some of it cannot be pickled.

@@ -294,11 +294,10 @@ def _covariance(kernel: Kernel, train_X: Tensor) -> gpytorch.kernels.Kernel:
 
 def _units(shift: float, scale: float, train_X: Tensor) -> Standardize:
     """Return the transform (y - shift) / scale."""
-    transform = Standardize(m=1).to(train_X)
+    transform = Standardize(m=1, min_stdv=0.0).to(train_X)
+    # Two values with this standard deviation train it.
+    transform(train_X.new_tensor([[0.0], [math.sqrt(2.0) * scale]]))
     transform.means.fill_(shift)
-    transform.stdvs.fill_(scale)
-    transform._stdvs_sq.fill_(scale**2)
-    transform._is_trained.fill_(True)
     return transform.eval()
 
 

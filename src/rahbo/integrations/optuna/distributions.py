@@ -23,6 +23,8 @@ from rahbo.errors import SpaceError
 from rahbo.space import Categorical, Float, Int, Parameter, Space
 
 Kinds = Mapping[str, BaseDistribution]
+# A value this close to a step, in steps, is on it.
+ON_STEP = 1e-8
 # The parameters of a trial in internal numbers.
 Internal = dict[str, float]
 
@@ -86,12 +88,22 @@ def _told_apart(kind: CategoricalDistribution) -> tuple[Any, ...]:
     return tuple(kind.choices[int(i)] for i in _indices(kind))
 
 
+def holds(kind: BaseDistribution, number: float) -> bool:
+    """Return whether a distribution has a value, given as Optuna's internal number."""
+    if isinstance(kind, CategoricalDistribution):
+        return 0 <= int(number) < len(kind.choices)
+    if not isinstance(kind, FloatDistribution | IntDistribution):
+        return False
+    steps = 0.0 if kind.step is None else (number - kind.low) / kind.step
+    return bool(kind.low <= number <= kind.high and abs(steps - round(steps)) < ON_STEP)
+
+
 def _internal(kind: BaseDistribution, name: str, value: Any) -> float:
     try:
         number = float(kind.to_internal_repr(value))
     except ValueError:
         number = math.nan
-    if math.isnan(number) or not kind._contains(number):
+    if math.isnan(number) or not holds(kind, number):
         raise SpaceError(f"{name}={value!r} is not in {kind}. Pass a value in its range.")
     return number
 

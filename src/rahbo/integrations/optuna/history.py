@@ -18,7 +18,14 @@ from optuna.trial import FrozenTrial, TrialState
 from rahbo.analysis import Numbers
 from rahbo.errors import SettingsError
 from rahbo.integrations.optuna.beside import Reading, is_broken_for_sure, outcome_names
-from rahbo.integrations.optuna.distributions import Internal, Kinds, external, numbers, space_of
+from rahbo.integrations.optuna.distributions import (
+    Internal,
+    Kinds,
+    external,
+    holds,
+    numbers,
+    space_of,
+)
 from rahbo.integrations.optuna.repeats import VALUES, is_measured, seed_of
 from rahbo.integrations.optuna.tried import row_of, tried
 from rahbo.numerics import spells_out
@@ -200,7 +207,7 @@ def points(found: Iterable[StudyTrial]) -> dict[frozenset[tuple[str, float]], Po
 
 def has(params: Internal, kinds: Kinds) -> bool:
     """Return whether each distribution contains its parameter's value."""
-    return all(name in params and kind._contains(params[name]) for name, kind in kinds.items())
+    return all(name in params and holds(kind, params[name]) for name, kind in kinds.items())
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ from rahbo.integrations.optuna.distributions import (
     Internal,
     Kinds,
     external,
+    holds,
     newest,
     numbers,
     shared,
@@ -181,7 +182,7 @@ class RahboSampler(BaseSampler):
         check_study(study)
         asked = trial.system_attrs.get(ASKED) or {}
         number = asked.get("params", {}).get(param_name)
-        if number is not None and param_distribution._contains(number):
+        if number is not None and holds(param_distribution, number):
             return param_distribution.to_external_repr(number)
         sampler = self._independent
         if sampler is None:
