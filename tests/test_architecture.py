@@ -24,7 +24,7 @@ errors
 numerics: arrays checks rounding quasinewton signatures sobol streams texts threads
 risk
 space: parameters context frames candidates space
-trials: files observations evaluation times trial counts given outcomes blocks repetition rows
+trials: files observations paged evaluation times trial counts given outcomes blocks repetition rows
 model: kernels hyperprior units gp kept evidence confidence variance noise lognoise blocks joint
     learning extension assumption places fitting outcomes plausible
 state

@@ -729,7 +729,7 @@ def test_fixed_kernels_are_taken_as_they_are():
         ({"noise_std": "std"}, r"noise_std .* pass the column itself"),
         ({"noise_std": {"x": 0.1}}, "noise_std must be a number >= 0, a function"),
         ({"noise_std": [0.1, None]}, "noise_std must be a number >= 0, got None"),
-        ({"noise_std": [0.1, 0.2]}, "Known noise needs one number for each"),
+        ({"noise_std": [0.1, 0.2]}, "one number for each row of Candidates"),
         ({"noise_std": 0.1, "method": rahbo.paper()}, r"Leave out noise_std=, or noise="),
         ({"n_initial": 0}, "n_initial"),
         ({"seed": -1}, "seed"),

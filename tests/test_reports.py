@@ -8,6 +8,7 @@ from rahbo import Int, Optimizer
 from rahbo.errors import DataError, SpaceError
 from rahbo.reports import Reports
 from rahbo.state import State
+from rahbo.trials import Paged
 
 
 def told(n=12):
@@ -21,7 +22,7 @@ def told(n=12):
 
 def test_settings_and_trials_are_all_there_is_to_know():
     opt = told()
-    known = Reports(State(opt.settings, dict(enumerate(opt.trials))))
+    known = Reports(State(opt.settings, Paged.of(dict(enumerate(opt.trials)))))
     assert known.recommend() == opt.recommend()
     assert known.predict({"x": 0.3}) == opt.predict({"x": 0.3})
     assert known.frontier() == opt.frontier()

@@ -13,7 +13,7 @@ from rahbo.errors import NotReadyError, SettingsError
 from rahbo.model import fitting
 from rahbo.policy import limits
 from rahbo.state import State, kept
-from rahbo.trials import Counts, Evaluation, Trial
+from rahbo.trials import Counts, Evaluation, Paged, Trial
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
@@ -33,7 +33,7 @@ def opened(state, x=0.5):
 
 
 def assert_as_computed_afresh(state):
-    fresh = State(state.settings, dict(state.trials))
+    fresh = State(state.settings, Paged.of(dict(state.trials)))
     assert state.counts == Counts.of(state.trials.values()) == fresh.counts
     assert [t.id for t in state.open] == [t.id for t in fresh.open]
     assert state.params == fresh.params

@@ -30,6 +30,7 @@ from rahbo.settings import Keywords, Settings, setting_parameters
 from rahbo.space import Candidates, Space, is_frame
 from rahbo.state import State
 from rahbo.trials import (
+    Paged,
     Suggestion,
     Trial,
     checked_repeat,
@@ -127,7 +128,7 @@ class Optimizer(Reports):
         if journal is not None:
             self._journal = Journal(journal, known, kept, settings)
             known, kept = self._journal.settings, self._journal.trials
-        super().__init__(State(known, kept))
+        super().__init__(State(known, Paged.of(kept)))
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy, in this or another process, does not write the file.

@@ -24,6 +24,7 @@ from rahbo.space import Space
 from rahbo.trials import (
     Counts,
     Observations,
+    Paged,
     Repetition,
     Trial,
     gave_more,
@@ -89,7 +90,7 @@ class State:
     """
 
     settings: Settings
-    trials: Mapping[int, Trial]
+    trials: Paged[Trial]
     handed_out: frozenset[int] = frozenset()
     given: Space | None = None
     other_risk: RiskMeasure | None = None
@@ -106,15 +107,15 @@ class State:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Models follow from settings and trials, and some cannot be pickled.
-        fields = self.settings, dict(self.trials), self.handed_out, self.given, self.other_risk
+        fields = self.settings, self.trials, self.handed_out, self.given, self.other_risk
         return State, fields
 
     # -- other states ------------------------------------------------------------------------
 
     def told(self, trial: Trial) -> State:
         """Return the state with a new trial, or with a new state of a known one."""
-        trials = {**self.trials, trial.id: trial}
         shared = self._shared.after(self.trials.get(trial.id), trial)
+        trials = Paged(*self.trials.grown({trial.id: trial}))
         return replace(self, trials=trials, _shared=shared)
 
     def handing_out(self, ids: Iterable[int]) -> State:
@@ -172,7 +173,7 @@ class State:
         for end in ends:
             shared = _Memory()
             shared.found = {("model", track): next(models) for track, models in past.items()}
-            known = {trial.id: trial for trial in trials[:end]}
+            known = Paged.of({trial.id: trial for trial in trials[:end]})
             yield replace(self, trials=known, _shared=shared)
 
     def learning_from(self, other: State) -> State:

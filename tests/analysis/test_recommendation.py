@@ -23,6 +23,7 @@ from rahbo.analysis.posterior import marginals
 from rahbo.policy import CONFIRMED, GPUCB, Folds, RahboUS, TopTwo, pessimistic, pessimistic_values
 from rahbo.space import Space
 from rahbo.state import State
+from rahbo.trials import Paged
 
 PREDICTION = Prediction(
     {"lr": 0.012345678, "kind": "a", "n": 3},
@@ -259,7 +260,7 @@ def test_choices_are_those_of_each_rule():
     for rule, i in found.items():
         assert space.decode(observations.X[i]) == opt.recommend(rule=rule).params
     chosen = [replace(t, own_bound=1.0) if t.is_at(observations.X[4]) else t for t in opt.trials]
-    known = State(opt.settings, {t.id: t for t in chosen})
+    known = State(opt.settings, Paged.of({t.id: t for t in chosen}))
     assert choices(known)["own_round"] == 4
     other = space.decode(observations.X[4])["x"]
     elsewhere = Space.of(space.spec, valid=lambda p: abs(p["x"] - other) > 1e-9)

@@ -179,7 +179,7 @@ def test_what_is_kept_changes_nothing(n):
         for s in reversed(opt.ask(n)):
             opt.tell(s, list(np.random.default_rng(s.id).standard_normal(s.repeats)))
             assert assumes(opt)
-        kept, afresh = assumed(opt), State(opt.settings, dict(opt.state.trials)).assumed
+        kept, afresh = assumed(opt), State(opt.settings, opt.state.trials).assumed
         assert np.array_equal(kept.mean.y, afresh.mean.y)
         X = np.random.default_rng(2).random((20, 2))
         assert np.array_equal(kept.mean.predict(X)[0], afresh.mean.predict(X)[0])

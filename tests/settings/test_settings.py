@@ -192,7 +192,7 @@ def test_a_column_of_a_table_is_known_noise():
         ({"noise_std": []}, "for each row of Candidates, but the space is a dict"),
         ({"noise_std": [0.1, 0.2]}, "Pass a number, or a function"),
         ({"noise_std": lambda p: 1 / 0}, "raised ZeroDivisionError"),
-        ({"noise_std": lambda x: 0.1 * x}, "with the parameters as a dict"),
+        ({"noise_std": lambda x: 0.1 * x}, "the parameters as a dict"),
         ({"noise_std": lambda p: "0.1"}, "noise_std must return a number, got '0.1'"),
         ({"noise_std": lambda p: -1.0}, "noise_std must be"),
     ],

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rahbo.errors import DataError
 from rahbo.trials import Evaluation, Evaluations, Trial, checked_name
-from rahbo.trials.evaluation import PAGE
+from rahbo.trials.paged import PAGE
 from told import evaluations, told
 
 FIVE = Evaluation(5.0, outcomes={"loss": 2.0}, block="fold 1", time=7.0)

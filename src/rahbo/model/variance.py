@@ -306,12 +306,12 @@ def _known(function: Callable[[dict[str, object]], float], params: dict[str, obj
         found = unwrapped(function(params))
     except Exception as error:
         raise DataError(
-            f"What is known of the noise is asked for with the parameters as a dict, but "
-            f"{function!r} raised {error!r} at {params!r}. Correct it."
+            "The known noise must be a number at every point. It is asked for with the parameters "
+            f"as a dict, but {function!r} raised {error!r} at {params!r}."
         ) from error
     if not is_number(found):
         raise DataError(
-            f"What is known of the noise must be a number at every point, but {function!r} gave "
-            f"{found!r} at {params!r}. Return a float."
+            f"The known noise must be a number at every point, but {function!r} gave {found!r} at "
+            f"{params!r}. Return a float."
         )
     return float(found)

@@ -16,6 +16,7 @@ from rahbo.trials.files import write_whole
 from rahbo.trials.given import checked_trials, is_same_point, listed_trials
 from rahbo.trials.observations import Observations, Removed, point_statistics
 from rahbo.trials.outcomes import record_of, split_record
+from rahbo.trials.paged import Paged
 from rahbo.trials.repetition import Repetition, repetition_of
 from rahbo.trials.rows import as_frame, header, rows_of, trials_in, write_csv
 from rahbo.trials.times import is_time, now
@@ -50,6 +51,7 @@ __all__ = [
     "Evaluation",
     "Evaluations",
     "Observations",
+    "Paged",
     "Removed",
     "Repetition",
     "Source",

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
-from typing import TypeVar
 
 from rahbo.errors import DataError
-
-T = TypeVar("T")
+from rahbo.trials.paged import Paged
 
 # The most characters in the name of a block or of an outcome.
 LONGEST_NAME = 200
-# Evaluations are kept in pages of so many repeats. Thousands may be told one by one, and copying
-# all earlier ones each time would take a time that is quadratic in their number.
-PAGE = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,64 +64,25 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Evaluations(Mapping[int, Evaluation]):
-    """Evaluations by repeat index, in its order. A longer state shares the pages of an earlier one.
+class Evaluations(Paged[Evaluation]):
+    """Evaluations by repeat index.
 
     Attributes:
-        pages: The evaluations of each `PAGE` repeats, by number of the page.
-        n: How many there are.
         n_values: How many of them gave a value.
     """
 
-    pages: dict[int, dict[int, Evaluation]] = field(default_factory=dict)
-    n: int = 0
     n_values: int = 0
+
+    @classmethod
+    def of(cls, known: Mapping[int, Evaluation]) -> Evaluations:
+        """Return these evaluations."""
+        return Evaluations().with_told(known)
 
     def with_told(self, told: Mapping[int, Evaluation]) -> Evaluations:
         """Return these evaluations with others added, or in the place of those told before."""
-        new = {number: dict(self.pages.get(number, {})) for number in {i // PAGE for i in told}}
-        for i, evaluation in told.items():
-            new[i // PAGE][i] = evaluation
         replaced = [self[i] for i in told if i in self]
-        return Evaluations(
-            _sorted({**self.pages, **{number: _sorted(page) for number, page in new.items()}}),
-            self.n + len(told) - len(replaced),
-            self.n_values + _n_values(told.values()) - _n_values(replaced),
-        )
-
-    @property
-    def end(self) -> int:
-        """One more than the largest index; 0 if there is none."""
-        last = next(reversed(self.pages.values()), {})
-        return next(reversed(last), -1) + 1
-
-    def __getitem__(self, i: int) -> Evaluation:
-        return self.pages[i // PAGE][i]
-
-    def __contains__(self, i: object) -> bool:
-        return isinstance(i, int) and i in self.pages.get(i // PAGE, ())
-
-    def __iter__(self) -> Iterator[int]:
-        return chain.from_iterable(self.pages.values())
-
-    def __len__(self) -> int:
-        return self.n
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
-
-    def items(self) -> ItemsView[int, Evaluation]:
-        """Return the indices and evaluations. Unlike the inherited method, it looks none up."""
-        return self._whole().items()
-
-    def values(self) -> ValuesView[Evaluation]:
-        """Return the evaluations. Unlike the inherited method, it looks none up."""
-        return self._whole().values()
-
-    def _whole(self) -> dict[int, Evaluation]:
-        if len(self.pages) == 1:
-            return next(iter(self.pages.values()))
-        return dict(chain.from_iterable(page.items() for page in self.pages.values()))
+        change = _n_values(told.values()) - _n_values(replaced)
+        return Evaluations(*self.grown(told), self.n_values + change)
 
     def since(self, before: Evaluations) -> list[int]:
         """Return the indices of what is new or different, looking only at pages that changed."""
@@ -142,12 +97,6 @@ class Evaluations(Mapping[int, Evaluation]):
 
 def _n_values(told: Iterable[Evaluation]) -> int:
     return sum(evaluation.value is not None for evaluation in told)
-
-
-def _sorted(known: dict[int, T]) -> dict[int, T]:
-    """Return a mapping in the order of its keys."""
-    keys = sorted(known)
-    return known if list(known) == keys else {key: known[key] for key in keys}
 
 
 def checked_name(what: str, name: object) -> str:
