@@ -5,7 +5,7 @@
 For ``ask`` and ``tell``, a timer raises KeyboardInterrupt, as Ctrl-C does, and the same object is
 kept. Whatever else comes out of a call is an error. Afterwards the journal must hold what memory
 holds, and ``ask`` must return every suggestion that an interrupted call had opened. ``maximize``
-gets the signal of Ctrl-C. It must return every value that the objective returned.
+gets the signal of Ctrl-C. It must have every value that the objective returned.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ def stop_a_run(seed: int, journal: Path) -> bool:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
     if journal.exists():
         told = [v for trial in read(journal)[1] for v in trial.values.values()]
-        assert told == measured, f"seed {seed}: {len(measured)} measured, {len(told)} told"
+        # Ctrl-C may come in the objective, after its measurement and before it returns.
+        assert told == measured[: len(told)]
+        assert len(measured) - len(told) <= 1, f"seed {seed}: {len(measured)}, {len(told)} told"
     return ended
 
 
