@@ -3,6 +3,7 @@
 import math
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -282,6 +283,7 @@ MISUSE = {
         *needs("verbose", [2, "yes", 0.5], "verbose must be None, False or True"),
         *needs("direction", ["maximize"], "direction"),
         *needs("stop", [0.95, "Gap", Gap, object()], "stop must be Gap"),
+        (at_once(stop=SimpleNamespace(is_met=bool)), SettingsError, "Rename its method is_met"),
         (at_once(parallel=2), SettingsError, "parallel= needs an executor="),
         (at_once(timeout=2.0), SettingsError, "timeout= that or n_jobs="),
         (at_once(executor=4), SettingsError, "executor must be an executor of concurrent.*got 4"),

@@ -8,7 +8,7 @@ from rahbo.running.pool import Borrowed, Pool
 from rahbo.running.progress import Done, Watch, harmless
 from rahbo.running.result import Result
 from rahbo.running.run import Callback, Run
-from rahbo.running.stopping import Gap, Stop
+from rahbo.running.stopping import Gap, Stop, checked_stop
 
 __all__ = [
     "Borrowed",
@@ -24,6 +24,7 @@ __all__ = [
     "Stop",
     "Watch",
     "attempt",
+    "checked_stop",
     "harmless",
     "in_parallel",
     "maximize",

@@ -23,7 +23,7 @@ from rahbo.running.processes import Processes, n_processes
 from rahbo.running.progress import Course
 from rahbo.running.result import End, Result
 from rahbo.running.run import Callback, Run
-from rahbo.running.stopping import Stop
+from rahbo.running.stopping import Stop, checked_stop
 from rahbo.settings import Direction
 from rahbo.space import Candidates, Space
 
@@ -63,7 +63,7 @@ def maximize(
             end are finished. At least one is made.
         confirm: Evaluations at the end that measure the leading points again. They are part of
             ``evaluations`` or come on top of ``rounds``. By default a tenth, with `Adaptive`.
-        stop: A criterion that ends the run early, such as ``Gap(0.1)``, once the
+        stop: A function of the run's `State` that ends it early, such as ``Gap(0.1)``, once the
             initial design is complete. The recommended point is confirmed before.
         callback: Called with the optimizer after each suggestion. Only True ends the run.
         n_jobs: Processes to evaluate in, -1 for all cores. They import the objective; lambdas and
@@ -139,8 +139,7 @@ class _Plan:
     def check(self, direction: Direction) -> None:
         """Raise an error for an invalid budget, stop criterion or time-out."""
         _check_budget(direction, self.budget)
-        if self.stop is not None and not isinstance(self.stop, Stop):
-            raise SettingsError(f"stop must be Gap(0.1) or another Stop, got {self.stop!r}.")
+        checked_stop(self.stop)
         timeout, parallel = self.timeout, self.parallel
         if timeout is not None and not (is_finite(timeout) and timeout > 0.0):
             raise SettingsError(f"timeout must be a positive number of seconds, got {timeout!r}.")
