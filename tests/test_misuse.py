@@ -25,7 +25,7 @@ from rahbo.model import (
     check_kernel,
 )
 from rahbo.policy import RahboUS, TopTwo
-from rahbo.running import Gap
+from rahbo.running import Display, Gap
 from rahbo.space import Space
 from rahbo.trials import MOST_REPEATS, Suggestion
 
@@ -280,7 +280,7 @@ MISUSE = {
         *needs("n_jobs", [0, -2, 1.5, True, "4"], "n_jobs must be a number of processes"),
         *[(at_once(n_jobs=2, **other), SettingsError, "either n_jobs= or executor=")
           for other in ({"executor": ThreadPoolExecutor(1)}, {"parallel": 2})],
-        *needs("verbose", [2, "yes", 0.5], "verbose must be None, False or True"),
+        *needs("verbose", [2, "yes", 0.5, Display], "verbose must be None, False, True or a D"),
         *needs("direction", ["maximize"], "direction"),
         *needs("stop", [0.95, "Gap", Gap, object()], "stop must be Gap"),
         (at_once(stop=SimpleNamespace(is_met=bool)), SettingsError, "Rename its method is_met"),

@@ -22,7 +22,7 @@ from rahbo.running.clock import Clock
 from rahbo.running.interrupts import Interrupts
 from rahbo.running.mistakes import MISTAKES, Mistakes
 from rahbo.running.present import Present, context_of
-from rahbo.running.progress import Done, Watch, log_failure, log_notice, log_trial
+from rahbo.running.progress import Display, Done, log_failure, log_notice, log_trial
 from rahbo.running.result import End
 from rahbo.running.stopping import Stop, checked_stop
 from rahbo.trials import Suggestion, Trial
@@ -50,7 +50,7 @@ class Run:
         callback: Called with the optimizer after each suggestion is evaluated. True ends the run.
         context: Where the present conditions come from, in a space with conditions.
         clock: Runs since the start of the call, with the seconds of the budget.
-        watch: Shows evaluations.
+        display: Shows evaluations. It raises no errors.
 
     Attributes:
         clock: The same.
@@ -72,7 +72,7 @@ class Run:
         callback: Callback | None = None,
         context: Present | None = None,
         clock: Clock | None = None,
-        watch: Watch | None = None,
+        display: Display | None = None,
     ) -> None:
         self.objective = objective
         self.optimizer = optimizer
@@ -85,7 +85,7 @@ class Run:
         self._context = context_of(context, optimizer.settings.space)
         self._criterion_met = False
         self.clock = clock or Clock(budget.seconds)
-        self._watch = watch or Watch()
+        self._display = display or Display()
         self.confirming = self.is_called_off = False
         self.interrupts = Interrupts()
         # How many evaluations the end of the time is reserved for, once it has come to that.
@@ -313,11 +313,11 @@ class Run:
         if outcome.value is not None:
             self.tell(suggestion, repeat, outcome)
             self._failed.clear()
-            self._watch.evaluated(done)
+            self._display.evaluated(done)
             return
         self.optimizer.tell_failure(suggestion, outcome.failure, repeat=repeat)
         log_failure(done, suggestion.id, repeat)
-        self._watch.evaluated(done)
+        self._display.evaluated(done)
         self._last_failure = outcome
         self._raise_mistake(suggestion, outcome)
         self._failed.append(tuple(suggestion.params.values()))
@@ -381,7 +381,7 @@ class Run:
             self.optimizer.cancel(suggestion)
         log_trial(self.optimizer.state.trials[suggestion.id], self.optimizer.n_evaluations)
         self._notice()
-        self._watch.told(self.optimizer)
+        self._display.told(self.optimizer.state)
         if self._callback is not None:
             answer = self._callback(self.optimizer)
             # Only True ends the run. A callback may return anything else by accident.
@@ -393,4 +393,4 @@ class Run:
         if said and not self._is_noticed:
             self._is_noticed = True
             log_notice(said)
-            self._watch.noticed(said)
+            self._display.noticed(said)
