@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
 from time import monotonic
@@ -78,7 +78,7 @@ def _display(verbose: bool | None, alone: bool) -> Display:
     out = sys.stderr
     if _is_terminal(out) and _drawing.acquire(blocking=False):
         try:
-            return MovingLine(_live(out, alone), bool(verbose))
+            return MovingLine(_live(out, alone), bool(verbose), _drawing.release)
         except Exception:
             _drawing.release()
     return Lines(out) if verbose else FirstFailure(out)
@@ -132,12 +132,13 @@ class MovingLine(Display):
     """Draws how far the run is and what leads, with failures above or with every evaluation.
 
     Args:
-        live: The line. Nobody else may draw until the run has ended.
+        live: The line.
         every: Whether to write a line for each evaluation.
+        left: Called once the line is left.
     """
 
-    def __init__(self, live: Live, every: bool) -> None:
-        self._live, self._every = live, every
+    def __init__(self, live: Live, every: bool, left: Callable[[], None] = lambda: None) -> None:
+        self._live, self._every, self._left = live, every, left
         self._leader, self._text, self._drawn = Leader(), "", -BETWEEN
 
     def started(self, course: Course) -> None:
@@ -163,13 +164,13 @@ class MovingLine(Display):
         self._live.say(text)
 
     def ended(self, state: State) -> None:
-        """Draw the line as it is at the end, and let others draw."""
+        """Draw the line as it is at the end, and leave it."""
         try:
             with suppress(Exception):
                 self._live.draw(self._course.now(), Leader().now(state))
             self._live.close()
         finally:
-            _drawing.release()
+            self._left()
 
 
 def _is_terminal(out: TextIO | None) -> bool:
