@@ -25,7 +25,7 @@ class Passes(Constraint):
 
     @property
     def described(self):
-        return f"passes with probability {self.limit:g}"
+        return f"good with probability {self.limit:g}"
 
     @property
     def measured(self):

@@ -49,7 +49,7 @@ class Constraint(ABC):
     @property
     @abstractmethod
     def described(self) -> str:
-        """The constraint in words, such as "at most 5 with probability 0.95"."""
+        """What the outcome must be, in words, such as "at most 5 with probability 0.95"."""
 
     @property
     def measured(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import deepcopy
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from rahbo.model import Constraint
 from rahbo.numerics import is_finite
 from rahbo.optimizer import Optimizer
 from rahbo.risk import RiskMeasure
-from rahbo.testing.checks import Promises, copied
+from rahbo.testing.checks import Promises
 from rahbo.trials import checked_told
 
 # The settings that are told, and the values at each. If 90 % have to pass, fewer values that all
@@ -43,7 +44,7 @@ def check_outcome(outcome: Constraint, good: Sequence[object], bad: Sequence[obj
 
 
 def _check_fields(check: Promises, outcome: Constraint) -> None:
-    same = copied(outcome)
+    same = deepcopy(outcome)
     check.require(
         same == outcome and hash(same) == hash(outcome),
         "a copy must be equal to it and have the same hash. Make it a frozen dataclass.",
@@ -132,7 +133,11 @@ def _check_a_run(
     x = run.ask().params["x"]
     check.require(x > 0.4, f"a safe run must stay where it is kept, x > 0.5, got x={x:.3g}.")
     again = Optimizer(
-        {"x": (0.0, 1.0)}, constraints={NAME: copied(outcome)}, safe=True, seed=0, trials=run.trials
+        {"x": (0.0, 1.0)},
+        constraints={NAME: deepcopy(outcome)},
+        safe=True,
+        seed=0,
+        trials=run.trials,
     )
     check.require(
         again.predict({"x": 0.7}) == run.predict({"x": 0.7}), "a resumed run must say the same."
