@@ -37,10 +37,26 @@ class Passes(Constraint):
         return READ[told]
 
 
+@dataclass(frozen=True)
+class Steady(Constraint):
+    """The mean less half the variance stays above a limit."""
+
+    limit: float
+
+    @property
+    def risk(self):
+        return MeanVariance(0.5)
+
+    @property
+    def described(self):
+        return f"steadily above {self.limit:g}"
+
+
 CASES = {
     "at most": (rahbo.AtMost(5.0), [1.0, 1.3, 0.8], [9.0, 8.8, 9.1]),
     "at least": (rahbo.AtLeast(-0.5, 0.9), [3.0, 3.2], [-2.0, -2.1]),
     "passes": (Passes(), [True, "ok"], [False, "fail"]),
+    "steady": (Steady(0.0), [1.0, 1.1, 0.8], [1.9, 0.1, -2.0]),
     "some fail": (Passes(0.6), [True], [False, False, True]),
 }
 

@@ -125,6 +125,9 @@ def _check_a_run(
     check.require(
         not broken.kept and broken.chance < 0.3, "it must be broken where all values are bad."
     )
+    for one in (p.constraints[0] for p in run.predict([{"x": x / 40.0} for x in range(41)])):
+        reaches = outcome.sign * one.pessimistic >= outcome.sign * outcome.limit
+        check.require(one.kept == reaches, "it is kept where the pessimistic bound reaches it.")
     _check_gradient(check, run)
     found = run.recommend()
     check.require(
