@@ -36,7 +36,7 @@ def watch(
     """
     of = "" if total is None else f"/{total}"
     if not out.is_terminal:
-        yield harmless(Lines(out, of, before, confirming))
+        yield harmless(_Lines(out, of, before, confirming))
         return
     columns = (
         TextColumn(f"{{task.completed:.0f}}{of}"), BarColumn(), TimeElapsedColumn(),
@@ -44,10 +44,10 @@ def watch(
     )  # fmt: skip
     with Progress(*columns, console=out) as live:
         task = live.add_task("", total=total, completed=before, state="")
-        yield harmless(Bar(live, task, confirming))
+        yield harmless(_Bar(live, task, confirming))
 
 
-class Lines(Display):
+class _Lines(Display):
     """One line for each evaluation."""
 
     def __init__(self, out: Console, of: str, before: int, confirming: Callable[[], bool]) -> None:
@@ -55,7 +55,6 @@ class Lines(Display):
         self._announced = False
 
     def evaluated(self, done: Done) -> None:
-        """Print the evaluation, and before it when the run comes to confirm."""
         self._made += 1
         if not self._announced and self._confirming():
             self._announced = True
@@ -63,11 +62,10 @@ class Lines(Display):
         self.noticed(f"{self._made}{self._of}  {done!s}")
 
     def noticed(self, text: str) -> None:
-        """Print a line."""
         self._out.print(text, soft_wrap=True)
 
 
-class Bar(Display):
+class _Bar(Display):
     """A bar with the recommendation beside it."""
 
     def __init__(self, live: Progress, task: TaskID, confirming: Callable[[], bool]) -> None:
@@ -75,13 +73,11 @@ class Bar(Display):
         self._looked = -PAUSE
 
     def evaluated(self, done: Done) -> None:
-        """Move the bar, and print a failure above it."""
         self._live.advance(self._task)
         if done.value is None:
             self.noticed(str(done))
 
     def told(self, state: State) -> None:
-        """Say what is recommended now, from time to time."""
         if time.monotonic() - self._looked >= PAUSE:
             with suppress(NotReadyError):
                 now = Reports(state).recommend()
@@ -93,5 +89,4 @@ class Bar(Display):
             self._looked = time.monotonic()
 
     def noticed(self, text: str) -> None:
-        """Print a line above."""
         self._live.console.print(text, soft_wrap=True)

@@ -84,11 +84,27 @@ def _display(verbose: bool | None, alone: bool) -> Display:
     return Lines(out) if verbose else FirstFailure(out)
 
 
-class Lines(Display):
-    """Writes a line for each evaluation."""
+class Written(Display):
+    """Writes what the values show to be wrong.
+
+    Args:
+        out: Where to; None for nowhere.
+    """
+
+    before = ""
 
     def __init__(self, out: TextIO | None) -> None:
         self._out = out
+
+    def noticed(self, text: str) -> None:
+        """Write a line."""
+        if self._out is not None:
+            self._out.write(f"{self.before}{text}\n")
+            self._out.flush()
+
+
+class Lines(Written):
+    """Also writes a line for each evaluation."""
 
     def started(self, course: Course) -> None:
         """Keep the course."""
@@ -98,19 +114,12 @@ class Lines(Display):
         """Write how far the run is, and the evaluation."""
         self.noticed(f"{self._course.now().spent}  {done}")
 
-    def noticed(self, text: str) -> None:
-        """Write a line."""
-        if self._out is not None:
-            self._out.write(f"{text}\n")
-            self._out.flush()
 
+class FirstFailure(Written):
+    """Also writes the first failure."""
 
-class FirstFailure(Display):
-    """Writes the first failure and what the values show to be wrong, nothing else."""
-
-    def __init__(self, out: TextIO | None) -> None:
-        self._out = out
-        self._was_said = False
+    before = "rahbo: "
+    _was_said = False
 
     def evaluated(self, done: Done) -> None:
         """Write the first failure."""
@@ -120,12 +129,6 @@ class FirstFailure(Display):
                 f"the evaluation at {printable(one_line(done.params))} failed: {done.why}. The run "
                 "goes on; verbose=True shows every evaluation."
             )
-
-    def noticed(self, text: str) -> None:
-        """Write a line."""
-        if self._out is not None:
-            self._out.write(f"rahbo: {text}\n")
-            self._out.flush()
 
 
 class MovingLine(Display):
