@@ -128,7 +128,7 @@ def _check_a_run(
     for one in (p.constraints[0] for p in run.predict([{"x": x / 40.0} for x in range(41)])):
         reaches = outcome.sign * one.pessimistic >= outcome.sign * outcome.limit
         check.require(one.kept == reaches, "it is kept where the pessimistic bound reaches it.")
-    _check_gradient(check, run)
+    _check_limits(check, outcome, run)
     found = run.recommend()
     check.require(
         found.feasible and found.params["x"] > 0.5, "a setting that keeps it must be recommended."
@@ -147,11 +147,22 @@ def _check_a_run(
     )
 
 
-def _check_gradient(check: Promises, run: Optimizer) -> None:
-    """Check the chance's gradient, which the search follows."""
+def _check_limits(check: Promises, outcome: Constraint, run: Optimizer) -> None:
+    """Check what is compared with the limit, and the gradient that the search follows."""
     limits = run.limits
     assert limits is not None
     X, h = np.linspace(0.05, 0.95, 19)[:, None], 1e-5
+    (limit,) = limits.each
+    model = limit.model
+    assert model is not None
+    noise_var = np.maximum(model.noise.link(model.noise.latent(X)[0]), model.min_noise_var)
+    value = outcome.risk.value(
+        model.units.to_outcome(model.mean.predict_mean(X)), model.units.var_to_user(noise_var)
+    )
+    check.require(
+        np.allclose(outcome.sign * limit.quantile(X), value, rtol=1e-6, atol=1e-9),
+        "what is compared with its limit must be its risk in the user's units.",
+    )
     claimed = limits.chance_with_gradient(X)[1][:, 0]
     found = (limits.chance(X + h) - limits.chance(X - h)) / (2.0 * h)
     check.require(
