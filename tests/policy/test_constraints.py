@@ -1,18 +1,13 @@
 """Where outcomes keep their limits: chance, gradient, and what may be reported."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 import pytest
 from scipy.special import stdtr
 
 import rahbo
 from constrained import told
-from rahbo.model import Constraint
 from rahbo.policy import CONFIRMED, KEPT, Limit, Limits
 from rahbo.policy.constraints import MAY_KEEP, Both, jointly
-from rahbo.risk import MeanStd, RiskMeasure
 
 POINTS = np.random.default_rng(3).random((40, 2))
 
@@ -45,34 +40,7 @@ def test_a_hope_raises_the_chance(limits):
     assert np.all(limits.hoping(1.0).chance(POINTS) > limits.chance(POINTS))
 
 
-@dataclass(frozen=True)
-class Coupled(RiskMeasure):
-    """Noise counts more where the mean is low: R = f - v exp(-f) / 2."""
-
-    def value(self, f, v):
-        return f - 0.5 * v * np.exp(-f)
-
-    def gradient(self, f, v):
-        return 1.0 + 0.5 * v * np.exp(-f), -0.5 * np.exp(-f) + 0.0 * v
-
-
-@dataclass(frozen=True)
-class Reaches(Constraint):
-    limit: float
-    of: RiskMeasure
-    sign: ClassVar[float] = -1.0
-    described = "low enough"
-
-    @property
-    def risk(self):
-        return self.of
-
-
-@pytest.mark.parametrize(
-    "constraint", [rahbo.AtMost(0.8), *(Reaches(0.8, r) for r in (MeanStd(0.0), Coupled()))]
-)
-def test_gradients_are_those_of_central_differences(constraint):
-    limits = told(30, constraints={"cost": constraint}).limits
+def test_gradients_are_those_of_central_differences(limits):
     p, d_p = limits.chance_with_gradient(POINTS)
     np.testing.assert_allclose(p, limits.chance(POINTS), rtol=1e-9)
     h = 1e-5
