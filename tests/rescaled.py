@@ -181,7 +181,7 @@ def differences(found, unit, of_cost=Unit()):
             sizes[rule] = _apart(one, x, y, given) if x and y else float(x != y)
         for share in WIDTHS:
             width = share * found.spread
-            same = Gap(width).is_met(one) == Gap(unit.a * width).is_met(other)
+            same = Gap(width)(one.state) == Gap(unit.a * width)(other.state)
             sizes[f"Gap at {share}"] = float(not same)
     for i, (x, y) in enumerate(zip(one.ask(3, **given), other.ask(3, **given), strict=True)):
         sizes[f"asked {i}"] = _apart(one, x.params, y.params, given)

@@ -38,6 +38,7 @@ reports
 optimizer
 running: stopping budget clock present generators calls progress display result mistakes interrupts
     run worker pool processes parallel loop
+testing: checks outcomes runs
 race: evidence choice simulation matching course verdict racing
 theory
 problems

@@ -3,6 +3,7 @@
 import math
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from rahbo.model import (
     check_kernel,
 )
 from rahbo.policy import RahboUS, TopTwo
-from rahbo.running import Gap
+from rahbo.running import Display, Gap
 from rahbo.space import Space
 from rahbo.trials import MOST_REPEATS, Suggestion
 
@@ -255,8 +256,7 @@ MISUSE = {
         (made(constraints={"cost": 1.0}), SettingsError, "must be AtMost"),
         (made(constraints={"": AtMost(1.0)}), SettingsError, "printable characters"),
         (made(constraints=[AtMost(1.0)]), SettingsError, "must map names"),
-        (made(constraints={"loss": type("Mine", (AtMost,), {})(1.0)}), SettingsError,
-         "must be AtMost"),
+        (made(constraints={"loss": AtMost}), SettingsError, "must be AtMost"),
         (made(safe=True), SettingsError, "safe=True needs constraints="),
         (made(constraints={"loss": AtMost(1.0)}, safe=1), SettingsError, "safe must be True or F"),
         (made(valid=lambda p: p["x"] < 0.5, try_first=[{"x": 0.9}]), SpaceError,
@@ -280,9 +280,10 @@ MISUSE = {
         *needs("n_jobs", [0, -2, 1.5, True, "4"], "n_jobs must be a number of processes"),
         *[(at_once(n_jobs=2, **other), SettingsError, "either n_jobs= or executor=")
           for other in ({"executor": ThreadPoolExecutor(1)}, {"parallel": 2})],
-        *needs("verbose", [2, "yes", 0.5], "verbose must be None, False or True"),
+        *needs("verbose", [2, "yes", 0.5, Display], "verbose must be None, False, True or a D"),
         *needs("direction", ["maximize"], "direction"),
         *needs("stop", [0.95, "Gap", Gap, object()], "stop must be Gap"),
+        (at_once(stop=SimpleNamespace(is_met=bool)), SettingsError, "Rename its method is_met"),
         (at_once(parallel=2), SettingsError, "parallel= needs an executor="),
         (at_once(timeout=2.0), SettingsError, "timeout= that or n_jobs="),
         (at_once(executor=4), SettingsError, "executor must be an executor of concurrent.*got 4"),

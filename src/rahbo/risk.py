@@ -101,6 +101,12 @@ class RiskMeasure(ABC):
     def gradient(self, f: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
         """Return (dR/df, dR/dv), each in the broadcast shape of f and v."""
 
+    def std_gradient(self, f: ArrayLike, noise_std: ArrayLike) -> tuple[Array, Array]:
+        """Return (dR/df, dR/dsqrt(v)) at the noise standard deviation sqrt(v)."""
+        mean, std = _arrays(f, noise_std)
+        df, dv = self.gradient(mean, std**2)
+        return df, np.asarray(2.0 * std * dv)
+
     def standardised(self, shift: float, scale: float) -> RiskMeasure:
         """Return the equivalent measure R' for standardised outcomes (y - shift)/scale.
 
@@ -211,6 +217,11 @@ class _StdPenalty(RiskMeasure):
         mean, var = self._checked(f, v)
         slope = -0.5 * self.weight / np.sqrt(np.maximum(var, _SLOPE_FLOOR_VAR))
         return np.ones_like(mean), np.asarray(slope)
+
+    def std_gradient(self, f: ArrayLike, noise_std: ArrayLike) -> tuple[Array, Array]:
+        """Return (1, -weight), each in the broadcast shape of f and the standard deviation."""
+        mean, _ = _arrays(f, noise_std)
+        return np.ones_like(mean), np.full_like(mean, -self.weight)
 
     def standardised(self, shift: float, scale: float) -> RiskMeasure:
         """Return this measure unchanged, because standard deviations scale like means."""

@@ -27,7 +27,7 @@ def test_elsewhere_each_evaluation_is_a_line():
         look.evaluated(Done({"x": 0.5, "c": "a"}, 1.23456789))
         look.evaluated(FAILED)
         look.evaluated(Done({"x": 0.5}, 1.5, outcomes="loss=6 (above 5)\x07"))
-        look.told(rahbo.Optimizer({"x": (0.0, 1.0)}))
+        look.told(rahbo.Optimizer({"x": (0.0, 1.0)}).state)
     assert out.getvalue().splitlines() == [
         "4/12  x=0.5, c=a: 1.23457",
         "5/12  x=2, c=a\\x1b[2J: failed, exit code 1: ValueError: no",
@@ -49,7 +49,7 @@ def test_on_a_terminal_there_is_a_bar():
     printer, out = console(True)
     optimizer = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0)
     with watch(printer, 12, 3) as look:
-        look.told(optimizer)
+        look.told(optimizer.state)
         look.evaluated(Done({"x": 0.5}, 1.0))
         look.evaluated(FAILED)
     assert "5/12" in out.getvalue()
@@ -79,8 +79,8 @@ def test_the_bar_says_what_is_recommended_and_whether_it_is_confirmed(confirming
     optimizer = rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0)
     optimizer.tell({"x": 0.25}, [1.0, 2.0])
     with watch(printer, 12, 0, lambda: confirming) as look:
-        look.told(optimizer)
-        look.told(optimizer)
+        look.told(optimizer.state)
+        look.told(optimizer.state)
     assert f"{said} x=0.25: 1.5" in out.getvalue()
 
 
@@ -92,7 +92,7 @@ def test_the_bar_says_whether_limits_are_kept():
         for x in (0.1, 0.3, 0.5, 0.7, 0.9):
             optimizer.tell({"x": x}, [x, x + 0.01], outcomes={"loss": [x, x + 0.01]})
         with watch(printer, 12, 0) as look:
-            look.told(optimizer)
+            look.told(optimizer.state)
         assert said in out.getvalue()
 
 

@@ -61,7 +61,7 @@ def test_a_display_that_fails_goes_silent(terminal, error):
         look.evaluated(Done({"x": 0.5}, 1.0))
         file.fails = True
         look.evaluated(Done({"x": 0.5}, None, "failed"))
-        look.told(optimizer)
+        look.told(optimizer.state)
         look.evaluated(Done({"x": 0.5}, 2.0))
         file.fails = False
 

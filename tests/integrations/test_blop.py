@@ -255,8 +255,8 @@ def test_an_outcome_names_the_block() -> None:
 
 
 def test_it_stops_when_the_readings_are_made_or_the_criterion_is_met() -> None:
-    class Always(rahbo.running.Stop):
-        def is_met(self, optimizer) -> bool:
+    class Always:
+        def __call__(self, state) -> bool:
             return True
 
     optimizer = search(n_initial=2, repeats=1, evaluations=3, stop=Always())

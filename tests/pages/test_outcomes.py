@@ -24,7 +24,7 @@ def test_each_point_has_the_mean_of_its_outcomes_and_whether_limits_are_kept():
     assert (cost.name, cost.limit) == ("cost", "at most 0.8 with probability 0.95")
     assert cost.mean[0] == pytest.approx((before + 0.3) / 2, rel=1e-5)
     assert cost.mean[-1] is None
-    assert (cost.bound, cost.level) == (0.8, 0.95)
+    assert (cost.bound, cost.measured) == (0.8, "95 % quantile")
     quantiles = [p.constraints[0].quantile for p in opt.frontier().evaluated]
     assert cost.quantile == pytest.approx(quantiles, rel=1e-3, abs=1e-3)
     kept = opt.limits.kept(opt.observations.X)
@@ -38,7 +38,7 @@ def test_several_limits_are_kept_together():
     found = found_of(told(8, constraints=limits))
     assert [one.name for one in found.outcomes] == ["cost", "other"]
     assert found.outcomes[1].mean == found.outcomes[1].quantile == [None] * 8
-    assert found.outcomes[1].level == pytest.approx(0.05)
+    assert found.outcomes[1].measured == "5 % quantile"
     assert not any(found.kept)
 
 

@@ -31,7 +31,9 @@ def test_the_curve_is_what_predictions_say_of_the_outcome(limited):
 def test_the_outcome_is_drawn_with_its_limit(limited):
     record, ax = outcome_slice(limited, "x", "cost"), Figure().subplots()
     assert draw_outcome(record, ax) is ax
-    np.testing.assert_array_equal(line(ax, "quantile of the outcome").get_ydata(), record.quantile)
+    np.testing.assert_array_equal(
+        line(ax, "95 % quantile of the outcome").get_ydata(), record.quantile
+    )
     assert line(ax, "limit").get_ydata() == [0.8, 0.8]
     assert line(ax, "reported point").get_ydata() == [record.reported_quantile]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("x", "cost")

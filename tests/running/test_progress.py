@@ -9,14 +9,14 @@ from rahbo.policy import RandomSearch
 from rahbo.running import progress as module
 from rahbo.running.budget import Budget
 from rahbo.running.clock import Clock
-from rahbo.running.progress import Course, Done, Leader, harmless, leading, one_line
+from rahbo.running.progress import Course, Display, Done, Leader, harmless, leading, one_line
 
 SPACE = {"x": (0.0, 2.0)}
 FEW = {"n_initial": 3, "seed": 0, "method": rahbo.Method(strategy=RandomSearch())}
 
 
-def told(n, **settings):
-    opt = rahbo.Optimizer(SPACE, repeats=1, **FEW, **settings)
+def told(n, opt=None):
+    opt = opt or rahbo.Optimizer(SPACE, repeats=1, **FEW)
     for _ in range(n):
         suggestion = opt.ask()
         opt.tell(suggestion, suggestion.params["x"])
@@ -30,18 +30,23 @@ def test_an_evaluation_in_words():
     assert str(lost) == "c=a\\x1b[2J: failed, exit code 1: ValueError: no"
 
 
-def test_a_function_that_fails_is_not_called_again():
-    calls = []
+def test_a_display_that_fails_is_only_told_of_the_end():
+    calls, errors = [], []
 
-    def show(what):
-        calls.append(what)
-        raise OSError("gone")
+    class Failing(Display):
+        def noticed(self, text):
+            calls.append(text)
+            raise OSError("gone")
 
-    for i in range(3):
-        harmless(show)(i)
-    once = harmless(show)
-    once(3), once(4)
-    assert calls == [0, 1, 2, 3]
+        def ended(self, state):
+            calls.append("end")
+            raise ValueError("gone too")
+
+    shown = harmless(Failing(), errors.append)
+    shown.noticed("first"), shown.noticed("second"), shown.evaluated(Done({}, 1.0))
+    shown.ended(told(0).state)
+    assert calls == ["first", "end"]
+    assert [type(error) for error in errors] == [OSError]
 
 
 @pytest.mark.parametrize(
@@ -56,10 +61,11 @@ def test_a_function_that_fails_is_not_called_again():
 def test_how_far_a_run_is(monkeypatch, budget, n, share, spent):
     now = 0.0
     monkeypatch.setattr("rahbo.running.clock.monotonic", lambda: now)
-    course = Course(budget, Clock(budget.seconds), told(0))
-    assert course.now(told(0)).share == 0.0
+    course = Course(budget, Clock(budget.seconds), opt := told(0))
+    assert course.now().share == 0.0
     now = 6.0
-    stage = course.now(told(n))
+    told(n, opt)
+    stage = course.now()
     assert stage.share == pytest.approx(share)
     assert stage.spent == spent
     left = [6.0 * (1 - share) / share] if budget.seconds is None else [4.0, 6.0 * 3]
@@ -69,20 +75,21 @@ def test_how_far_a_run_is(monkeypatch, budget, n, share, spent):
 def test_the_time_left_of_a_resumed_run_follows_from_its_own_pace(monkeypatch):
     now = 0.0
     monkeypatch.setattr("rahbo.running.clock.monotonic", lambda: now)
-    course = Course(Budget(evaluations=20), Clock(), told(10))
-    assert course.now(told(10)).left is None
+    course = Course(Budget(evaluations=20), Clock(), opt := told(10))
+    assert course.now().left is None
     now = 5.0
-    assert course.now(told(15)).left == pytest.approx(5.0)
+    told(5, opt)
+    assert course.now().left == pytest.approx(5.0)
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_the_leader_is_what_would_be_recommended(direction, rng):
     opt = rahbo.Optimizer(SPACE, repeats=2, n_initial=4, seed=0, direction=direction)
-    assert leading(opt) is None
+    assert leading(opt.state) is None
     for _ in range(8):
         s = opt.ask()
         opt.tell(s, (s.params["x"] - 1.0) ** 2 + 0.05 * rng.standard_normal(2))
-    params, risk = leading(opt)
+    params, risk = leading(opt.state)
     best = opt.recommend()
     assert params == best.params
     assert risk == pytest.approx(best.risk, rel=0.05)
@@ -92,14 +99,14 @@ def test_a_leader_that_breaks_its_limit_does_not_lead():
     opt = rahbo.Optimizer(SPACE, constraints={"loss": rahbo.AtMost(1.0)}, seed=0)
     for x, loss in ((0.5, 0.0), (1.0, 0.1), (1.9, 9.0)):
         opt.tell({"x": x}, [x, x + 0.01], outcomes={"loss": [loss, loss + 0.01]})
-    assert leading(opt)[0] == opt.recommend().params != {"x": 1.9}
+    assert leading(opt.state)[0] == opt.recommend().params != {"x": 1.9}
 
 
 def test_the_leader_takes_a_small_part_of_the_time(monkeypatch):
     """The clock stands still but for 3 s that each look takes."""
     now, looks = 0.0, []
 
-    def look(optimizer):
+    def look(state):
         nonlocal now
         now += 3.0
         looks.append(now)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+import rahbo
 from rahbo.errors import DataError
 from rahbo.trials import Evaluation, checked_told, past_trials, record_of, split_record
 
-NAMES = ("loss", "time")
+NAMES = {"loss": rahbo.AtMost(9.0), "time": rahbo.AtMost(9.0)}
 
 
 @dataclass
@@ -22,7 +23,7 @@ Named = collections.namedtuple("Named", ["value", "loss"])
 
 
 def test_numbers_alone_have_nothing_beside_them():
-    assert checked_told(1.0, None, ()) == [Evaluation(1.0)]
+    assert checked_told(1.0, None, {}) == [Evaluation(1.0)]
     assert checked_told([1.0, 2], None, NAMES) == [Evaluation(1.0), Evaluation(2.0)]
 
 
@@ -52,13 +53,13 @@ def test_what_is_not_a_record_is_none():
 @pytest.mark.parametrize(
     ("values", "outcomes", "names", "says"),
     [
-        ({"value": 1.0}, None, (), "needs a number"),
+        ({"value": 1.0}, None, {}, "needs a number"),
         ({"loss": 1.0}, None, NAMES, "got none"),
         ({"a": 1.0, "b": 2.0, "loss": 1.0}, None, NAMES, "got 'a', 'b'"),
         ([{"value": 1.0}, 2.0], None, NAMES, "numbers or records"),
         ({"value": 1.0}, {"loss": 1.0}, NAMES, "got both"),
         (1.0, {"weight": 1.0}, NAMES, "'weight'"),
-        (1.0, {"loss": 1.0}, (), "none"),
+        (1.0, {"loss": 1.0}, {}, "none"),
         ([1.0, 2.0], {"loss": 1.0}, NAMES, "as many numbers"),
         (1.0, {"loss": "much"}, NAMES, "'loss'"),
         (1.0, {"loss": np.inf}, NAMES, "finite"),
@@ -83,7 +84,7 @@ def test_past_results_may_be_records():
 
 def test_a_masked_outcome_is_missing_and_a_masked_value_is_not_a_number():
     masked = np.ma.masked_invalid([np.nan, 2.0])
-    told = checked_told([1.0, 2.0], {"loss": masked}, ["loss"])
+    told = checked_told([1.0, 2.0], {"loss": masked}, NAMES)
     assert [each.outcomes for each in told] == [{}, {"loss": 2.0}]
     for values in (masked, np.ma.masked, np.ma.array(3.0, mask=True), [1.0, np.ma.masked]):
         with pytest.raises(DataError, match="finite numbers, got nan"):

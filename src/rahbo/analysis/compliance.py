@@ -21,10 +21,11 @@ class ConstraintCheck:
     Attributes:
         name: The name of the outcome.
         constraint: What must hold.
-        quantile: The value that the outcome, noise included, keeps with the probability of the
-            constraint. It is compared with the limit. NaN if nothing was told of the outcome.
-        interval: Credible interval of the quantile.
-        pessimistic: The pessimistic bound of the quantile, which decides.
+        quantile: What must reach the limit: for `AtMost` and `AtLeast` the value that the outcome,
+            noise included, keeps with the probability of the constraint; otherwise the risk value
+            of the constraint. NaN if nothing was told of the outcome.
+        interval: Credible interval of the same.
+        pessimistic: Its pessimistic bound, which decides.
         chance: The probability that the limit is kept as the constraint demands.
         kept: Whether the pessimistic bound keeps the limit.
         level: Probability of the interval.

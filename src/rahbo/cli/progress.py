@@ -8,15 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from rahbo.cli.tables import one_line
 from rahbo.errors import NotReadyError
-from rahbo.optimizer import Optimizer
-from rahbo.running import Done, Watch, harmless
+from rahbo.reports import Reports
+from rahbo.running import Display, Done, harmless
+from rahbo.state import State
 
 # Seconds between updates of the recommendation.
 PAUSE = 10.0
@@ -25,7 +25,7 @@ PAUSE = 10.0
 @contextmanager
 def watch(
     out: Console, total: int | None, before: int, confirming: Callable[[], bool] = lambda: False
-) -> Iterator[Watch]:
+) -> Iterator[Display]:
     """Show the progress of a run.
 
     Args:
@@ -34,20 +34,9 @@ def watch(
         before: How many of them an earlier run made.
         confirming: Returns whether the run is now measuring the leading points again.
     """
-    made, announced = before, False
     of = "" if total is None else f"/{total}"
-
-    def line(done: Done) -> None:
-        nonlocal made, announced
-        made += 1
-        if not announced and confirming():
-            announced = True
-            out.print("Confirming: measuring the leading points again.")
-        out.print(f"{made}{of}  {done!s}", soft_wrap=True)
-
     if not out.is_terminal:
-        noticed = harmless(partial(out.print, soft_wrap=True))
-        yield Watch(harmless(line), noticed=noticed)
+        yield harmless(_Lines(out, of, before, confirming))
         return
     columns = (
         TextColumn(f"{{task.completed:.0f}}{of}"), BarColumn(), TimeElapsedColumn(),
@@ -55,24 +44,49 @@ def watch(
     )  # fmt: skip
     with Progress(*columns, console=out) as live:
         task = live.add_task("", total=total, completed=before, state="")
-        looked = -PAUSE
+        yield harmless(_Bar(live, task, confirming))
 
-        def bar(done: Done) -> None:
-            live.advance(task)
-            if done.value is None:
-                live.console.print(str(done), soft_wrap=True)
 
-        def state(optimizer: Optimizer) -> None:
-            nonlocal looked
-            if time.monotonic() - looked >= PAUSE:
-                with suppress(NotReadyError):
-                    now = optimizer.recommend()
-                    stage = "confirming" if confirming() else "so far"
-                    sure = ", limits kept" if now.feasible else ", not sure to keep its limits"
-                    kept = sure if now.constraints else ""
-                    best = f"{one_line(now.params)}: {now.estimates[0].value}"
-                    live.update(task, state=f"{stage} {best}{kept}")
-                looked = time.monotonic()
+class _Lines(Display):
+    """One line for each evaluation."""
 
-        noticed = harmless(partial(live.console.print, soft_wrap=True))
-        yield Watch(harmless(bar), harmless(state), noticed)
+    def __init__(self, out: Console, of: str, before: int, confirming: Callable[[], bool]) -> None:
+        self._out, self._of, self._made, self._confirming = out, of, before, confirming
+        self._announced = False
+
+    def evaluated(self, done: Done) -> None:
+        self._made += 1
+        if not self._announced and self._confirming():
+            self._announced = True
+            self._out.print("Confirming: measuring the leading points again.")
+        self.noticed(f"{self._made}{self._of}  {done!s}")
+
+    def noticed(self, text: str) -> None:
+        self._out.print(text, soft_wrap=True)
+
+
+class _Bar(Display):
+    """A bar with the recommendation beside it."""
+
+    def __init__(self, live: Progress, task: TaskID, confirming: Callable[[], bool]) -> None:
+        self._live, self._task, self._confirming = live, task, confirming
+        self._looked = -PAUSE
+
+    def evaluated(self, done: Done) -> None:
+        self._live.advance(self._task)
+        if done.value is None:
+            self.noticed(str(done))
+
+    def told(self, state: State) -> None:
+        if time.monotonic() - self._looked >= PAUSE:
+            with suppress(NotReadyError):
+                now = Reports(state).recommend()
+                stage = "confirming" if self._confirming() else "so far"
+                sure = ", limits kept" if now.feasible else ", not sure to keep its limits"
+                kept = sure if now.constraints else ""
+                best = f"{one_line(now.params)}: {now.estimates[0].value}"
+                self._live.update(self._task, state=f"{stage} {best}{kept}")
+            self._looked = time.monotonic()
+
+    def noticed(self, text: str) -> None:
+        self._live.console.print(text, soft_wrap=True)

@@ -200,7 +200,7 @@ def run(task: Task, jobs: int, timeout: float | None) -> Result:
             task.processes,
             watch(console(stderr=True), total, made, lambda: whole.confirming) as look,
         ):
-            whole = ProgramRun(program, optimizer, task.budget, task.stop, watch=look)
+            whole = ProgramRun(program, optimizer, task.budget, task.stop, display=look)
             whole.outcomes = outcomes
             try:
                 if task.start.settings:

@@ -26,7 +26,7 @@ from rahbo.errors import DataError, ExhaustedError, SettingsError, SpaceError
 from rahbo.journal import FileName
 from rahbo.numerics import is_real_number, is_whole, unwrapped
 from rahbo.optimizer import Optimizer
-from rahbo.running import Stop
+from rahbo.running import Stop, checked_stop
 from rahbo.settings import Keywords
 from rahbo.space import Parameter, Space
 from rahbo.trials import Suggestion, checked_told
@@ -78,7 +78,8 @@ class RahboOptimizer(
         objective: blop's ``Objective``, or the name of the outcome to optimise.
         evaluations: Stop after this many readings, failures and manual points included. A run that
             goes on from its journal counts those it has. None leaves it to the plan.
-        stop: A criterion that ends the run early, such as `Gap`, once the initial design is done.
+        stop: A function of a state that ends the run early, such as `Gap`, once the
+            initial design is done.
         block_outcome: The outcome that names the block of a reading, such as the fill of the ring;
             None if there are no blocks.
         journal: The file that keeps the run. If it already holds one, that run continues.
@@ -122,7 +123,8 @@ class RahboOptimizer(
                 "blop's plans cannot pass the conditions "
                 f"{list(self.rahbo.settings.space.conditions)}. Use Optimizer.ask(context=...)."
             )
-        self._evaluations, self._stop = evaluations, stop
+        self._evaluations = evaluations
+        self._stop = checked_stop(stop, self.rahbo.settings)
         self._block_outcome, self._has_journal = block_outcome, journal is not None
         self._lock = Lock()
         # Repeats that blop has and has not reported.
@@ -326,7 +328,7 @@ class RahboOptimizer(
         if self._evaluations is not None and made >= self._evaluations:
             return True, f"{made} of {self._evaluations} evaluations were made."
         designed = self.rahbo.state.counts.trials.get("strategy", 0) > 0
-        if self._stop is not None and designed and self._stop.is_met(self.rahbo):
+        if self._stop is not None and designed and self._stop(self.rahbo.state):
             return True, f"{self._stop!r} is met after {made} evaluations."
         return False, None
 

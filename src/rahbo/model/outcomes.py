@@ -1,7 +1,9 @@
 """Outcomes beside the objective: what must hold of each, and what is believed of it.
 
-A constraint says that an outcome, noise included, keeps a limit with a given probability. With y
-the outcome in the sense of maximisation (negated for `AtMost`) and L the limit in the same sense:
+A constraint says that a risk measure R of an outcome y reaches a limit L, both in the sense of
+maximisation (negated for `AtMost`):
+    R(mean of y, noise variance of y) >= L
+`AtMost` and `AtLeast` keep a limit with a given probability, noise included, so R is a quantile:
     P(y >= L) >= probability,  that is  Quantile(1 - probability) of y >= L
 Each outcome has a mean and a noise model of its own, which learn from the evaluations that told it.
 """
@@ -12,20 +14,68 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rahbo.errors import SettingsError
 from rahbo.model.joint import MeanNoiseModel
+from rahbo.model.units import Limited, Outputs
 from rahbo.numerics import is_number
-from rahbo.risk import Quantile
+from rahbo.risk import Quantile, RiskMeasure
 from rahbo.trials import Evaluation, Evaluations, Trial
 
 # What is believed of each outcome, by name; None until a value of it was told.
 Models = Mapping[str, MeanNoiseModel | None]
 
 
-@dataclass(frozen=True)
 class Constraint(ABC):
+    """What must hold of an outcome beside the objective.
+
+    To write your own, make a frozen dataclass with a ``limit``, `risk` and `described`, and test
+    it with `rahbo.testing.check_outcome`.
+
+    Attributes:
+        limit: What the risk measure must reach, in the units of the outcome.
+        sign: 1 if larger outcomes are better, -1 if smaller ones are.
+    """
+
+    limit: float
+    sign: ClassVar[float] = 1.0
+
+    @property
+    @abstractmethod
+    def risk(self) -> RiskMeasure:
+        """What of the outcome must reach the limit, in the sense of maximisation."""
+
+    @property
+    @abstractmethod
+    def described(self) -> str:
+        """What the outcome must be, in words, such as "at most 5 with probability 0.95"."""
+
+    @property
+    def measured(self) -> str:
+        """What of the outcome must reach the limit in a few words, such as "95 % quantile"."""
+        return "risk value"
+
+    def stated(self, value: str) -> str:
+        """Return a sentence without a full stop: the risk measure of the outcome is ``value``."""
+        return f"Its {self.measured} is {value}"
+
+    def read(self, told: Any) -> Any:
+        """Return a told value as a finite number. What is a number already must stay the same.
+
+        Raises:
+            DataError: It is not a value of this outcome.
+        """
+        return told
+
+    @property
+    def outputs(self) -> Outputs:
+        """How values enter the model of the outcome: their units and their hyperprior."""
+        return Limited(self.sign * self.limit)
+
+
+@dataclass(frozen=True)
+class Bound(Constraint):
     """A limit that an outcome, noise included, keeps with some probability.
 
     Attributes:
@@ -36,7 +86,7 @@ class Constraint(ABC):
 
     limit: float
     probability: float = 0.95
-    sign: ClassVar[float] = 1.0
+    side: ClassVar[str]
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
@@ -56,13 +106,23 @@ class Constraint(ABC):
         return Quantile(1.0 - self.probability)
 
     @property
-    @abstractmethod
     def described(self) -> str:
         """The constraint in words."""
+        return f"{self.side} {self.limit:g} with probability {self.probability:g}"
+
+    @property
+    def measured(self) -> str:
+        """Which quantile must reach the limit: the upper one of an outcome to keep small."""
+        level = self.probability if self.sign < 0 else 1.0 - self.probability
+        return f"{100 * level:g} % quantile"
+
+    def stated(self, value: str) -> str:
+        """Return what a single value keeps with the probability of the limit."""
+        return f"With this probability a single value is {self.side} {value}"
 
 
 @dataclass(frozen=True)
-class AtMost(Constraint):
+class AtMost(Bound):
     """An outcome must not exceed a limit.
 
     P(outcome <= limit) >= probability
@@ -77,15 +137,11 @@ class AtMost(Constraint):
     """
 
     sign: ClassVar[float] = -1.0
-
-    @property
-    def described(self) -> str:
-        """The constraint in words."""
-        return f"at most {self.limit:g} with probability {self.probability:g}"
+    side: ClassVar[str] = "at most"
 
 
 @dataclass(frozen=True)
-class AtLeast(Constraint):
+class AtLeast(Bound):
     """An outcome must not fall below a limit.
 
     P(outcome >= limit) >= probability
@@ -96,10 +152,7 @@ class AtLeast(Constraint):
             included; above 0.5 and below 1. It assumes Gaussian outcomes.
     """
 
-    @property
-    def described(self) -> str:
-        """The constraint in words."""
-        return f"at least {self.limit:g} with probability {self.probability:g}"
+    side: ClassVar[str] = "at least"
 
 
 def outcome_of(trials: Iterable[Trial], name: str) -> Iterator[Trial]:

@@ -20,16 +20,16 @@ class OutcomeColumn:
         name: The name of the outcome.
         limit: What must hold of it, in words.
         bound: The limit itself.
-        level: Which quantile is compared with it: 0.95, say, if it is at most so large, or 0.05.
+        measured: What is compared with it, in words, such as "95 % quantile".
         mean: The mean of its values at each point; None where none was told.
-        quantile: The quantile at each point that is compared with the limit; None if nothing was
+        quantile: The risk value at each point that is compared with the limit; None if nothing was
             told of the outcome.
     """
 
     name: str
     limit: str
     bound: float
-    level: float
+    measured: str
     mean: list[float | None]
     quantile: list[float | None]
 
@@ -72,7 +72,7 @@ def compliance_of(
             name,
             limit.described,
             limit.limit,
-            limit.probability if limit.sign < 0 else 1.0 - limit.probability,
+            limit.measured,
             _means([told[name, x.tobytes()] for x in X]),
             few_digits([p.constraints[j].quantile for p in points]),
         )

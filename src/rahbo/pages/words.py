@@ -116,10 +116,9 @@ def _limit(check: ConstraintCheck) -> str:
     if math.isnan(check.quantile):
         return f"{said} No value of it was told, so it is not known whether the limit is kept."
     digits = Justified.by(check.quantile, check.interval)
-    within = "at most" if constraint.sign < 0 else "at least"
     answer = "The limit is kept" if check.kept else "It is not sure that the limit is kept"
     return (
-        f"{said} With this probability a single value is {within} {digits.text(check.quantile)} "
+        f"{said} {constraint.stated(digits.text(check.quantile))} "
         f"({100 * check.level:g} % interval {_ends(check.interval, digits)}). {answer}: the "
         f"probability of it is {percent(check.chance)}, and the pessimistic bound, which decides, "
         f"is {digits.text(check.pessimistic)}."

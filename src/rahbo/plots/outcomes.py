@@ -37,15 +37,15 @@ MOST_BLOCKS = 30
 
 @dataclass(frozen=True, eq=False)
 class OutcomeSlice:
-    """The quantile of an outcome along one input, and the values behind it.
+    """The risk value of an outcome along one input, and the values behind it.
 
     Attributes:
         input: The input.
         outcome: The name of the outcome.
         constraint: What must hold of it.
         x: The grid at which the quantile is given, ``(m,)``; choices are at 0, 1, 2 and so on.
-        quantile: The value that the outcome, noise included, keeps with the probability of the
-            constraint, ``(m,)``. Like its interval, it is NaN where ``valid`` forbids the point.
+        quantile: What must reach the limit, ``(m,)``: a quantile for `AtMost` and `AtLeast`. Like
+            its interval, it is NaN where ``valid`` forbids the point.
         lower: Lower end of its credible interval, ``(m,)``.
         upper: Upper end of its credible interval, ``(m,)``.
         repeat_x: The place of every value of the outcome, ``(N,)``.
@@ -134,7 +134,8 @@ def draw_outcome(record: OutcomeSlice, ax: Axes) -> Axes:
     """Draw an outcome: all its values, the quantile with its band, and the limit."""
     draw_values(ax, record.repeat_x, record.repeat_y, record.repeat_nearness)
     curve = record.quantile, record.lower, record.upper
-    labels = "quantile of the outcome", "quantile"
+    measured = record.constraint.measured
+    labels = f"{measured} of the outcome", measured
     draw_belief(ax, record.input, record.x, curve, record.level, labels, linewidth=None)
     ax.axhline(
         record.constraint.limit, color=INK, linestyle="--", linewidth=1.2, zorder=4, label="limit"

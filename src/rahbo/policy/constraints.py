@@ -1,10 +1,10 @@
 """Where outcomes keep their limits: the chance of it, and where it is certain enough to report.
 
 Notation, for one outcome in the sense of maximisation: mu, sigma its posterior mean and deviation;
-g, s those of its latent noise; v = link(g) its noise variance; L the limit and
-z = Phi^-1(1 - probability) < 0. The outcome keeps the limit with its probability where Q >= L:
-    Q = mu + z sqrt(v)
-    sd^2 = sigma^2 + (z d sqrt(v)/dg)^2 s^2    (the delta method)
+g, s those of its latent noise; v = link(g) its noise variance; rho = sqrt(v); L the limit and R the
+risk measure of the constraint. What it demands of the outcome holds where Q >= L:
+    Q = R(mu, v)
+    sd^2 = (dR/dmu)^2 sigma^2 + (dR/drho drho/dg)^2 s^2    (the delta method)
     u = (Q - L) / sd,  chance = T(u)
 with T the distribution of Student's t with four degrees of freedom, whose tails are those of all
 intervals of a report. They also keep the chance above zero where a limit is far from being kept, so
@@ -13,18 +13,19 @@ that a search still knows in which direction it is kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.special import ndtri, stdtr
+from scipy.special import stdtr
 
 from rahbo.model import Constraint, Hyperprior, MeanNoiseModel, Models
 from rahbo.numerics import Array, Index, Mask
 from rahbo.policy.feasibility import Chance
 from rahbo.policy.repeats import CONFIRMED
 from rahbo.policy.screening import in_chunks
+from rahbo.risk import RiskMeasure
 from rahbo.state import State, kept
 
 # Degrees of freedom of the tails.
@@ -36,7 +37,7 @@ MAY_KEEP = 1.0
 # In a safe run, limits are taken to be at most this many prior deviations from the prior mean. With
 # more settings than ENOUGH, they show themselves how far an outcome varies, and this fades.
 REACH, ENOUGH = 1.5, 10
-# The step in the latent noise for the derivatives of its standard deviation.
+# The step, in the mean and in the latent noise, for the derivatives of slopes.
 STEP = 1e-3
 
 
@@ -58,32 +59,32 @@ class Limit:
     wary: bool = False
 
     def room(self, X: Array) -> Array:
-        """Return u, the posterior deviations between quantile and limit, ``(m,)`` at ``X (m, d)``.
+        """Return u, the posterior deviations between Q and the limit, ``(m,)`` at ``X (m, d)``.
 
         It is 0 if nothing is known.
         """
         if self.model is None:
             return np.zeros(len(X))
-        quantile, spread, limit = in_chunks(self._at, X)
-        return np.asarray((quantile - limit) / spread)
+        value, spread, limit = in_chunks(self._at, X)
+        return np.asarray((value - limit) / spread)
 
     def margin(self, X: Array) -> Array:
-        """Return how far the pessimistic quantile is beyond the limit, ``(m,)``, in model units."""
+        """Return how far the pessimistic Q is beyond the limit, ``(m,)``, in model units."""
         if self.model is None:
             return np.zeros(len(X))
-        quantile, spread, limit = in_chunks(self._at, X)
-        return np.asarray(quantile - KEPT * spread - limit)
+        value, spread, limit = in_chunks(self._at, X)
+        return np.asarray(value - KEPT * spread - limit)
 
     def doubt(self, X: Array) -> Array:
-        """Return the posterior deviation of the quantile, ``(m,)``, in the model's units."""
+        """Return the posterior deviation of Q, ``(m,)``, in the model's units."""
         return np.zeros(len(X)) if self.model is None else np.asarray(in_chunks(self._at, X)[1])
 
     def quantile(self, X: Array, width: float = 0.0) -> Array:
-        """Return the quantile ``(m,)`` less ``width`` posterior deviations, in user units."""
+        """Return Q ``(m,)`` less ``width`` posterior deviations, in user units."""
         if self.model is None:
             return np.full(len(X), np.nan)
-        quantile, spread, _ = in_chunks(self._at, X)
-        return np.asarray(self.model.units.to_user(quantile - width * spread))
+        value, spread, _ = in_chunks(self._at, X)
+        return np.asarray(self.model.units.to_user(value - width * spread))
 
     def room_with_gradient(self, X: Array) -> tuple[Array, Array]:
         """Return u ``(m,)`` and its gradients ``(m, d)``."""
@@ -92,39 +93,55 @@ class Limit:
             return np.zeros(len(X)), np.zeros_like(X)
         mu, sigma, d_mu, d_sigma = model.mean.predict_with_gradient(X)
         g, s, d_g, d_s = model.noise.latent_with_gradient(X)
-        rho, slope, bend = self._noise_std(g)
-        weight, limit = self._weight, self._limit
-        spread = _spread(sigma, weight * slope * s)
-        above = mu + weight * rho - limit
-        d_quantile = d_mu + (weight * slope)[:, None] * d_g
+        v, slope, bend = self._noise(g)
+        of_mean, of_noise = self._slopes(mu, g)
+        spread = _spread(of_mean * sigma, of_noise * slope * s)
+        above = self._risk.value(mu, v) - self._limit
+        d_value = of_mean[:, None] * d_mu + (of_noise * slope)[:, None] * d_g
+        d_of_mean, d_of_noise = self._slope_gradients(mu, g, d_mu, d_g)
         d_spread = (
-            sigma[:, None] * d_sigma
-            + (weight**2 * slope * bend * s**2)[:, None] * d_g
-            + (weight**2 * slope**2 * s)[:, None] * d_s
+            (of_mean**2 * sigma)[:, None] * d_sigma
+            + (of_noise**2 * slope * bend * s**2)[:, None] * d_g
+            + (of_noise**2 * slope**2 * s)[:, None] * d_s
+            + (of_mean * sigma**2)[:, None] * d_of_mean
+            + (of_noise * slope**2 * s**2)[:, None] * d_of_noise
         ) / spread[:, None]
         u = above / spread
-        return u, (d_quantile - u[:, None] * d_spread) / spread[:, None]
+        return u, (d_value - u[:, None] * d_spread) / spread[:, None]
 
     def _at(self, X: Array) -> Array:
-        """Return the quantile, its deviation and the limit, ``(3, m)``, in the model's units."""
+        """Return Q, its deviation and the limit, ``(3, m)``, in the model's units."""
         model = self.model
         assert model is not None
         (mu, sigma), (g, s) = model.mean.predict(X), model.noise.latent(X)
-        rho, slope, _ = self._noise_std(g)
+        v, slope, _ = self._noise(g)
+        of_mean, of_noise = self._slopes(mu, g)
         if self._is_flat:
             sigma = np.maximum(sigma, self._prior_std * _strangeness(X, model.observations.X))
-        spread = _spread(self._caution * sigma, self._weight * slope * s)
-        return np.array([mu + self._weight * rho, spread, np.full(len(X), self._limit)])
+        spread = _spread(of_mean * (self._caution * sigma), of_noise * slope * s)
+        return np.array([self._risk.value(mu, v), spread, np.full(len(X), self._limit)])
 
-    def _noise_std(self, g: Array) -> tuple[Array, Array, Array]:
-        """Return the noise standard deviation and its first and second derivatives in g."""
-        model = self.model
-        assert model is not None
-        below, here, above = (
-            np.sqrt(np.maximum(model.noise.link(g + step), model.min_noise_var))
-            for step in (-STEP, 0.0, STEP)
-        )
-        return here, (above - below) / (2.0 * STEP), (above - 2.0 * here + below) / STEP**2
+    def _slopes(self, mu: Array, g: Array) -> tuple[Array, Array]:
+        """Return (dR/dmu, dR/drho), each ``(m,)``."""
+        return self._risk.std_gradient(mu, np.sqrt(self._noise_var(g)))
+
+    def _slope_gradients(self, mu: Array, g: Array, d_mu: Array, d_g: Array) -> Iterator[Array]:
+        """Yield the gradients ``(m, d)`` of both slopes."""
+        in_mu = zip(self._slopes(mu + STEP, g), self._slopes(mu - STEP, g), strict=True)
+        in_g = zip(self._slopes(mu, g + STEP), self._slopes(mu, g - STEP), strict=True)
+        for (right, left), (above, below) in zip(in_mu, in_g, strict=True):
+            change = (right - left)[:, None] * d_mu + (above - below)[:, None] * d_g
+            yield change / (2.0 * STEP)
+
+    def _noise(self, g: Array) -> tuple[Array, Array, Array]:
+        """Return v, and the first and second derivatives of rho in g."""
+        here = self._noise_var(g)
+        low, rho, high = np.sqrt([self._noise_var(g - STEP), here, self._noise_var(g + STEP)])
+        return here, (high - low) / (2.0 * STEP), (high - 2.0 * rho + low) / STEP**2
+
+    def _noise_var(self, g: Array) -> Array:
+        assert self.model is not None
+        return np.maximum(self.model.noise.link(g), self.model.min_noise_var)
 
     @property
     def _caution(self) -> float:
@@ -155,8 +172,10 @@ class Limit:
         return float(np.sqrt(self.model.mean.kernel.variance / self.model.mean.lam))
 
     @property
-    def _weight(self) -> float:
-        return float(ndtri(1.0 - self.constraint.probability))
+    def _risk(self) -> RiskMeasure:
+        """The risk measure for the model's numbers."""
+        assert self.model is not None
+        return self.model.units.risk_to_model(self.constraint.risk)
 
     @property
     def _limit(self) -> float:
@@ -197,14 +216,14 @@ class Limits(Chance):
         return np.asarray(np.min([limit.room(X) for limit in self.each], axis=0))
 
     def doubt(self, X: Array) -> Array:
-        """Return the largest posterior deviation of a quantile, ``(m,)``, in units of its spread.
+        """Return the largest posterior deviation of a Q, ``(m,)``, in units of its spread.
 
         The spread is the standard deviation of the outcome between points.
         """
         return np.asarray(np.max([limit.doubt(X) for limit in self.each], axis=0))
 
     def margin(self, X: Array) -> Array:
-        """Return how far the pessimistic quantiles are beyond the limits, ``(m,)``; the smallest.
+        """Return how far the pessimistic values Q are beyond the limits, ``(m,)``; the smallest.
 
         It is negative where a limit is not surely kept, and in units of the spread of an outcome.
         """
@@ -312,7 +331,7 @@ def _strangeness(X: Array, known: Array) -> Array:
 
 
 def _spread(sigma: Array, of_noise: Array) -> Array:
-    """Return the posterior deviation of a quantile, never exactly zero."""
+    """Return the posterior deviation of Q, never exactly zero."""
     return np.maximum(np.hypot(sigma, of_noise), 1e-9)
 
 

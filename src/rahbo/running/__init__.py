@@ -5,27 +5,31 @@ from rahbo.running.calls import CallResult, Objective, attempt, wanted_keywords,
 from rahbo.running.loop import maximize, minimize
 from rahbo.running.parallel import in_parallel
 from rahbo.running.pool import Borrowed, Pool
-from rahbo.running.progress import Done, Watch, harmless
+from rahbo.running.progress import Course, Display, Done, Stage, harmless, leading
 from rahbo.running.result import Result
 from rahbo.running.run import Callback, Run
-from rahbo.running.stopping import Gap, Stop
+from rahbo.running.stopping import Gap, Stop, checked_stop
 
 __all__ = [
     "Borrowed",
     "Budget",
     "CallResult",
     "Callback",
+    "Course",
+    "Display",
     "Done",
     "Gap",
     "Objective",
     "Pool",
     "Result",
     "Run",
+    "Stage",
     "Stop",
-    "Watch",
     "attempt",
+    "checked_stop",
     "harmless",
     "in_parallel",
+    "leading",
     "maximize",
     "minimize",
     "wanted_keywords",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rahbo.errors import DataError, SettingsError
+from rahbo.model import Constraint
 from rahbo.numerics import is_number, is_real_number, is_whole, unwrapped
 from rahbo.running.generators import Draw
 from rahbo.space import plain
@@ -111,7 +112,7 @@ def measured(returned: object) -> CallResult:
 
 
 def _numbers_in(returned: object) -> dict[str, object] | None:
-    """Return a record with its numbers, and a description of what is not a number.
+    """Return a record with its numbers and texts, and a description of anything else.
 
     A worker sends it to another process, which may not know the user's classes. None if this is
     not a record.
@@ -125,28 +126,30 @@ def _numbers_in(returned: object) -> dict[str, object] | None:
 
 
 def _plain(value: object) -> object:
-    """Return a number or None as it is, and a description of anything else."""
+    """Return a number, a text or None as it is, and a description of anything else."""
     value = plain(unwrapped(value))
     if value is None or isinstance(value, int | float):
         return value
+    if isinstance(value, str):
+        return shortened(value)
     return float(value) if is_real_number(value) else described(value)
 
 
-def with_outcomes(outcome: CallResult, names: Mapping[str, object]) -> CallResult:
+def with_outcomes(outcome: CallResult, known: Mapping[str, Constraint]) -> CallResult:
     """Return the outcome of a call with the measurement and the named outcomes of its record.
 
     An outcome may be missing: None or NaN.
     """
-    if not names or outcome.no_number is None:
+    if not known or outcome.no_number is None:
         return outcome
     record = outcome.record
-    if record is None or not names.keys() <= record.keys():
+    if record is None or not known.keys() <= record.keys():
         return outcome
-    lost = {name: record[name] for name in names if _is_too_large(record[name])}
+    lost = {name: record[name] for name in known if _is_too_large(record[name])}
     if lost:
         return CallResult(failure=f"returned {described(lost)}", seconds=outcome.seconds)
     try:
-        value, told = split_record(record, dict.fromkeys(names))
+        value, told = split_record(record, known)
     except DataError as error:
         return replace(outcome, no_number=f"{outcome.no_number} ({error})")
     if value is None:

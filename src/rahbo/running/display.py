@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
 from time import monotonic
 from typing import Protocol, TextIO
 
-from rahbo.optimizer import Optimizer
 from rahbo.running.progress import (
     Course,
+    Display,
     Done,
     Leader,
     Stage,
-    Watch,
     duration,
     harmless,
     one_line,
     printable,
+    warn_of,
 )
+from rahbo.state import State
 
 # Seconds between two drawings, and the characters of the bar.
 BETWEEN, BAR = 0.1, 24
@@ -48,93 +49,131 @@ class Live(Protocol):
 
 
 @contextmanager
-def display(
-    verbose: bool | None, course: Course, optimizer: Optimizer, alone: bool
-) -> Iterator[Watch]:
-    """Show the progress of a run on stderr.
+def shown(verbose: bool | Display | None, course: Course, alone: bool) -> Iterator[Display]:
+    """Show a run.
 
     Args:
-        verbose: False shows nothing. None shows a line that moves if stderr is a terminal, and
-            anywhere the first failure and what the values show to be wrong. True also writes a
-            line for each evaluation, anywhere.
+        verbose: False shows nothing. None shows a line on stderr that moves if it is a terminal,
+            and anywhere the first failure and what the values show to be wrong. True also writes a
+            line for each evaluation, anywhere. Anything else is a display of the user's.
         course: Follows the run through its budget.
-        optimizer: The run.
         alone: Whether the objective runs in this process, one call at a time, so that what it
             prints can be kept apart from the line.
     """
-    out = sys.stderr
-    moves = verbose is not False and _is_terminal(out) and _drawing.acquire(blocking=False)
-    live: Live | None = None
+    if isinstance(verbose, Display):
+        display = harmless(verbose, warn_of)
+    else:
+        display = harmless(_display(verbose, alone))
     try:
-        if moves:
-            with suppress(Exception):
-                live = _live(out, alone)
-        if live is None and not verbose:
-            yield Watch() if verbose is False else _quiet(out)
-        else:
-            yield _watch(out, live, bool(verbose), course, optimizer)
-        if live is not None:
-            with suppress(Exception):
-                live.draw(course.now(optimizer), Leader().now(optimizer))
+        display.started(course)
+        yield display
     finally:
-        if live is not None:
-            with suppress(Exception):
-                live.close()
-        if moves:
+        display.ended(course.optimizer.state)
+
+
+def _display(verbose: bool | None, alone: bool) -> Display:
+    """Return a display of our own."""
+    if verbose is False:
+        return Display()
+    out = sys.stderr
+    if _is_terminal(out) and _drawing.acquire(blocking=False):
+        try:
+            return MovingLine(_live(out, alone), bool(verbose), _drawing.release)
+        except Exception:
             _drawing.release()
+    return Lines(out) if verbose else FirstFailure(out)
 
 
-def _watch(
-    out: TextIO | None, live: Live | None, lines: bool, course: Course, optimizer: Optimizer
-) -> Watch:
-    """Return the functions that show evaluations on a line that moves, as lines, or both."""
-    leader, text, drawn = Leader(), "", -BETWEEN
+class Written(Display):
+    """Writes what the values show to be wrong.
 
-    def say(line: str) -> None:
-        if live is not None:
-            live.say(line)
-        elif out is not None:
-            out.write(f"{line}\n")
-            out.flush()
+    Args:
+        out: Where to; None for nowhere.
+    """
 
-    def evaluated(done: Done) -> None:
-        nonlocal drawn
-        if lines:
-            say(f"{course.now(optimizer).spent}  {done}")
-        elif done.value is None:
-            say(str(done))
-        if live is not None and monotonic() - drawn >= BETWEEN:
-            live.draw(course.now(optimizer), text)
-            drawn = monotonic()
+    before = ""
 
-    def told(optimizer: Optimizer) -> None:
-        nonlocal text
-        text = leader.now(optimizer)
+    def __init__(self, out: TextIO | None) -> None:
+        self._out = out
 
-    if live is None:
-        return Watch(harmless(evaluated), noticed=harmless(say))
-    return Watch(harmless(evaluated), harmless(told), harmless(say))
+    def noticed(self, text: str) -> None:
+        """Write a line."""
+        if self._out is not None:
+            self._out.write(f"{self.before}{text}\n")
+            self._out.flush()
 
 
-def _quiet(out: TextIO | None) -> Watch:
-    """Return what writes the first failure and what the values show to be wrong, nothing else."""
-    was_said = False
+class Lines(Written):
+    """Also writes a line for each evaluation."""
 
-    def say(line: str) -> None:
-        if out is not None:
-            out.write(f"rahbo: {line}\n")
-            out.flush()
+    def started(self, course: Course) -> None:
+        """Keep the course."""
+        self._course = course
 
-    def evaluated(done: Done) -> None:
-        nonlocal was_said
-        if done.value is None and not was_said:
-            was_said = True
-            say(
+    def evaluated(self, done: Done) -> None:
+        """Write how far the run is, and the evaluation."""
+        self.noticed(f"{self._course.now().spent}  {done}")
+
+
+class FirstFailure(Written):
+    """Also writes the first failure."""
+
+    before = "rahbo: "
+    _was_said = False
+
+    def evaluated(self, done: Done) -> None:
+        """Write the first failure."""
+        if done.value is None and not self._was_said:
+            self._was_said = True
+            self.noticed(
                 f"the evaluation at {printable(one_line(done.params))} failed: {done.why}. The run "
                 "goes on; verbose=True shows every evaluation."
             )
 
-    return Watch(harmless(evaluated), noticed=harmless(say))
+
+class MovingLine(Display):
+    """Draws how far the run is and what leads, with failures above or with every evaluation.
+
+    Args:
+        live: The line.
+        every: Whether to write a line for each evaluation.
+        left: Called once the line is left.
+    """
+
+    def __init__(self, live: Live, every: bool, left: Callable[[], None] = lambda: None) -> None:
+        self._live, self._every, self._left = live, every, left
+        self._leader, self._text, self._drawn = Leader(), "", -BETWEEN
+
+    def started(self, course: Course) -> None:
+        """Keep the course."""
+        self._course = course
+
+    def evaluated(self, done: Done) -> None:
+        """Write the evaluation, if it failed or all are wanted, and draw the line."""
+        if self._every:
+            self._live.say(f"{self._course.now().spent}  {done}")
+        elif done.value is None:
+            self._live.say(str(done))
+        if monotonic() - self._drawn >= BETWEEN:
+            self._live.draw(self._course.now(), self._text)
+            self._drawn = monotonic()
+
+    def told(self, state: State) -> None:
+        """Look which setting leads."""
+        self._text = self._leader.now(state)
+
+    def noticed(self, text: str) -> None:
+        """Write a line above."""
+        self._live.say(text)
+
+    def ended(self, state: State) -> None:
+        """Draw the line as it is at the end, and leave it."""
+        try:
+            with suppress(Exception):
+                self._live.draw(self._course.now(), Leader().now(state))
+            self._live.close()
+        finally:
+            self._left()
 
 
 def _is_terminal(out: TextIO | None) -> bool:

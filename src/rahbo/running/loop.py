@@ -15,15 +15,15 @@ from rahbo.optimizer import Optimizer, OptimizerKeywords
 from rahbo.running.budget import Budget
 from rahbo.running.calls import Objective, attempt
 from rahbo.running.clock import Clock
-from rahbo.running.display import display
+from rahbo.running.display import shown
 from rahbo.running.parallel import in_parallel
 from rahbo.running.pool import Borrowed, Pool
 from rahbo.running.present import Present
 from rahbo.running.processes import Processes, n_processes
-from rahbo.running.progress import Course
+from rahbo.running.progress import Course, Display
 from rahbo.running.result import End, Result
 from rahbo.running.run import Callback, Run
-from rahbo.running.stopping import Stop
+from rahbo.running.stopping import Stop, checked_stop
 from rahbo.settings import Direction
 from rahbo.space import Candidates, Space
 
@@ -43,7 +43,7 @@ def maximize(
     confirm: int | None = None, stop: Stop | None = None, callback: Callback | None = None,
     n_jobs: int | None = None, executor: Executor | Any = None,
     parallel: int | None = None, timeout: float | None = None, context: Present | None = None,
-    verbose: bool | None = None, **settings: Unpack[OptimizerKeywords],
+    verbose: bool | Display | None = None, **settings: Unpack[OptimizerKeywords],
 ) -> Result:  # fmt: skip
     """Maximise a risk measure of a noisy objective.
 
@@ -63,7 +63,7 @@ def maximize(
             end are finished. At least one is made.
         confirm: Evaluations at the end that measure the leading points again. They are part of
             ``evaluations`` or come on top of ``rounds``. By default a tenth, with `Adaptive`.
-        stop: A criterion that ends the run early, such as ``Gap(0.1)``, once the
+        stop: A function of the run's `State` that ends it early, such as ``Gap(0.1)``, once the
             initial design is complete. The recommended point is confirmed before.
         callback: Called with the optimizer after each suggestion. Only True ends the run.
         n_jobs: Processes to evaluate in, -1 for all cores. They import the objective; lambdas and
@@ -73,9 +73,9 @@ def maximize(
         parallel: With ``executor``, the evaluations to keep under way: as many as it has workers.
         timeout: Seconds after which a parallel evaluation failed. Only ``n_jobs`` can stop it.
         context: The present conditions, if the space has any (`Context`): a function that returns
-            them as a dict, or an iterable of dicts. It is asked once for each suggestion.
+            them as a dict, or an iterable of dicts. It is asked once a suggestion.
         verbose: None shows the progress if stderr is a terminal, otherwise only the first failure.
-            False shows nothing. True writes a line for each evaluation to stderr, anywhere.
+            False shows nothing, True each evaluation, and a `Display` what it likes.
         **settings: The settings of `Optimizer` except ``direction``. With the ``trials=`` of an
             interrupted run, its rounds and evaluations count, so it ends where it would have
             ended. With ``journal=``, repeating the same call does that however the run ended.
@@ -106,7 +106,7 @@ def minimize(
     confirm: int | None = None, stop: Stop | None = None, callback: Callback | None = None,
     n_jobs: int | None = None, executor: Executor | Any = None,
     parallel: int | None = None, timeout: float | None = None, context: Present | None = None,
-    verbose: bool | None = None, **settings: Unpack[OptimizerKeywords],
+    verbose: bool | Display | None = None, **settings: Unpack[OptimizerKeywords],
 ) -> Result:  # fmt: skip
     """Minimise a noisy objective that should also be reliable. Arguments are as for `maximize`.
 
@@ -134,18 +134,19 @@ class _Plan:
     parallel: int | None
     timeout: float | None
     context: Present | None
-    verbose: bool | None
+    verbose: bool | Display | None
 
     def check(self, direction: Direction) -> None:
         """Raise an error for an invalid budget, stop criterion or time-out."""
         _check_budget(direction, self.budget)
-        if self.stop is not None and not isinstance(self.stop, Stop):
-            raise SettingsError(f"stop must be Gap(0.1) or another Stop, got {self.stop!r}.")
+        checked_stop(self.stop)
         timeout, parallel = self.timeout, self.parallel
         if timeout is not None and not (is_finite(timeout) and timeout > 0.0):
             raise SettingsError(f"timeout must be a positive number of seconds, got {timeout!r}.")
-        if self.verbose not in (None, False, True):
-            raise SettingsError(f"verbose must be None, False or True, got {self.verbose!r}.")
+        if not (self.verbose in (None, False, True) or isinstance(self.verbose, Display)):
+            raise SettingsError(
+                f"verbose must be None, False, True or a Display, got {self.verbose!r}."
+            )
         if self.n_jobs is not None and (self.executor is not None or parallel is not None):
             raise SettingsError(
                 f"n_jobs={self.n_jobs!r} evaluates in processes, so executor= and parallel= must "
@@ -191,10 +192,10 @@ def _run(
     with _never_lost(optimizer):
         try:
             course = Course(plan.budget, clock, optimizer)
-            with display(plan.verbose, course, optimizer, alone=pool is None) as watch:
+            with shown(plan.verbose, course, alone=pool is None) as display:
                 run = Run(
                     objective, optimizer, plan.budget, plan.stop, plan.callback, plan.context,
-                    clock, watch,
+                    clock, display,
                 )  # fmt: skip
                 with run.interrupts:
                     ended = _in_turn(run) if pool is None else in_parallel(run, pool, late)

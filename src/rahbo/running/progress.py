@@ -1,13 +1,12 @@
-"""What is shown and logged while a run goes on, as data and text.
-
-A display that fails goes silent. It never affects the run.
-"""
+"""What is shown and logged while a run goes on, as data and text."""
 
 from __future__ import annotations
 
 import logging
 import math
+import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, TypeVar
@@ -18,8 +17,10 @@ from rahbo.analysis import LEVEL, best_scored, legal, predict, short, told, wors
 from rahbo.numerics import one_blas_thread
 from rahbo.optimizer import Optimizer
 from rahbo.policy import report_bound
+from rahbo.reports import Reports
 from rahbo.running.budget import Budget
 from rahbo.running.clock import Clock
+from rahbo.state import State
 from rahbo.trials import Trial, valued
 
 # The characters shown of a failure's reason.
@@ -63,34 +64,79 @@ class Done:
         return printable(why[:REASON])
 
 
-@dataclass(frozen=True)
-class Watch:
-    """The functions to call while a run goes on. They raise no errors.
+class Display:
+    """Shows a run while it goes on; this one shows nothing.
 
-    Attributes:
-        evaluated: Called with each evaluation, after it was recorded.
-        told: Called with the optimizer after each suggestion.
-        noticed: Called once with a text, if the values show that something is wrong.
+    To write your own, override what you need, and pass it as ``verbose=``. Its calls come one after
+    the other, from the thread that called `maximize`. An exception in one of them does not end the
+    run: a warning says it once, and only `ended` is called after it.
     """
 
-    evaluated: Callable[[Done], None] = lambda done: None
-    told: Callable[[Optimizer], None] = lambda optimizer: None
-    noticed: Callable[[str], None] = lambda text: None
+    def started(self, course: Course) -> None:
+        """Show that the run starts; ``course`` says at any time how far it is."""
+
+    def evaluated(self, done: Done) -> None:
+        """Show an evaluation, which is recorded by then."""
+
+    def told(self, state: State) -> None:
+        """Show what is known after a suggestion was evaluated; see `leading`."""
+
+    def noticed(self, text: str) -> None:
+        """Show that the values show something to be wrong. This happens at most once."""
+
+    def ended(self, state: State) -> None:
+        """Show that the run has ended, in whatever way, and release what was taken."""
 
 
-def harmless(show: Callable[[T], None]) -> Callable[[T], None]:
-    """Return the same function, except that it does nothing after its first error."""
-    failed = False
+def harmless(display: Display, failed: Callable[[Exception], None] = lambda error: None) -> Display:
+    """Return a display that does the same and raises no error.
 
-    def shown(what: T) -> None:
-        nonlocal failed
-        if not failed:
-            try:
-                show(what)
-            except Exception:
-                failed = True
+    Args:
+        display: The display. After its first error, only `Display.ended` is called.
+        failed: Called with the first error.
+    """
+    return _Harmless(display, failed)
 
-    return shown
+
+class _Harmless(Display):
+    def __init__(self, display: Display, failed: Callable[[Exception], None]) -> None:
+        self._display, self._failed = display, failed
+        self._is_silent = False
+
+    def started(self, course: Course) -> None:
+        self._show(self._display.started, course)
+
+    def evaluated(self, done: Done) -> None:
+        self._show(self._display.evaluated, done)
+
+    def told(self, state: State) -> None:
+        self._show(self._display.told, state)
+
+    def noticed(self, text: str) -> None:
+        self._show(self._display.noticed, text)
+
+    def ended(self, state: State) -> None:
+        self._show(self._display.ended, state, always=True)
+
+    def _show(self, show: Callable[[T], None], what: T, always: bool = False) -> None:
+        if self._is_silent and not always:
+            return
+        try:
+            show(what)
+        except Exception as error:
+            if not self._is_silent:
+                self._is_silent = True
+                # Where warnings are errors, saying it fails too.
+                with suppress(Exception):
+                    self._failed(error)
+
+
+def warn_of(error: Exception) -> None:
+    """Warn that a display failed."""
+    warnings.warn(
+        f"The display failed with {error!r}. The run goes on without it.", RuntimeWarning,
+        stacklevel=2,
+    )  # fmt: skip
 
 
 def printable(text: str) -> str:
@@ -145,6 +191,9 @@ class Stage:
 class Course:
     """Follows a run through its budget.
 
+    Attributes:
+        optimizer: The run.
+
     Args:
         budget: The budget of the run.
         clock: Runs since the start of the call.
@@ -152,23 +201,23 @@ class Course:
     """
 
     def __init__(self, budget: Budget, clock: Clock, optimizer: Optimizer) -> None:
-        self._budget, self._clock = budget, clock
-        self._before = self._counted(optimizer)
+        self._budget, self._clock, self.optimizer = budget, clock, optimizer
+        self._before = self._counted()
 
-    def _counted(self, optimizer: Optimizer) -> float:
+    def _counted(self) -> float:
         """Return the part of the budget that trials have spent; 0 if only time is limited."""
-        budget, counts = self._budget, optimizer.state.counts
+        budget, counts = self._budget, self.optimizer.state.counts
         if budget.evaluations is not None:
             return 1.0 - budget.left(counts) / budget.evaluations
         if budget.rounds is not None:
-            whole = budget.rounds + optimizer.settings.n_initial
+            whole = budget.rounds + self.optimizer.settings.n_initial
             return (counts.trials.get("design", 0) + counts.trials.get("strategy", 0)) / whole
         return 0.0
 
-    def now(self, optimizer: Optimizer) -> Stage:
+    def now(self) -> Stage:
         """Return how far the run is."""
         budget, clock = self._budget, self._clock
-        share, made = self._counted(optimizer), optimizer.state.counts
+        share, made = self._counted(), self.optimizer.state.counts
         n = made.made("design", "strategy", "confirm")
         left = clock.left
         if share > self._before:
@@ -192,11 +241,11 @@ class Leader:
         self._text = ""
         self._not_before = 0.0
 
-    def now(self, optimizer: Optimizer) -> str:
+    def now(self, state: State) -> str:
         """Return the setting that leads and its risk value in words; it may be a little old."""
         start = monotonic()
         if start >= self._not_before:
-            found = leading(optimizer)
+            found = leading(state)
             if found is not None:
                 self._text = f"best so far {found[1]:.5g} at {printable(one_line(found[0]))}"
             end = monotonic()
@@ -204,23 +253,23 @@ class Leader:
         return self._text
 
 
-def leading(optimizer: Optimizer) -> tuple[dict[str, Any], float] | None:
-    """Return the evaluated point that leads and its risk value; None while there is none.
+def leading(state: State) -> tuple[dict[str, Any], float] | None:
+    """Return the evaluated setting that leads and its risk value; None while there is none.
 
     It is nearly always the point that `Optimizer.recommend` would give, from the model that
     proposals need anyway. With conditions, it leads under its own.
     """
-    if not valued(optimizer.trials):
+    if not valued(state.trials.values()):
         return None
     with one_blas_thread():
-        state = optimizer.state.quick
+        state = state.quick
         order = best_scored(np.where(legal(state), worst(state)[2], np.nan))
         if not len(order):
             return None
         x = told(state).observations.X[order[0]]
         params = told(state).space.decode(x)
         (found,) = predict(report_bound(state), state.risk, x[None], [params], LEVEL)
-        return params, optimizer.in_user_sign(found).risk
+        return params, Reports(state).in_user_sign(found).risk
 
 
 # -- logging ------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rahbo.analysis import not_noise
-from rahbo.errors import ExhaustedError, ObjectiveError, SettingsError
+from rahbo.errors import ExhaustedError, ObjectiveError
 from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
 from rahbo.policy import Repeating, has_all, repeating, share_of
@@ -22,9 +22,9 @@ from rahbo.running.clock import Clock
 from rahbo.running.interrupts import Interrupts
 from rahbo.running.mistakes import MISTAKES, Mistakes
 from rahbo.running.present import Present, context_of
-from rahbo.running.progress import Done, Watch, log_failure, log_notice, log_trial
+from rahbo.running.progress import Display, Done, log_failure, log_notice, log_trial
 from rahbo.running.result import End
-from rahbo.running.stopping import Stop
+from rahbo.running.stopping import Stop, checked_stop
 from rahbo.trials import Suggestion, Trial
 
 # An objective that fails this often in a row, at this many points, is considered broken. If a fifth
@@ -46,11 +46,11 @@ class Run:
             takes one.
         optimizer: Suggests the points and records the values.
         budget: The length of the run.
-        stop: A criterion that ends the run early, or None.
+        stop: A function of a state that ends the run early, or None.
         callback: Called with the optimizer after each suggestion is evaluated. True ends the run.
         context: Where the present conditions come from, in a space with conditions.
         clock: Runs since the start of the call, with the seconds of the budget.
-        watch: Shows evaluations.
+        display: Shows evaluations. It raises no errors.
 
     Attributes:
         clock: The same.
@@ -72,7 +72,7 @@ class Run:
         callback: Callback | None = None,
         context: Present | None = None,
         clock: Clock | None = None,
-        watch: Watch | None = None,
+        display: Display | None = None,
     ) -> None:
         self.objective = objective
         self.optimizer = optimizer
@@ -80,17 +80,12 @@ class Run:
         self.wants = wanted_keywords(objective, names, ("seed", "block") if blocks else ("seed",))
         budget.check(optimizer)
         self._budget = budget
-        self._stop = stop
+        self._stop = checked_stop(stop, optimizer.settings)
         self._callback = callback
         self._context = context_of(context, optimizer.settings.space)
-        if stop is not None and optimizer.settings.space.conditions:
-            raise SettingsError(
-                f"stop={stop!r} compares settings under the same conditions, but the space has "
-                f"the conditions {list(optimizer.settings.space.conditions)}. Leave it out."
-            )
         self._criterion_met = False
         self.clock = clock or Clock(budget.seconds)
-        self._watch = watch or Watch()
+        self._display = display or Display()
         self.confirming = self.is_called_off = False
         self.interrupts = Interrupts()
         # How many evaluations the end of the time is reserved for, once it has come to that.
@@ -145,7 +140,9 @@ class Run:
         If the criterion is met but the point is not confirmed, `ask` confirms it.
         """
         stop, optimizer = self._stop, self.optimizer
-        self._criterion_met = stop is not None and self._is_past_design() and stop.is_met(optimizer)
+        self._criterion_met = (
+            stop is not None and self._is_past_design() and bool(stop(optimizer.state))
+        )
         if not self._criterion_met:
             return False
         kept = self._budget.kept(optimizer)
@@ -316,11 +313,11 @@ class Run:
         if outcome.value is not None:
             self.tell(suggestion, repeat, outcome)
             self._failed.clear()
-            self._watch.evaluated(done)
+            self._display.evaluated(done)
             return
         self.optimizer.tell_failure(suggestion, outcome.failure, repeat=repeat)
         log_failure(done, suggestion.id, repeat)
-        self._watch.evaluated(done)
+        self._display.evaluated(done)
         self._last_failure = outcome
         self._raise_mistake(suggestion, outcome)
         self._failed.append(tuple(suggestion.params.values()))
@@ -383,7 +380,7 @@ class Run:
             self.optimizer.cancel(suggestion)
         log_trial(self.optimizer.state.trials[suggestion.id], self.optimizer.n_evaluations)
         self._notice()
-        self._watch.told(self.optimizer)
+        self._display.told(self.optimizer.state)
         if self._callback is not None:
             answer = self._callback(self.optimizer)
             # Only True ends the run. A callback may return anything else by accident.
@@ -395,4 +392,4 @@ class Run:
         if said and not self._is_noticed:
             self._is_noticed = True
             log_notice(said)
-            self._watch.noticed(said)
+            self._display.noticed(said)

@@ -17,14 +17,11 @@ import numpy as np
 
 from rahbo.errors import DataError, SettingsError, SpaceError
 from rahbo.model import (
-    AtLeast,
-    AtMost,
     Constraint,
     DirectNoise,
     Fitting,
     Kernel,
     KnownNoise,
-    Limited,
     LogNoise,
     ModelSettings,
     NoiseModel,
@@ -188,9 +185,7 @@ class Settings:
         kernel = kernel if isinstance(kernel, type) else type(kernel)
         model = ModelSettings(kernel=kernel, population=self.repeats.population)
         return {
-            name: Fitting(
-                replace(model, outputs=Limited(limit.sign * limit.limit)), refit, limit.sign
-            )
+            name: Fitting(replace(model, outputs=limit.outputs), refit, limit.sign)
             for name, limit in self.constraints.items()
         }
 
@@ -250,9 +245,10 @@ def _checked_constraints(given: object, space: Space) -> dict[str, Constraint]:
                 f"A constraint is on an outcome, but {name!r} is a parameter. Give the outcome "
                 "another name, or pass valid= for a constraint on the parameters."
             )
-        if type(limit) not in (AtMost, AtLeast):
+        if not isinstance(limit, Constraint):
             raise SettingsError(
-                f"constraints[{name!r}] must be AtMost(...) or AtLeast(...), got {limit!r}."
+                f"constraints[{name!r}] must be AtMost(...), AtLeast(...) or a Constraint of your "
+                f"own, got {limit!r}."
             )
     return dict(sorted(given.items()))
 

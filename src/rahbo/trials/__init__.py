@@ -15,7 +15,7 @@ from rahbo.trials.evaluation import LONGEST_NAME, Evaluation, Evaluations, check
 from rahbo.trials.files import write_whole
 from rahbo.trials.given import checked_trials, is_same_point, listed_trials
 from rahbo.trials.observations import Observations, Removed, point_statistics
-from rahbo.trials.outcomes import record_of, split_record
+from rahbo.trials.outcomes import Reads, record_of, split_record
 from rahbo.trials.paged import Paged
 from rahbo.trials.repetition import Repetition, repetition_of
 from rahbo.trials.rows import as_frame, header, rows_of, trials_in, write_csv
@@ -52,6 +52,7 @@ __all__ = [
     "Evaluations",
     "Observations",
     "Paged",
+    "Reads",
     "Removed",
     "Repetition",
     "Source",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from rahbo.errors import DataError, at
 from rahbo.numerics import Array, is_number, is_whole, unwrapped
 from rahbo.space import listed_cells, whole_if_equal
 from rahbo.trials.evaluation import Evaluation, checked_name
-from rahbo.trials.outcomes import checked_outcomes
+from rahbo.trials.outcomes import Reads, checked_outcomes
 from rahbo.trials.trial import Trial, shortened
 
 # How often a point may fail in a block before it is given up there.
 MOST_FAILURES = 2
+NO_OUTCOMES: Mapping[str, Reads] = MappingProxyType({})
 
 
 def block_name(block: object) -> str:
@@ -107,7 +109,7 @@ def checked_data(data: object) -> list[tuple[Mapping[str, Any], object, object]]
 def checked_told(
     values: object,
     outcomes: object = None,
-    names: Collection[str] = (),
+    of: Mapping[str, Reads] = NO_OUTCOMES,
     block: object = None,
     known: Sequence[str] = (),
     time: float | None = None,
@@ -117,12 +119,12 @@ def checked_told(
     Args:
         values: As for `checked_outcomes`.
         outcomes: As for `checked_outcomes`.
-        names: The names of the outcomes that may be told.
+        of: The outcomes that may be told, by name.
         block: As for `checked_blocks`.
         known: The names that a block may have; empty if it may have any.
         time: When they were told, in seconds since 1970; None if that is not known.
     """
-    checked, others = checked_outcomes(values, outcomes, names)
+    checked, others = checked_outcomes(values, outcomes, of)
     blocks = checked_blocks(block, len(checked), known)
     told = zip(checked, others, blocks, strict=True)
     return [Evaluation(value, None, other, named, time) for value, other, named in told]
@@ -131,7 +133,7 @@ def checked_told(
 def past_trials(
     data: object,
     encode: Callable[[Mapping[str, Any]], Array],
-    names: Collection[str] = (),
+    of: Mapping[str, Reads] = NO_OUTCOMES,
     known: Sequence[str] = (),
 ) -> list[Trial]:
     """Return past results as trials that were told without being asked for.
@@ -139,14 +141,14 @@ def past_trials(
     Args:
         data: Parameters, values and, if there are any, blocks.
         encode: Maps parameters to a point of the cube.
-        names: The names of the outcomes that may be told.
+        of: The outcomes that may be told, by name.
         known: The names that a block may have; empty if it may have any.
     """
     trials = []
     for i, (params, told, block) in enumerate(checked_data(data)):
         with at(f"data[{i}]"):
             trial = Trial(i, dict(params), encode(params), 0, "user")
-            trials.append(trial.with_more(checked_told(told, None, names, block, known)))
+            trials.append(trial.with_more(checked_told(told, None, of, block, known)))
     return trials
 
 

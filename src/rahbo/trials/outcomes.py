@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from rahbo.errors import DataError
+from rahbo.numerics import unwrapped
 from rahbo.space import columns_in, is_frame, is_missing, listed_cells, rows_in
 from rahbo.trials.trial import checked_values
 
 
+class Reads(Protocol):
+    """Knows what a told value of an outcome means."""
+
+    def read(self, told: Any) -> Any:
+        """Return a told value as a number."""
+
+
 def checked_outcomes(
-    values: object, outcomes: object, names: Collection[str]
+    values: object, outcomes: object, known: Mapping[str, Reads]
 ) -> tuple[list[float], list[dict[str, float]]]:
     """Return the values that were told, and the outcomes beside each of them.
 
@@ -23,35 +31,35 @@ def checked_outcomes(
             to numbers, in which the objective is the only one that is not a known outcome.
         outcomes: By name, as many numbers as there are values, or one number for one value; None
             or NaN where one is missing.
-        names: The names of the outcomes that may be told.
+        known: The outcomes that may be told, by name.
     """
-    values = _cells(values, names) if is_frame(values) else values
-    records = _records(values) if names else None
+    values = _cells(values, bool(known)) if is_frame(values) else values
+    records = _records(values) if known else None
     if records is None:
         checked = checked_values(values)
-        return checked, _outcomes(outcomes, len(checked), names)
+        return checked, _outcomes(outcomes, len(checked), known)
     if outcomes is not None:
         raise DataError("tell() needs outcomes= or values with named outcomes, got both.")
-    split = [split_record(record, names) for record in records]
+    split = [split_record(record, known) for record in records]
     return checked_values([value for value, _ in split]), [told for _, told in split]
 
 
 def split_record(
-    record: Mapping[str, object], names: Collection[str]
+    record: Mapping[str, object], known: Mapping[str, Reads]
 ) -> tuple[object, dict[str, float]]:
-    """Return the value of the objective in a record, and the outcomes that it holds."""
-    own = [name for name in record if name not in names]
+    """Return the value of the objective in a record, and the known outcomes that it holds."""
+    own = [name for name in record if name not in known]
     if len(own) != 1:
         raise DataError(
             f"A record needs the value of the objective under one name besides the outcomes "
-            f"{', '.join(map(repr, names))}, got {', '.join(map(repr, own)) or 'none'}."
+            f"{', '.join(map(repr, known))}, got {', '.join(map(repr, own)) or 'none'}."
         )
-    if own != ["value"] and not any(name in record for name in names):
+    if own != ["value"] and not any(name in record for name in known):
         raise DataError(
-            f"A record without any of the outcomes {', '.join(map(repr, names))} needs the name "
+            f"A record without any of the outcomes {', '.join(map(repr, known))} needs the name "
             f"'value' for the objective, got {own[0]!r}. Check how the names are spelt."
         )
-    told = {name: _number(name, record[name]) for name in names if name in record}
+    told = {name: _read(name, record[name], one) for name, one in known.items() if name in record}
     return record[own[0]], {name: v for name, v in told.items() if v is not None}
 
 
@@ -67,10 +75,10 @@ def record_of(returned: object) -> dict[str, object] | None:
     return None
 
 
-def _cells(frame: Any, names: Collection[str]) -> list[Any]:
+def _cells(frame: Any, as_records: bool) -> list[Any]:
     """Return the rows of a frame as records or, if there is only the objective, as numbers."""
     found = columns_in(frame)
-    if names:
+    if as_records:
         return rows_in(frame)
     if len(found) != 1:
         raise DataError(
@@ -93,7 +101,7 @@ def _records(values: object) -> list[dict[str, object]] | None:
     return found or None
 
 
-def _outcomes(outcomes: Any, n: int, names: Collection[str]) -> list[dict[str, float]]:
+def _outcomes(outcomes: Any, n: int, known: Mapping[str, Reads]) -> list[dict[str, float]]:
     """Return the outcomes of each of ``n`` values."""
     found: list[dict[str, float]] = [{} for _ in range(n)]
     if outcomes is None:
@@ -105,10 +113,10 @@ def _outcomes(outcomes: Any, n: int, names: Collection[str]) -> list[dict[str, f
             f"outcomes= needs numbers by name, such as {{'loss': 3.4}}, got {outcomes!r}."
         )
     for name, told in outcomes.items():
-        if name not in names:
-            known = ", ".join(map(repr, names)) or "none"
+        if name not in known:
+            listed = ", ".join(map(repr, known)) or "none"
             raise DataError(
-                f"tell() takes the outcomes that constraints= names ({known}), got {name!r}."
+                f"tell() takes the outcomes that constraints= names ({listed}), got {name!r}."
             )
         several = list(told) if _is_several(told) else [told]
         if len(several) != n:
@@ -117,7 +125,7 @@ def _outcomes(outcomes: Any, n: int, names: Collection[str]) -> list[dict[str, f
                 f"for {name!r}. Pass None where one is missing."
             )
         for record, value in zip(found, several, strict=True):
-            number = _number(str(name), value)
+            number = _read(str(name), value, known[name])
             if number is not None:
                 record[str(name)] = number
     return found
@@ -128,12 +136,13 @@ def _is_several(told: object) -> bool:
     return isinstance(told, Iterable) and not isinstance(told, str | bytes | Mapping) and not scalar
 
 
-def _number(name: str, value: object) -> float | None:
+def _read(name: str, value: object, outcome: Reads) -> float | None:
     """Return the number of an outcome; None if it is missing."""
+    value = unwrapped(value)
     if is_missing(value):
         return None
     try:
-        (number,) = checked_values([value])
+        (number,) = checked_values([outcome.read(value)])
     except DataError as error:
         raise DataError(f"The outcome {name!r} is not a number that can be told: {error}") from None
     return number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from rahbo.errors import DataError, MissingLibraryError, SpaceError
 from rahbo.space import Candidates, Categorical, Space, columns_in, key, rows_in, whole_if_equal
 from rahbo.trials.blocks import checked_told
 from rahbo.trials.files import write_whole
+from rahbo.trials.outcomes import Reads
 from rahbo.trials.times import time_in, time_text
 from rahbo.trials.trial import Trial
 
@@ -117,7 +118,7 @@ def as_frame(columns: Sequence[str], rows: Sequence[Row]) -> Any:
 
 
 def trials_in(
-    frame: Any, space: Space, outcomes: Collection[str], blocks: Sequence[str] = ()
+    frame: Any, space: Space, outcomes: Mapping[str, Reads], blocks: Sequence[str] = ()
 ) -> list[Trial]:
     """Return the past results in a data frame as trials. Rows with equal parameters are repeats.
 
@@ -128,7 +129,7 @@ def trials_in(
     Args:
         frame: A frame of pandas or polars.
         space: The parameters.
-        outcomes: The names of outcomes that may be told.
+        outcomes: The outcomes that may be told, by name.
         blocks: The names that a block may have; empty if it may have any.
     """
     found = columns_in(frame)
@@ -147,7 +148,7 @@ def trials_in(
         try:
             x = space.encode(params)
             trial = trials.get(x.tobytes()) or Trial(len(trials), params, x, 0, "user")
-            trials[x.tobytes()] = _with_row(trial, told, beside, blocks)
+            trials[x.tobytes()] = _with_row(trial, told, beside, outcomes, blocks)
         except (DataError, SpaceError) as error:
             hint = _misread(params, parameters, space, ["value", *others.values()])
             raise type(error)(f"Row {i} of data=, counted from 0: {error}{hint}") from error
@@ -230,12 +231,14 @@ def _filled(cell: object) -> object:
     return None if isinstance(cell, str) and not cell else cell
 
 
-def _with_row(trial: Trial, told: Row, outcomes: Row, blocks: Sequence[str]) -> Trial:
+def _with_row(
+    trial: Trial, told: Row, outcomes: Row, known: Mapping[str, Reads], blocks: Sequence[str]
+) -> Trial:
     """Return a trial with one more value or failure, or with the values that a cell lists."""
     time = time_in(told.get(TIME))
     if _filled(told["value"]) is None:
         return trial.with_failures([trial.n_made], str(told.get(FAILURE) or "no value"), time)
     block = whole_if_equal(_filled(told.get("block")))
     return trial.with_more(
-        checked_told(told["value"], outcomes or None, outcomes, block, blocks, time)
+        checked_told(told["value"], outcomes or None, known, block, blocks, time)
     )

@@ -174,7 +174,8 @@ def _limits(found: Recommendation) -> str:
         for check in found.constraints
     )
     level = f"{100 * found.level:g} % interval"
-    heads = _heads("probability", "quantile", level, "pessimistic")
+    measured = dict.fromkeys(check.constraint.measured for check in found.constraints)
+    heads = _heads("probability", " or ".join(measured), level, "pessimistic")
     head = (
         f'<tr><th scope="col">outcome</th><th scope="col">kept</th>{heads}'
         '<th scope="col">limit</th></tr>'

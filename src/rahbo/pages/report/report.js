@@ -353,7 +353,7 @@ function startFrontier() {
 // limits are numbered.
 const QUANTITIES = { noise: "noise standard deviation", mean: "mean" };
 const known = (compliance ? compliance.outcomes : []).map((one, j) => ({ one, j })).filter(({ one }) => one.quantile[0] !== null);
-for (const { one, j } of known) QUANTITIES[j] = `${cut(one.name, 40)}, ${number(100 * one.level)} % quantile`;
+for (const { one, j } of known) QUANTITIES[j] = `${cut(one.name, 40)}, ${one.measured}`;
 const outcomeOf = (quantity) => (quantity in points ? null : compliance.outcomes[Number(quantity)]);
 const ownOf = (quantity) => (outcomeOf(quantity)?.quantile ?? points[quantity])[points.recommended];
 const valuesOf = (record, quantity) => record[quantity] ?? record.outcomes[Number(quantity)];
