@@ -39,6 +39,7 @@ optimizer
 running: stopping budget clock present generators calls progress display result mistakes interrupts
     run worker pool processes parallel loop
 race: evidence choice simulation matching course verdict racing
+testing: checks risk model policy
 theory
 problems
 experiments
