@@ -200,6 +200,11 @@ class NoiseModel(ABC):
     is_known: ClassVar[bool] = False
     extends: ClassVar[bool] = False
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether there is no noise at all, so that no value is worth repeating."""
+        return False
+
     def learn(self, data: SampleVariances, previous: Any = None) -> Any:
         """Return hyperparameters learned from data, starting from an earlier result.
 
@@ -283,6 +288,11 @@ class KnownNoise(NoiseModel):
                 "KnownNoise needs a function of the parameters, a number, or one variance for each "
                 f"candidate, got {known!r}."
             )
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the noise is given as 0 everywhere."""
+        return is_number(self.noise_var) and self.noise_var == 0.0
 
     @classmethod
     def of_std(

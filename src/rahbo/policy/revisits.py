@@ -6,7 +6,6 @@ from collections.abc import Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rahbo.model import KnownNoise
 from rahbo.policy.blocks import complete_points
 from rahbo.policy.domain import is_listed
 from rahbo.policy.repeats import CONFIRMED, Repeats
@@ -45,7 +44,7 @@ class Repeating:
         The number of repeats changes only if the user left it open.
         """
         found = cls(settings.repeats, len(settings.blocks or ()), settings.space.revisit)
-        if settings.noise == KnownNoise(0.0):
+        if settings.noise.is_zero:
             repetition = Repetition(1, is_known=True)
         if repetition is None:
             return found
