@@ -71,9 +71,8 @@ class LogPosterior(DirectPosterior):
 
     def at_level(self, t: float) -> DirectPosterior:
         """Return the posterior shifted by t."""
-        return replace(
-            self, gp=replace(self.gp, prior_mean=self.gp.prior_mean + t, y=self.gp.y + t)
-        )
+        gp = self.gp
+        return self.given(replace(gp, prior_mean=gp.prior_mean + t, y=gp.y + t))
 
 
 def level_posterior(mean: Hyperparameters, floor: float) -> LogPosterior:

@@ -77,7 +77,8 @@ def _checked_posterior(
         posterior.is_known == bound.is_known or posterior.gp is None,
         "a posterior that is known needs a model that says so.",
     )
-    near = bound.condition(data, learned, posterior)
+    elsewhere = bound.condition(replace(data, s2=3.0 * data.s2), learned)
+    near = bound.condition(data, learned, elsewhere)
     says.equal(
         near.variance(X),
         posterior.variance(X),
@@ -152,12 +153,18 @@ def _check_later(says: Promises, posterior: NoisePosterior, X: Array) -> None:
     )
     surer = later.latent(X)[1] <= posterior.latent(X)[1] * (1.0 + 1e-6)
     says.require(surer.all(), "pending repeats must not make g less certain.")
+    if posterior.gp is not None:
+        surer = later.latent(X)[1] < 0.999 * posterior.latent(X)[1]
+        says.require(surer.all(), "pending repeats must make a GP more certain.")
     raised = posterior.at_level(0.5)
     if raised is not None:
         promise = "at_level(t) must raise all variances by e^t."
         for z in (0.0, 1.0):
             there, here = raised.variance(X, z), posterior.variance(X, z)
             says.equal(there, np.exp(0.5) * here, promise, rtol=1e-6)
+        if raised.gp is not None:
+            at_data = np.exp(0.5) * posterior.at_data()
+            says.equal(raised.at_data(), at_data, promise, rtol=1e-6)
 
 
 def _check_known(says: Promises, bound: NoiseModel, data: SampleVariances, X: Array) -> None:
@@ -231,6 +238,10 @@ def _check_run(says: Promises, noise: NoiseModel, where: Space) -> None:
     runs = [run(where.spec, 16, method=Method(noise=one)) for one in (noise, copied(noise))]
     promise = "the same run must propose the same again."
     says.require(proposed(runs[0]) == proposed(runs[1]), promise)
+    model = runs[0].model
+    own = model.settings.noise.condition(model.data, model.learned.noise)
+    X = model.observations.X
+    says.equal(model.noise.variance(X), own.variance(X), "a run must believe it.", rtol=0.05)
     found = runs[0].recommend()
     lower, upper = found.noise_std_interval
     says.require(lower <= found.noise_std <= upper, "an interval must hold its estimate.")
@@ -239,7 +250,7 @@ def _check_run(says: Promises, noise: NoiseModel, where: Space) -> None:
         "is not known, so the interval of the noise of a recommendation must have a width.",
     )
     says.require(
-        known == (runs[0].model.beta_noise == 0.0),
+        known == (model.beta_noise == 0.0),
         "the band of the noise must have a width unless it is known.",
     )
     runs[0].diagnose()
