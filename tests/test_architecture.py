@@ -38,8 +38,8 @@ reports
 optimizer
 running: stopping budget clock present generators calls progress display result mistakes interrupts
     run worker pool processes parallel loop
-testing: checks outcomes runs
 race: evidence choice simulation matching course verdict racing
+testing: checks risk model policy outcomes runs
 theory
 problems
 experiments

@@ -12,6 +12,7 @@ import shutil
 import sys
 import urllib.request
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -58,7 +59,9 @@ def test_the_blocks_of_a_page_run_in_order_and_print_what_it_shows(
     shutil.copytree(ROOT / "optunahub", "optunahub")  # a reader has a clone
     random.seed(0)  # the examples measure with it, unseeded, as a reader's do
     text = page.read_text("utf-8")
-    namespace: dict[str, object] = {"__name__": "page"}
+    module = ModuleType("page")  # so that classes of the page can be pickled
+    monkeypatch.setitem(sys.modules, "page", module)
+    namespace: dict[str, object] = vars(module)
     printed = []
     for block, _ in programs(text):
         # Blank lines before the source, so that a traceback names the line of the page.

@@ -22,7 +22,7 @@ from rahbo.model import (
     LogNoise,
     Refit,
     as_confidence,
-    check_kernel,
+    require_kernel,
 )
 from rahbo.policy import RahboUS, TopTwo
 from rahbo.running import Display, Gap
@@ -191,7 +191,7 @@ MISUSE = {
             SettingsError, "positive lengthscale")],
         *each(partial(RBF, [0.2]), [0.0, -1.0, [1.0], *NOT_FINITE], SettingsError,
               "positive variance"),
-        *each(partial(check_kernel, "LogNoise(kernel)"), [None, "RBF", 1.0, int, Kernel, [RBF]],
+        *each(partial(require_kernel, "LogNoise(kernel)"), [None, "RBF", 1.0, int, Kernel, [RBF]],
               SettingsError, r"^LogNoise\(kernel\) must be a Kernel such as"),
     ],
     "noise models": [

@@ -17,14 +17,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from rahbo.errors import DataError, SettingsError
-from rahbo.numerics import Array, Mask, is_real_number
+from rahbo.numerics import Array, is_real_number
 
 __all__ = [
     "DEFAULT_RISK",
@@ -32,14 +32,18 @@ __all__ = [
     "ExpectedShortfall",
     "MeanStd",
     "MeanVariance",
+    "Penalty",
     "Quantile",
     "RiskMeasure",
-    "check_monotone",
+    "StdPenalty",
 ]
 
 # The slope of sqrt(v) is infinite at v = 0. An optimiser multiplies it by the slope of a clipped
 # variance, which is zero there. With the floor the product is 0, without it nan.
 _SLOPE_FLOOR_VAR = 1e-24
+
+# What the weight of a risk measure multiplies.
+Penalty = Literal["noise variance", "noise std"]
 
 
 def _arrays(f: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
@@ -86,12 +90,21 @@ def _level(owner: str, value: object, upper: float) -> float:
 class RiskMeasure(ABC):
     """A value R(f, v) that rises with the mean f and does not rise with the noise variance v.
 
-    To write your own, make a frozen dataclass with `value` and `gradient`, and test it with
-    `check_monotone`.
+    To write your own, make a frozen dataclass with `value` and `gradient`, and check it with
+    `rahbo.testing.check_risk`. If R is the mean less a multiple of the noise standard deviation,
+    derive it from `StdPenalty`, which needs the multiple alone.
     """
 
     allows_negative_variance: ClassVar[bool] = False
     """Whether R accepts v < 0, such as a negative lower bound. If not, the caller clips v."""
+
+    penalty: ClassVar[Penalty | None] = None
+    """What `weight` multiplies if R = f - weight·penalty; None if R has another form."""
+
+    @property
+    def weight(self) -> float | None:
+        """The multiple of the penalty that is taken off the mean; None without a penalty."""
+        return None
 
     @abstractmethod
     def value(self, f: ArrayLike, v: ArrayLike) -> Array:
@@ -121,6 +134,10 @@ class RiskMeasure(ABC):
         """
         _check_units(shift, scale)
         return _Standardised(self, shift, scale)
+
+    def in_words(self, minimised: bool) -> str:
+        """Return the measure in words; empty if it is described by its class and fields."""
+        return ""
 
 
 def _check_units(shift: float, scale: float) -> None:
@@ -172,9 +189,15 @@ class MeanVariance(RiskMeasure):
 
     alpha: float = 1.0
     allows_negative_variance: ClassVar[bool] = True
+    penalty: ClassVar[Penalty | None] = "noise variance"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", _non_negative("MeanVariance", "alpha", self.alpha))
+
+    @property
+    def weight(self) -> float:
+        """Alpha."""
+        return self.alpha
 
     def value(self, f: ArrayLike, v: ArrayLike) -> Array:
         """Return f - alpha·v."""
@@ -194,9 +217,23 @@ class MeanVariance(RiskMeasure):
         _check_units(shift, scale)
         return MeanVariance(self.alpha * scale)
 
+    def in_words(self, minimised: bool) -> str:
+        """Return the formula in words.
 
-class _StdPenalty(RiskMeasure):
+        >>> MeanVariance(2.0).in_words(minimised=False)
+        'mean − 2 × noise variance'
+        """
+        return _less(minimised, self.alpha, "noise variance") if self.alpha else "the mean"
+
+
+def _less(minimised: bool, weight: float, of: str) -> str:
+    return f"mean {'+' if minimised else '−'} {weight:g} × {of}"
+
+
+class StdPenalty(RiskMeasure):
     """The mean minus a multiple of the noise standard deviation: R = f - weight·sqrt(v)."""
+
+    penalty: ClassVar[Penalty | None] = "noise std"
 
     @property
     @abstractmethod
@@ -237,9 +274,13 @@ class _StdPenalty(RiskMeasure):
             )
         return mean, var
 
+    def in_words(self, minimised: bool) -> str:
+        """Return the formula in words."""
+        return _less(minimised, self.weight, "noise standard deviation")
+
 
 @dataclass(frozen=True)
-class MeanStd(_StdPenalty):
+class MeanStd(StdPenalty):
     """The mean minus a multiple of the noise standard deviation.
 
     R = f - kappa·sqrt(v)
@@ -260,7 +301,7 @@ class MeanStd(_StdPenalty):
 
 
 @dataclass(frozen=True)
-class Quantile(_StdPenalty):
+class Quantile(StdPenalty):
     """A lower quantile of the outcome, assuming Gaussian outcomes.
 
     R = f + z·sqrt(v), z = Phi^-1(level)
@@ -282,9 +323,14 @@ class Quantile(_StdPenalty):
         """How many noise standard deviations are taken off the mean."""
         return -float(ndtri(self.level))
 
+    def in_words(self, minimised: bool) -> str:
+        """Return which value of the outcome it is."""
+        beyond = "exceed" if minimised else "fall short of"
+        return f"the value that {100 * self.level:.3g} % of the outcomes {beyond}"
+
 
 @dataclass(frozen=True)
-class ExpectedShortfall(_StdPenalty):
+class ExpectedShortfall(StdPenalty):
     """The mean of the worst share `level` of the outcomes, assuming Gaussian outcomes.
 
     R = f - sqrt(v)·phi(z)/level, z = Phi^-1(level)
@@ -306,6 +352,10 @@ class ExpectedShortfall(_StdPenalty):
         z = float(ndtri(self.level))
         return math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) / self.level
 
+    def in_words(self, minimised: bool) -> str:
+        """Return which outcomes it is the mean of."""
+        return f"the mean of the worst {100 * self.level:.3g} % of the outcomes"
+
 
 DEFAULT_RISK: RiskMeasure = MeanStd(1.0)
 """The risk measure of every run that names none. Its weight has no units, so neither has it."""
@@ -317,95 +367,3 @@ RISKS: dict[str, Callable[[float], RiskMeasure]] = {
     "shortfall": ExpectedShortfall,
 }
 """The risk measures by the name that their number has on the command line and in forms."""
-
-
-def check_monotone(
-    risk: RiskMeasure,
-    *,
-    means: tuple[float, float] = (-3.0, 3.0),
-    variances: tuple[float, float] = (0.0, 4.0),
-    n: int = 21,
-) -> None:
-    """Check on a grid that your own risk measure is valid.
-
-    It must rise with the mean, must not rise with the noise variance, and must return its own
-    gradient (compared with central differences). A grid is evidence, not proof: pass the ranges
-    you use.
-
-    Args:
-        risk: The measure to check.
-        means: Lowest and highest mean on the grid.
-        variances: Lowest (at least 0) and highest noise variance on the grid. If the measure
-            allows negative variances, their negatives are checked too.
-        n: Grid points along each axis.
-
-    Raises:
-        SettingsError: The measure fails; the message says where.
-    """
-    low, high = variances
-    if n < 2 or not means[0] < means[1] or not 0.0 <= low < high:
-        raise SettingsError(
-            f"check_monotone() needs n >= 2, rising means and 0 <= rising variances, got n={n!r}, "
-            f"means={means!r}, variances={variances!r}. Correct the ranges."
-        )
-    # Evenly spaced in the standard deviation, to cover small variances, where slopes are steep.
-    v_axis = np.linspace(math.sqrt(low), math.sqrt(high), n) ** 2
-    if risk.allows_negative_variance:
-        v_axis = np.unique(np.concatenate([-v_axis, v_axis]))
-    f, v = np.meshgrid(np.linspace(*means, n), v_axis, indexing="ij")
-    value = _evaluated(risk, "value", risk.value(f, v), f, v)
-    rounding = 16.0 * float(np.finfo(np.float64).eps * np.max(np.abs(value)))
-    _refuse_where(np.diff(value, axis=0) <= 0.0, risk, "value does not rise with the mean", f, v)
-    rises = np.diff(value, axis=1) > rounding
-    _refuse_where(rises, risk, "value rises with the noise variance", f, v)
-    _check_gradient(risk, f, v, rounding)
-
-
-def _evaluated(risk: RiskMeasure, what: str, result: Array, f: Array, v: Array) -> Array:
-    """Return what a measure computed, after checking that it is finite and has the right shape."""
-    out = np.asarray(result, np.float64)
-    if out.shape != f.shape:
-        raise SettingsError(
-            f"{risk!r}: {what} must have the broadcast shape of f and v, {f.shape}, got "
-            f"{out.shape}. Compute it element by element."
-        )
-    _refuse_where(~np.isfinite(out), risk, f"{what} is not finite", f, v)
-    return out
-
-
-def _check_gradient(risk: RiskMeasure, f: Array, v: Array, rounding: float) -> None:
-    """Compare the claimed gradient with central differences."""
-    df, dv = risk.gradient(f, v)
-    df = _evaluated(risk, "dR/df", df, f, v)
-    dv = _evaluated(risk, "dR/dv", dv, f, v)
-    h = 1e-5 * (1.0 + np.abs(f))
-    slope = _central(lambda step: risk.value(f + step, v), h)
-    _refuse_where(_differs(df, slope, rounding / h), risk, "dR/df is not the slope in f", f, v)
-    # A step relative to v does not cross v = 0, where no central difference exists.
-    inside = v != 0.0
-    f, v, dv = f[inside], v[inside], dv[inside]
-    h = 1e-4 * np.abs(v)
-    slope = _central(lambda step: risk.value(f, v + step), h)
-    _refuse_where(_differs(dv, slope, rounding / h), risk, "dR/dv is not the slope in v", f, v)
-
-
-def _central(along: Callable[[Array], Array], h: Array) -> Array:
-    """Return the central difference of a function of the step."""
-    return np.asarray((along(h) - along(-h)) / (2.0 * h))
-
-
-def _differs(claimed: Array, slope: Array, noise: Array) -> Mask:
-    """Return where a claimed slope differs from the measured one by more than rounding explains."""
-    size = np.maximum(np.abs(claimed), np.abs(slope))
-    return np.asarray(np.abs(claimed - slope) > 1e-4 * size + noise)
-
-
-def _refuse_where(bad: Mask, risk: RiskMeasure, why: str, f: Array, v: Array) -> None:
-    """Raise an error for the first grid point marked bad."""
-    if bad.any():
-        at = tuple(np.argwhere(bad)[0])
-        raise SettingsError(
-            f"{risk!r}: {why} at f={float(f[at]):g}, v={float(v[at]):g}. A risk measure must rise "
-            f"with the mean, must not rise with the noise variance, and must return its own "
-            f"gradient. Correct value() or gradient()."
-        )

@@ -10,7 +10,7 @@ from scipy import stats
 import rahbo
 from bands import bands
 from rahbo.analysis import centre, posterior
-from rahbo.analysis.posterior import draws, marginals, plausible, risk_draws
+from rahbo.analysis.posterior import marginals, plausible, risk_draws
 from rahbo.model import DirectNoise, KnownNoise, LogNoise, alternatives
 from rahbo.policy import GPUCB, RahboUS, TopTwo, pessimistic, pessimistic_values
 
@@ -185,7 +185,7 @@ def test_no_pessimistic_value_is_above_the_risk_value(strategy, noise, rng):
 def test_draws_have_the_mean_and_covariance_of_the_posterior(rng):
     gp = optimizer().model.mean
     X = rng.random((5, 1))
-    found = draws(gp, X, rng, 40_000)
+    found = gp.draws(X, rng, 40_000)
     mu, sigma = gp.predict(X)
     np.testing.assert_allclose(found.mean(axis=0), mu, atol=5 * sigma.max() / 200)
     size = sigma.max() ** 2
@@ -194,7 +194,7 @@ def test_draws_have_the_mean_and_covariance_of_the_posterior(rng):
 
 def test_draws_at_the_same_point_are_the_same(rng):
     gp = optimizer().model.mean
-    found = draws(gp, np.array([[0.3], [0.9], [0.3], [0.30000001]]), rng, 100)
+    found = gp.draws(np.array([[0.3], [0.9], [0.3], [0.30000001]]), rng, 100)
     np.testing.assert_allclose(found[:, 2:] - found[:, :1], 0.0, atol=1e-5)
     assert np.std(found[:, 1] - found[:, 0]) > 1e-3
 

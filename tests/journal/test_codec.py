@@ -54,7 +54,7 @@ from rahbo.policy import (
     Strategy,
     TopTwo,
 )
-from rahbo.risk import RiskMeasure
+from rahbo.risk import RiskMeasure, StdPenalty
 
 OBJECTS = [
     rahbo.Float(1e-4, 0.1, log=True), rahbo.Int(1, 15), rahbo.Categorical([1, "1", None, False]),
@@ -91,7 +91,7 @@ def subclasses(base):
 def test_every_class_a_user_may_pass_is_known(base):
     # A bound noise model stands for code, a kernel without a shape is none, and a run makes outputs
     # with a limit itself.
-    internal = {CubeNoise, Stationary, Limited}
+    internal = {CubeNoise, Stationary, StdPenalty, Limited}
     public = {
         kind
         for kind in subclasses(base)

@@ -28,7 +28,6 @@ def test_known_function_is_asked_in_user_units():
     points = [{"lr": 0.01, "depth": 3, "kind": "a"}, {"lr": 0.1, "depth": 5, "kind": "b"}]
     X = np.array([SPACE.encode(p) for p in points])
     model = KnownNoise(noise_var).bind(SPACE)
-    assert model.learn(empty(SPACE.d)) is None
     posterior = model.condition(empty(SPACE.d), None)
     np.testing.assert_allclose(posterior.variance(X), [0.03, 1.5], rtol=1e-9)
     assert asked == points
@@ -110,8 +109,6 @@ def test_known_noise_must_give_one_number_a_point():
 
 def test_known_noise_must_be_bound_first():
     model = KnownNoise(lambda params: 1.0)
-    with pytest.raises(SettingsError, match="bind"):
-        model.learn(empty(1))
     with pytest.raises(SettingsError, match="bind"):
         model.condition(empty(1), None)
 

@@ -384,6 +384,30 @@ def test_report_bounds_by_hand(strategy, formula, preset):
 # -- settings ------------------------------------------------------------------------------------
 
 
+def test_a_draw_follows_the_posteriors():
+    opt = told(0, rahbo.MeanStd(1.0))
+    rng, X = np.random.default_rng(0), np.array([[0.2], [0.21], [0.9]])
+    f, v = np.array([opt.model.draw(X, rng) for _ in range(4000)]).transpose(1, 2, 0)
+    mu, sigma = opt.model.mean.predict(X)
+    np.testing.assert_allclose(f.mean(axis=1), mu, atol=4.0 * sigma.max() / np.sqrt(4000))
+    np.testing.assert_allclose(f.std(axis=1), sigma, rtol=0.06)
+    g, s = opt.model.noise.latent(X)
+    np.testing.assert_allclose(np.log(v).mean(axis=1), g, atol=4.0 * s.max() / np.sqrt(4000))
+    assert np.corrcoef(f[0], f[1])[0, 1] > 0.9
+
+
+def test_the_best_of_some_points_allows_for_failure():
+    class Fails:
+        def chance(self, X):
+            return np.where(X[:, 0] > 0.5, 0.1, 1.0)
+
+    one = turn(told(0, rahbo.MeanStd(1.0)))
+    X, F = np.array([[0.2], [0.4], [0.9]]), np.array([0.0, 1.0, 2.0])
+    assert one.best(X, F) == [0.9]
+    assert replace(one, domain=replace(one.domain, success=Fails())).best(X, F) == [0.4]
+    assert (one.domain.allowed(one.points())).all()
+
+
 def test_strategies_are_values():
     assert RahboUS() == RahboUS(learning_rounds=10)
     assert len({Rahbo(), Rahbo(), GPUCB(), RandomSearch(), RahboUS(1), RahboUS(2)}) == 5

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -25,13 +25,11 @@ from rahbo.analysis.wording import brief_beside
 from rahbo.model import output_scale
 from rahbo.numerics import Array, Index, Justified
 from rahbo.policy import NEGLIGIBLE, RiskBound, report_bound
-from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
+from rahbo.risk import Penalty, RiskMeasure
 from rahbo.state import State
 
 # An aversion is reasonable up to so many standard deviations.
 STRONGEST = 10.0
-# What the weight of a risk measure multiplies.
-Penalty = Literal["noise variance", "noise std"]
 Decode = Callable[[Array], dict[str, Any]]
 
 
@@ -182,12 +180,8 @@ def penalty_of(bound: RiskBound, risk: RiskMeasure) -> tuple[Penalty | None, flo
     Both are None for a measure without a weight. The weight is 0 for a strategy that reports by the
     mean alone.
     """
-    neutral = isinstance(bound.risk, MeanVariance) and bound.risk.alpha == 0.0
-    if isinstance(risk, MeanVariance):
-        return "noise variance", 0.0 if neutral else risk.alpha
-    if isinstance(risk, MeanStd | Quantile | ExpectedShortfall):
-        return "noise std", 0.0 if neutral else risk.weight
-    return None, None
+    neutral = risk.weight is not None and bound.risk.weight == 0.0
+    return risk.penalty, 0.0 if neutral else risk.weight
 
 
 def envelope(lower: Array, noise_upper: Array) -> list[tuple[int, float, float]]:

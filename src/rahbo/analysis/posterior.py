@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
 from scipy.special import gammaincinv, ndtri, stdtrit
 
 from rahbo.errors import SettingsError
-from rahbo.model import GP, MeanNoiseModel, alternatives
+from rahbo.model import MeanNoiseModel, alternatives
 from rahbo.numerics import Array, Justified, is_number
 from rahbo.risk import RiskMeasure
 
@@ -36,8 +35,6 @@ CHUNK = 256
 # the reported point is the luckiest of many. With tails this heavy, intervals contain the true
 # value as often as they claim (`bench/coverage.py`, `bench/tables.py`).
 DOF = 4
-# Variances of joint deviations below this share of the largest are rounding errors.
-SINGULAR = 1e-12
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
@@ -178,38 +175,11 @@ def joint_draws(model: MeanNoiseModel, X: Array, rng: np.random.Generator) -> tu
     drawn = []
     for one, n in plausible(model):
         stretch = _stretches(n)
-        f = draws(one.mean, X, rng, n, stretch[:, :1])
-        if one.noise.gp is None:
-            g = np.broadcast_to(one.noise.latent(X)[0], f.shape)
-        else:
-            g = draws(one.noise.gp, X, rng, n, stretch[:, 1:])
+        f = one.mean.draws(X, rng, n, stretch[:, :1])
+        g = one.noise.draws(X, rng, n, stretch[:, 1:])
         drawn.append(_in_user_units(one, f, g))
     F, V = (np.vstack(parts) for parts in zip(*drawn, strict=True))
     return F, V
-
-
-def draws(
-    gp: GP, X: Array, rng: np.random.Generator, n: int, stretch: Array | float = 1.0
-) -> Array:
-    """Return joint posterior draws ``(n, m)`` at ``X (m, d)``.
-
-    Their deviations from the mean are multiplied by ``stretch``.
-    """
-    root = _root(gp.covariance(X))
-    deviations = rng.standard_normal((n, root.shape[1])) @ root.T
-    return np.asarray(gp.predict_mean(X) + stretch * deviations)
-
-
-def _root(covariance: Array) -> Array:
-    """Return a matrix ``(m, rank)`` whose product with its transpose is the covariance ``(m, m)``.
-
-    It uses pivots, because posterior covariances of close points are numerically singular.
-    """
-    largest = max(float(covariance.diagonal().max()), 0.0)
-    factor, pivots, rank, _ = dpstrf(covariance, tol=SINGULAR * largest, lower=1)
-    root = np.empty((len(covariance), rank))
-    root[pivots - 1] = np.tril(factor)[:, :rank]
-    return root
 
 
 # -- tails ---------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from rahbo.analysis.wording import (
     scores_told_apart,
     settings_told_apart,
 )
-from rahbo.model import CubeNoise, output_scale
+from rahbo.model import output_scale
 from rahbo.numerics import Justified, brief
 from rahbo.policy import NEGLIGIBLE, is_listed, limits, repeating, report_bound
 from rahbo.state import State
@@ -338,6 +338,6 @@ def recommend(state: State, rule: Rule = "pessimistic", level: float = LEVEL) ->
 def to_confirm(state: State, n: int, noise_std: float) -> int:
     """Return how many measurements a point with ``n`` lacks; 0 if its noise is known or small."""
     quiet = noise_std <= NEGLIGIBLE * output_scale(told(state).observations)
-    if quiet or isinstance(state.model.settings.noise, CubeNoise):
+    if quiet or state.model.settings.noise.is_known:
         return 0
     return max(0, repeating(state).confirmed - n)

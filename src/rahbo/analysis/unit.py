@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rahbo.model import Raw
 from rahbo.numerics import brief
 from rahbo.policy import report_bound
-from rahbo.risk import MeanVariance
 from rahbo.state import State
 
 # Alpha times the variance, as a share of the spread of the means, below and above which alpha is
@@ -33,9 +31,9 @@ def unsuited(state: State) -> str:
     """
     model, risk = state.model, state.risk
     reported_by = report_bound(state).risk
-    if not isinstance(risk, MeanVariance) or isinstance(model.settings.outputs, Raw):
+    if risk.penalty != "noise variance" or model.settings.outputs.unchanged:
         return ""
-    if risk.alpha == 0.0 or (isinstance(reported_by, MeanVariance) and reported_by.alpha == 0.0):
+    if not risk.weight or reported_by.weight == 0.0:
         return ""
     mean, _, g, sigma = model.at_observations()
     noisy = np.quantile(g - APART * sigma, NOISIER)
@@ -44,7 +42,7 @@ def unsuited(state: State) -> str:
     if noisy <= quiet or spread == 0.0:
         return ""
     noise_var = np.quantile(model.noise.link(g), NOISIER)
-    share = risk.alpha * model.units.scale * float(noise_var) / spread
+    share = risk.weight * model.units.scale * float(noise_var) / spread
     if LEAST <= share <= MOST:
         return ""
     much, change = ("", "lower") if share > MOST else ("only ", "raise")

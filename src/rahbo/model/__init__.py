@@ -8,7 +8,15 @@ from rahbo.model.fitting import Fits, Fitting, Past, Refit, fits_before, shared_
 from rahbo.model.gp import GP
 from rahbo.model.hyperprior import Hyperprior
 from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
-from rahbo.model.kernels import RBF, Kernel, Linear, Matern32, Matern52, check_kernel
+from rahbo.model.kernels import (
+    RBF,
+    Kernel,
+    Linear,
+    Matern32,
+    Matern52,
+    require_columns,
+    require_kernel,
+)
 from rahbo.model.learning import condition, learn
 from rahbo.model.lognoise import LogNoise, LogPosterior
 from rahbo.model.noise import DirectNoise, DirectPosterior, sample_variance_var
@@ -61,7 +69,6 @@ __all__ = [
     "alternatives",
     "as_confidence",
     "as_told",
-    "check_kernel",
     "condition",
     "find_places",
     "fit",
@@ -72,6 +79,8 @@ __all__ = [
     "lemma1_beta",
     "outcome_of",
     "output_scale",
+    "require_columns",
+    "require_kernel",
     "sample_variance_var",
     "shared_fits",
 ]

@@ -20,8 +20,11 @@ class Confidence(ABC):
     """A rule that gives beta for a posterior."""
 
     @abstractmethod
-    def beta(self, gp: GP) -> float:
-        """Return the width of the band around ``gp``, in posterior standard deviations."""
+    def beta(self, gp: GP | None) -> float:
+        """Return the width of the band around ``gp``, in posterior standard deviations.
+
+        It is None for a noise posterior that is not a GP.
+        """
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class ConstantBeta(Confidence):
     def __post_init__(self) -> None:
         not_negative("beta", self.value)
 
-    def beta(self, gp: GP) -> float:
+    def beta(self, gp: GP | None) -> float:
         """Return the constant."""
         return float(self.value)
 
@@ -65,8 +68,10 @@ class Lemma1Beta(Confidence):
                 "probability that the band fails: pass one such as 0.1."
             )
 
-    def beta(self, gp: GP) -> float:
+    def beta(self, gp: GP | None) -> float:
         """Return beta_t after the observations of ``gp``."""
+        if gp is None:
+            raise SettingsError("Lemma1Beta needs a GP. Pass a number for beta_noise.")
         return lemma1_beta(gp.information_gain, self.norm, self.delta, gp.lam)
 
 

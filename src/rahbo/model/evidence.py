@@ -43,6 +43,10 @@ class Hyperparameters:
     theta: Array
     hessian: Array
 
+    def scaled(self, factor: float) -> Hyperparameters:
+        """Return the start of a fit to more data, whose curvature is larger by a factor."""
+        return replace(self, hessian=factor * self.hessian)
+
 
 @dataclass(frozen=True, eq=False)
 class Evidence:

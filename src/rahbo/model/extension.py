@@ -11,11 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from rahbo.model.gp import Expected
+from rahbo.model.gp import GP, Expected
 from rahbo.model.joint import MeanNoiseModel, noise_of_means, noise_width, sample_variances
 from rahbo.model.learning import PASSES, with_residuals
-from rahbo.model.lognoise import LogNoise, LogPosterior
-from rahbo.model.variance import KnownPosterior, SampleVariances
+from rahbo.model.variance import NoisePosterior, SampleVariances
 from rahbo.numerics import Array
 from rahbo.trials import Observations
 
@@ -25,9 +24,8 @@ def can_extend(model: MeanNoiseModel) -> bool:
 
     The paper's model does without: it follows eq. 16 in every round.
     """
-    if isinstance(model.noise, KnownPosterior):
-        return not model.settings.noise.takes_residuals
-    return isinstance(model.settings.noise, LogNoise)
+    noise = model.settings.noise
+    return noise.extends and (noise.is_known or model.noise.gp is not None)
 
 
 def extended(model: MeanNoiseModel, later: Observations) -> MeanNoiseModel:
@@ -36,9 +34,9 @@ def extended(model: MeanNoiseModel, later: Observations) -> MeanNoiseModel:
         return model
     y = model.units.to_model(later.mean)
     expected = model.mean.expect(later.X)
-    noise, data, noise_var = model.noise, model.data, None
-    if isinstance(noise, LogPosterior) and isinstance(model.settings.noise, LogNoise):
-        noise, data, noise_var = _noise_after(model, noise, model.settings.noise, later, expected)
+    noise, data = model.noise, model.data
+    if noise.gp is not None:
+        noise, data, noise_var = _noise_after(model, noise.gp, later, expected)
     else:
         noise_var = data.units.rounded_var(noise.variance(later.X))
     of_mean = noise_of_means(model.settings, noise_var, later.count, data)
@@ -47,21 +45,17 @@ def extended(model: MeanNoiseModel, later: Observations) -> MeanNoiseModel:
 
 
 def _noise_after(
-    model: MeanNoiseModel,
-    noise: LogPosterior,
-    settings: LogNoise,
-    later: Observations,
-    outputs: Expected,
-) -> tuple[LogPosterior, SampleVariances, Array]:
+    model: MeanNoiseModel, gp: GP, later: Observations, outputs: Expected
+) -> tuple[NoisePosterior, SampleVariances, Array]:
     """Return the noise posterior after the later rounds, the sample variances behind it, and
     the noise variance that the mean GP uses at the later points.
     """
-    learned, before = model.learned, model.data
+    noise, learned, before = model.noise, model.learned, model.data
     repeated = sample_variances(model.settings, later, learned.floor, learned.units)
     found = repeated = replace(repeated, typical=before.typical, rounding=before.rounding)
     width = noise_width(model.settings, noise)
     surprise = model.units.to_model(later.mean) - outputs.mu
-    expected = noise.gp.expect(later.X)
+    expected = gp.expect(later.X)
     covariance = expected.covariance
     g, spread = expected.mu, np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     for _ in range(PASSES if later.any_single else 1):
@@ -72,12 +66,12 @@ def _noise_after(
             own = precision.diagonal()
             left_out = np.asarray(precision @ surprise / own), np.asarray(1.0 / own)
             found = with_residuals(repeated, later, noise.link(g), of_mean, left_out)
-        z, error_var = settings.targets(found, expected.mu, covariance)
+        z, error_var = model.settings.noise.targets(found, expected.mu, covariance)
         gain = np.linalg.solve(covariance + np.diag(error_var), covariance).T
         g = expected.mu + gain @ (z - expected.mu)
         left = covariance.diagonal() - np.einsum("ij,ij->i", gain, covariance)
         spread = np.sqrt(np.maximum(left, 0.0))
-    after = replace(noise, gp=expected.told(z, error_var))
+    after = noise.given(expected.told(z, error_var))
     both = replace(
         before,
         X=np.vstack([before.X, found.X]),

@@ -17,7 +17,6 @@ from rahbo.model.extension import can_extend, extended
 from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
 from rahbo.model.learning import condition, contradicted, learn
 from rahbo.model.places import as_told, summarised
-from rahbo.model.units import Raw
 from rahbo.numerics import is_number
 from rahbo.trials import Evaluation, Observations, Trial, observations_of, valued
 
@@ -226,7 +225,7 @@ class Fitting:
         Thousands of points are summarised, but not where outputs enter as in the paper.
         """
         observations = observations_of(rounds, self.sign)
-        if not isinstance(self.model.outputs, Raw):
+        if not self.model.outputs.unchanged:
             observations = summarised(self.model, observations, learned)
         model = condition(self.model, observations, learned)
         if contradicted(model):

@@ -29,6 +29,8 @@ from rahbo.numerics import Array
 LOG_2PI = float(np.log(2.0 * np.pi))
 # Posterior variances below this share of the prior variance are rounding errors.
 VARIANCE_FLOOR = 1e-14
+# Variances of joint deviations below this share of the largest are rounding errors.
+SINGULAR = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +163,17 @@ class GP:
         """Return the joint posterior covariance of f at ``X (m, d)``, ``(m, m)``."""
         V, W = self._halves(self.kernel(X, self.X))
         return np.asarray((self.kernel(X, X) - V.T @ V - W.T @ W) / self.lam)
+
+    def draws(
+        self, X: Array, rng: np.random.Generator, n: int, stretch: Array | float = 1.0
+    ) -> Array:
+        """Return joint posterior draws of f ``(n, m)`` at ``X (m, d)``.
+
+        Their deviations from the mean are multiplied by ``stretch``.
+        """
+        root = _root(self.covariance(X))
+        deviations = rng.standard_normal((n, root.shape[1])) @ root.T
+        return np.asarray(self.predict_mean(X) + stretch * deviations)
 
     def expect(self, X: Array) -> Expected:
         """Return what is known of f at a few points ``X (p, d)`` that may be told next."""
@@ -352,6 +365,18 @@ def cholesky(K: Array, diagonal: Array, size: float | None = None) -> Array:
             "Check the data for extreme scales, or raise min_noise_var."
         )
     return np.asarray(chol)
+
+
+def _root(covariance: Array) -> Array:
+    """Return a matrix ``(m, rank)`` whose product with its transpose is the covariance ``(m, m)``.
+
+    It uses pivots, because posterior covariances of close points are numerically singular.
+    """
+    largest = max(float(covariance.diagonal().max()), 0.0)
+    factor, pivots, rank, _ = lapack.dpstrf(covariance, tol=SINGULAR * largest, lower=1)
+    root = np.empty((len(covariance), rank))
+    root[pivots - 1] = np.tril(factor)[:, :rank]
+    return root
 
 
 def solve(chol: Array, B: Array) -> Array:

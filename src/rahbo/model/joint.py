@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from rahbo.model.kept import Kept
 from rahbo.model.kernels import Kernel, Matern52
 from rahbo.model.lognoise import LogNoise
 from rahbo.model.units import Outputs, Standardized, Units
-from rahbo.model.variance import CubeNoise, NoiseModel, NoisePosterior, SampleVariances
+from rahbo.model.variance import NoiseModel, NoisePosterior, SampleVariances
 from rahbo.numerics import Array, Index
 from rahbo.trials import Observations
 
@@ -36,13 +37,13 @@ class Learned:
         units: Converts between the model's numbers and the user's.
         floor: The smallest noise variance, in the model's units.
         mean: Hyperparameters of the mean GP.
-        noise: Hyperparameters of the noise model; None if it has none.
+        noise: What the noise model learned; None if it learned nothing yet, or is known.
     """
 
     units: Units
     floor: float
     mean: Hyperparameters
-    noise: Hyperparameters | None
+    noise: Any
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,9 @@ class ModelSettings:
         """Return the scale that a known noise variance gives to equal outputs, or 0."""
         if self.outputs.have_scale(observations):
             return 0.0
+        var = self.noise.known_var(observations.X)
         known = self.max_noise_var or self.min_noise_var or 0.0
-        if isinstance(self.noise, CubeNoise):
-            known = float(np.max(self.noise.function(observations.X)))
+        known = known if var is None else float(np.max(var))
         return math.sqrt(known) if 0.0 < known < math.inf else 0.0
 
 
@@ -134,19 +135,20 @@ def mean_noise(
 ) -> Array:
     """Return the noise variance of the sample means (eq. 16), in the model's units."""
     z = noise_width(settings, noise)
-    if noise.gp is None:
+    if noise.is_known:
         # A known variance was given in the user's units, and so are its last digits.
         noise_var = data.units.rounded_var(noise.variance(X))
     else:
         # At its own data, a posterior is known without solving anything.
-        noise_var = noise.at_data(z) if noise.gp.X is X else noise.variance(X, z)
+        at_data = noise.gp is not None and noise.gp.X is X
+        noise_var = noise.at_data(z) if at_data else noise.variance(X, z)
     return noise_of_means(settings, noise_var, count, data)
 
 
 def noise_width(settings: ModelSettings, noise: NoisePosterior) -> float:
     """Return the posterior standard deviations added to the noise that the mean GP uses."""
-    if settings.sigma_width is None or noise.gp is None:
-        return _width(settings.beta_noise, noise)
+    if settings.sigma_width is None or noise.is_known:
+        return noise.width(settings.beta_noise)
     return settings.sigma_width
 
 
@@ -216,7 +218,7 @@ class MeanNoiseModel:
     @property
     def beta_noise(self) -> float:
         """The width of the band of the noise variance; 0 if it is known."""
-        return _width(self.settings.beta_noise, self.noise)
+        return self.noise.width(self.settings.beta_noise)
 
     @property
     def min_noise_var(self) -> float:
@@ -233,6 +235,11 @@ class MeanNoiseModel:
     def belief(self, X: Array) -> Belief:
         """Return what is believed at ``X (m, d)``."""
         return Belief(*self.mean.predict(X), self.noise.link(self.noise.latent(X)[0]))
+
+    def draw(self, X: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Return f and rho^2 at ``X (m, d)``, each ``(m,)``, drawn jointly from the posteriors."""
+        f, g = self.mean.draws(X, rng, 1)[0], self.noise.draws(X, rng, 1)[0]
+        return f, np.clip(self.noise.link(g), self.min_noise_var, self.max_noise_var)
 
     def at_observations(self) -> tuple[Array, Array, Array, Array]:
         """Return the means and deviations of f and of the latent noise where values were observed.
@@ -281,7 +288,3 @@ class MeanNoiseModel:
             mean=self.mean.with_pending(X, noise_var, draws),
             noise=self.noise.with_pending(X, count),
         )
-
-
-def _width(confidence: Confidence, noise: NoisePosterior) -> float:
-    return 0.0 if noise.gp is None else confidence.beta(noise.gp)

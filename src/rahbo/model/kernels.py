@@ -21,6 +21,7 @@ import numpy as np
 
 from rahbo.errors import SettingsError
 from rahbo.numerics import Array, Mask, is_finite
+from rahbo.space import Space
 
 BLOCK = 64
 # Below this lengthscale a product of matrices loses the small distances to rounding.
@@ -274,7 +275,7 @@ class Linear(Kernel):
         return np.append(in_lengths, np.vdot(W, K))
 
 
-def check_kernel(name: str, kernel: object) -> None:
+def require_kernel(name: str, kernel: object) -> None:
     """Raise an error unless a setting is a kernel, or a class of kernels that can be made."""
     if isinstance(kernel, type) and issubclass(kernel, Kernel) and not inspect.isabstract(kernel):
         return
@@ -282,6 +283,15 @@ def check_kernel(name: str, kernel: object) -> None:
         raise SettingsError(
             f"{name} must be a Kernel such as Matern52 or Matern52([0.2], variance=1.0), "
             f"got {kernel!r}."
+        )
+
+
+def require_columns(name: str, kernel: type[Kernel] | Kernel, space: Space) -> None:
+    """Raise an error unless a given kernel has one lengthscale for each column of a space."""
+    if isinstance(kernel, Kernel) and kernel.d != space.d:
+        raise SettingsError(
+            f"{name} must have one lengthscale for each of the {space.d} columns of the space "
+            f"({', '.join(space.columns)}), got {kernel!r} with {kernel.d}."
         )
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from rahbo.errors import SettingsError
 from rahbo.model.blocks import (
     Effects,
     effects_from,
@@ -34,7 +36,7 @@ from rahbo.model.joint import (
 )
 from rahbo.model.lognoise import level_posterior
 from rahbo.model.units import Units
-from rahbo.model.variance import CubeNoise, KnownPosterior, NoisePosterior, SampleVariances
+from rahbo.model.variance import KnownPosterior, NoisePosterior, SampleVariances
 from rahbo.numerics import Array, Mask
 from rahbo.trials import Observations
 
@@ -161,14 +163,15 @@ def _learn(
     Of many points, an even selection is enough. Their first fit starts from that of a few.
     """
     if previous is None and observations.n > 2 * FEW:
-        previous = _scaled(_learn(settings, observations.thinned(FEW)), observations.n)
+        few = _learn(settings, observations.thinned(FEW))
+        previous = _scaled(settings, few, observations.n)
     units = settings.units(observations)
     floor = NOISE_FLOOR * units.std_to_model(settings.scale(observations)) ** 2
     table = _Table.of(settings, observations.thinned(ENOUGH), units, floor)
     noise, mean = (previous.noise, previous.mean) if previous else (None, None)
     if table.passes == 0:
         data = table.repeated
-        noise = settings.noise.learn(data, noise) if len(data.s2) > 0 else None
+        noise = _learn_noise(settings, data, noise)
         return Learned(units, floor, table.learn_mean(data, noise, mean), noise)
     if mean is None or noise is None:
         mean = table.learn_with_level(table.repeated, mean)
@@ -177,9 +180,22 @@ def _learn(
         posterior = table.noise_posterior(table.repeated, noise, mean)
         gp = table.mean_posterior(mean, posterior, table.repeated)
         data = table.with_residuals(gp, posterior)
-        noise = settings.noise.learn(data, noise)
+        noise = _learn_noise(settings, data, noise)
         mean = table.learn_mean(data, noise, mean)
     return Learned(units, floor, mean, noise)
+
+
+def _learn_noise(settings: ModelSettings, data: SampleVariances, previous: Any) -> Any:
+    """Return what the noise model learns; None if there is nothing to learn or to learn from."""
+    if settings.noise.is_known or len(data.s2) == 0:
+        return None
+    found = settings.noise.learn(data, previous)
+    if found is None:
+        raise SettingsError(
+            f"{settings.noise!r}: learn() must return what was learned, got None. A model without "
+            "hyperparameters leaves out learn(); one that is known sets is_known."
+        )
+    return found
 
 
 def _condition(
@@ -200,17 +216,14 @@ def _condition(
     )
 
 
-def _scaled(learned: Learned, n: int) -> Learned:
+def _scaled(settings: ModelSettings, learned: Learned, n: int) -> Learned:
     """Return a fit of `FEW` points as the start of a fit of n points.
 
     The curvature grows with the number of points, like the information.
     """
     factor = min(n, ENOUGH) / FEW
-    found = [
-        None if hyper is None else replace(hyper, hessian=factor * hyper.hessian)
-        for hyper in (learned.mean, learned.noise)
-    ]
-    return replace(learned, mean=found[0] or learned.mean, noise=found[1])
+    noise = None if learned.noise is None else settings.noise.scaled(learned.noise, factor)
+    return replace(learned, mean=learned.mean.scaled(factor), noise=noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,12 +278,12 @@ class _Table:
     def learn_mean(
         self,
         data: SampleVariances,
-        noise: Hyperparameters | None,
+        noise: Any,
         previous: Hyperparameters | None,
     ) -> Hyperparameters:
         """Fit the mean GP under the current noise posterior."""
         told, settings = self.observations, self.settings
-        if noise is None and not isinstance(settings.noise, CubeNoise):
+        if noise is None and not settings.noise.is_known:
             return self.learn_with_level(data, previous)
         posterior = settings.noise.condition(data, noise)
         noise_var = mean_noise(settings, posterior, told.X, told.count, data) + self.of_blocks
@@ -282,13 +295,13 @@ class _Table:
     def noise_posterior(
         self,
         data: SampleVariances,
-        noise: Hyperparameters | None,
+        noise: Any,
         mean: Hyperparameters,
         near: NoisePosterior | None = None,
     ) -> NoisePosterior:
         """Return the noise posterior given these sample variances."""
         model = self.settings.noise
-        if noise is not None or isinstance(model, CubeNoise):
+        if noise is not None or model.is_known:
             return model.condition(data, noise, near)
         if model.takes_residuals:
             # The first residuals use this level. They then show how certain it is.

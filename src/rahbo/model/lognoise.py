@@ -24,7 +24,7 @@ from scipy.special import polygamma, psi
 from rahbo.model.evidence import Evidence, Hyperparameters, fit
 from rahbo.model.gp import GP, cholesky, inverse_diagonal, solve
 from rahbo.model.hyperprior import NOISE_STD, Hyperprior
-from rahbo.model.kernels import RBF, Kernel, Matern52, check_kernel
+from rahbo.model.kernels import RBF, Kernel, Matern52, require_columns, require_kernel
 from rahbo.model.noise import DirectPosterior, needed
 from rahbo.model.variance import (
     LARGEST_VAR,
@@ -34,6 +34,7 @@ from rahbo.model.variance import (
     SampleVariances,
 )
 from rahbo.numerics import Array, Index, positive
+from rahbo.space import Space
 
 # A first fit alternates targets and fit this often, up to this many points. With more points the
 # first targets are good enough, and a later fit starts close to its end.
@@ -68,6 +69,11 @@ class LogPosterior(DirectPosterior):
         """Return the derivative of the link, which is the variance itself."""
         return self.link(g)
 
+    def at_level(self, t: float) -> DirectPosterior:
+        """Return the posterior shifted by t."""
+        gp = self.gp
+        return self.given(replace(gp, prior_mean=gp.prior_mean + t, y=gp.y + t))
+
 
 def level_posterior(mean: Hyperparameters, floor: float) -> LogPosterior:
     """Return the posterior of one noise level for all points, as learned with the mean GP.
@@ -95,12 +101,13 @@ class LogNoise(NoiseModel):
     """
 
     takes_residuals: ClassVar[bool] = True
+    extends: ClassVar[bool] = True
 
     kernel: type[Kernel] | Kernel = Matern52
     lam: float = 1.0
 
     def __post_init__(self) -> None:
-        check_kernel("LogNoise(kernel)", self.kernel)
+        require_kernel("LogNoise(kernel)", self.kernel)
         object.__setattr__(self, "lam", positive("LogNoise(lam)", self.lam))
 
     def learn(
@@ -117,6 +124,15 @@ class LogNoise(NoiseModel):
                 z, error_var = self._targets(data, found.prior_mean, K, gaussian_targets(data))
             found = fit(Evidence(self.kernel, data.X, z, error_var, None, self.lam, prior), found)
         return found
+
+    def scaled(self, hyperparameters: Hyperparameters, factor: float) -> Hyperparameters:
+        """Return the start of a fit: the curvature grows with the number of points."""
+        return hyperparameters.scaled(factor)
+
+    def bind(self, space: Space) -> LogNoise:
+        """Return this model, after checking the kernel."""
+        require_columns("noise.kernel", self.kernel, space)
+        return self
 
     def hyperprior(self, data: SampleVariances) -> Hyperprior:
         """Return the hyperprior, which depends on how precise the sample variances are.
@@ -172,13 +188,7 @@ class LogNoise(NoiseModel):
     def targets(
         self, data: SampleVariances, expected: Array, covariance: Array
     ) -> tuple[Array, Array]:
-        """Return Gaussian targets and error variances that stand for sample variances, ``(p,)``.
-
-        Args:
-            data: Sample variances at p points.
-            expected: What other data let expect of g there, ``(p,)``.
-            covariance: The covariance of g there, ``(p, p)``.
-        """
+        """Return the targets and error variances at the centre of the posterior of g."""
         data = _floored(data)
         return self._centred(data, expected, self.lam * covariance, gaussian_targets(data))
 

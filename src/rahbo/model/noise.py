@@ -6,7 +6,7 @@ Notation: ``s2 (n,)`` sample variances with ``dof (n,)`` degrees of freedom each
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,9 +14,10 @@ from rahbo.errors import SettingsError
 from rahbo.model.evidence import Evidence, Hyperparameters, fit
 from rahbo.model.gp import GP
 from rahbo.model.hyperprior import Hyperprior
-from rahbo.model.kernels import Kernel, Matern52, check_kernel
+from rahbo.model.kernels import Kernel, Matern52, require_columns, require_kernel
 from rahbo.model.variance import NoiseModel, NoisePosterior, SampleVariances
 from rahbo.numerics import Array, Index, is_finite, positive
+from rahbo.space import Space
 
 # A smaller mean square of s^2 counts as this, whose inverse is finite.
 SMALLEST_SQUARE = 1e-250
@@ -26,7 +27,8 @@ SMALLEST_SQUARE = 1e-250
 class DirectPosterior(NoisePosterior):
     """A GP on s^2 itself; ``eta_var`` returns the variance of s^2 for a repeat count."""
 
-    gp: GP
+    # Unlike in the base class, there is no default.
+    gp: GP = field()
     eta_var: Callable[[Array | Index], Array]
 
     def latent(self, X: Array) -> tuple[Array, Array]:
@@ -40,7 +42,11 @@ class DirectPosterior(NoisePosterior):
     def with_pending(self, X: Array, count: Index) -> NoisePosterior:
         """Return the posterior given pending repeats; a single evaluation has no variance."""
         use = count > 1
-        return replace(self, gp=self.gp.with_pending(X[use], self.eta_var(count[use])))
+        return self.given(self.gp.with_pending(X[use], self.eta_var(count[use])))
+
+    def given(self, gp: GP) -> DirectPosterior:
+        """Return the posterior with another GP."""
+        return replace(self, gp=gp)
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ class DirectNoise(NoiseModel):
     lam: float = 1.0
 
     def __post_init__(self) -> None:
-        check_kernel("DirectNoise(kernel)", self.kernel)
+        require_kernel("DirectNoise(kernel)", self.kernel)
         object.__setattr__(self, "lam", positive("DirectNoise(lam)", self.lam))
         if self.max_noise_var is not None:
             positive("DirectNoise(max_noise_var)", self.max_noise_var)
@@ -117,6 +123,15 @@ class DirectNoise(NoiseModel):
             prior_mean=hyper.prior_mean,
         )
         return DirectPosterior(gp, eta_var)
+
+    def scaled(self, hyperparameters: Hyperparameters, factor: float) -> Hyperparameters:
+        """Return the start of a fit: the curvature grows with the number of points."""
+        return hyperparameters.scaled(factor)
+
+    def bind(self, space: Space) -> DirectNoise:
+        """Return this model, after checking the kernel."""
+        require_columns("noise.kernel", self.kernel, space)
+        return self
 
     def _eta(self, data: SampleVariances) -> tuple[Array, Array | None]:
         floor = np.full(len(data.s2), data.floor**2)

@@ -29,7 +29,8 @@ from rahbo.model.joint import (
     unseen,
 )
 from rahbo.model.kernels import Kernel
-from rahbo.model.lognoise import LogPosterior, log_density
+from rahbo.model.lognoise import log_density
+from rahbo.model.variance import NoisePosterior
 
 # Nats between levels, and the most levels on each side.
 STEP, MOST_STEPS = 0.7, 8
@@ -60,10 +61,10 @@ class Alternative:
 def alternatives(model: MeanNoiseModel) -> tuple[Alternative, ...]:
     """Return the models at the noise levels that matter, likeliest first.
 
-    There is only one if the noise is known, if every point has all its values, or for the paper's
-    noise model, which has its own width.
+    There is only one if the noise is known, if every point has all its values, or for a noise
+    model that has its own width, such as the paper's: see `NoisePosterior.at_level`.
     """
-    if not isinstance(model.noise, LogPosterior) or not model.settings.noise.takes_residuals:
+    if not model.settings.noise.takes_residuals:
         return (Alternative(1.0, model),)
     if not np.any(unseen(model.settings, model.observations.count)):
         return (Alternative(1.0, model),)
@@ -73,7 +74,7 @@ def alternatives(model: MeanNoiseModel) -> tuple[Alternative, ...]:
     return known
 
 
-def _search(model: MeanNoiseModel, noise: LogPosterior) -> tuple[Alternative, ...]:
+def _search(model: MeanNoiseModel, noise: NoisePosterior) -> tuple[Alternative, ...]:
     centre = _at_level(model, noise, 0.0, model.learned.mean, -math.inf)
     if centre is None:
         return (Alternative(1.0, model),)
@@ -97,7 +98,7 @@ class _Level:
 
 
 def _climb(
-    model: MeanNoiseModel, noise: LogPosterior, step: float, start: _Level
+    model: MeanNoiseModel, noise: NoisePosterior, step: float, start: _Level
 ) -> Iterator[_Level]:
     """Yield the levels step, 2 step and so on, as long as they matter."""
     last, best = start, start.log_p
@@ -111,9 +112,12 @@ def _climb(
 
 
 def _at_level(
-    model: MeanNoiseModel, noise: LogPosterior, t: float, start: Hyperparameters, least: float
+    model: MeanNoiseModel, noise: NoisePosterior, t: float, start: Hyperparameters, least: float
 ) -> _Level | None:
     """Return the model at level t; None if its log probability cannot reach ``least``."""
+    shifted = noise.at_level(t)
+    if shifted is None:
+        return None
     settings, units, told = model.settings, model.units, model.observations
     y = units.to_model(told.mean)
     prior = settings.outputs.hyperprior(told.X.shape[1], y)
@@ -139,9 +143,7 @@ def _at_level(
     mean = GP.condition(
         theta.kernel, told.X, y, noise_var, lam=settings.lam, prior_mean=theta.prior_mean
     )
-    gp = noise.gp
-    shifted = replace(gp, prior_mean=gp.prior_mean + t, y=gp.y + t)
-    there = replace(model, mean=mean, noise=replace(noise, gp=shifted))
+    there = replace(model, mean=mean, noise=shifted)
     return _Level(of_level + theta.log_posterior - half_log_det, there, theta, half_log_det)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -103,7 +103,13 @@ UNCHANGED = Units(0.0, 1.0)
 
 
 class Outputs(ABC):
-    """How outputs enter the model: their units and their hyperprior."""
+    """How outputs enter the model: their units and their hyperprior.
+
+    Attributes:
+        unchanged: Whether they enter as they were told, as in the paper.
+    """
+
+    unchanged: ClassVar[bool] = False
 
     @abstractmethod
     def units(self, observations: Observations) -> Units:
@@ -158,6 +164,8 @@ class Limited(Standardized):
 @dataclass(frozen=True)
 class Raw(Outputs):
     """Unchanged outputs, zero prior mean and plain marginal likelihood, as in the paper."""
+
+    unchanged: ClassVar[bool] = True
 
     def units(self, observations: Observations) -> Units:
         """Return units that leave outputs unchanged."""

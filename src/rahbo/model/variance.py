@@ -10,12 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from rahbo.errors import DataError, SettingsError
-from rahbo.model.evidence import Hyperparameters
+from rahbo.model.confidence import Confidence
 from rahbo.model.gp import GP
 from rahbo.model.units import UNCHANGED, Units
 from rahbo.numerics import Array, Index, is_number, not_negative, unwrapped
@@ -24,6 +24,8 @@ from rahbo.space import Space
 # The largest noise variance in the model's units. The largest value that can be told is 1e60, so a
 # larger one drowns everything. Its square is finite, and so is it in the user's units.
 LARGEST_VAR = 1e125
+# The step of differences in the cube.
+STEP = 1e-6
 
 Number = TypeVar("Number", float, Array)
 
@@ -65,11 +67,16 @@ class SampleVariances:
 class NoisePosterior(ABC):
     """The posterior of the noise variance at any point.
 
+    To write your own, define `latent` and, unless g is the variance itself, `link` and
+    `link_slope`. Check it with `rahbo.testing.check_noise`.
+
     Attributes:
-        gp: The posterior of g; None if the noise is known.
+        gp: The posterior of g if it is a GP, which saves time and lets g differ between points.
+        is_known: Whether the variance is certain.
     """
 
-    gp: GP | None
+    gp: GP | None = None
+    is_known: ClassVar[bool] = False
 
     @abstractmethod
     def latent(self, X: Array) -> tuple[Array, Array]:
@@ -79,9 +86,21 @@ class NoisePosterior(ABC):
         """Return the mean of g at ``X (m, d)``, ``(m,)``."""
         return self.latent(X)[0] if self.gp is None else self.gp.predict_mean(X)
 
-    @abstractmethod
     def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the mean, standard deviation ``(m,)`` and their gradients in x, ``(m, d)``."""
+        """Return the mean, standard deviation ``(m,)`` and their gradients in x, ``(m, d)``.
+
+        By default the gradients are central differences in the cube.
+        """
+        gradients = np.empty_like(X), np.empty_like(X)
+        for j in range(X.shape[1]):
+            above, below = X.copy(), X.copy()
+            above[:, j] = np.minimum(X[:, j] + STEP, 1.0)
+            below[:, j] = np.maximum(X[:, j] - STEP, 0.0)
+            width = above[:, j] - below[:, j]
+            ends = zip(gradients, self.latent(above), self.latent(below), strict=True)
+            for gradient, high, low in ends:
+                gradient[:, j] = (high - low) / width
+        return *self.latent(X), *gradients
 
     def link(self, g: Array) -> Array:
         """Return the noise variance for the latent quantity."""
@@ -109,66 +128,118 @@ class NoisePosterior(ABC):
         g = gp.y - gp.residuals
         return self.link(g if z == 0.0 else g + z * gp.spread)
 
-    @abstractmethod
+    def draws(
+        self, X: Array, rng: np.random.Generator, n: int, stretch: Array | float = 1.0
+    ) -> Array:
+        """Return joint draws of g ``(n, m)`` at ``X (m, d)``, with deviations times ``stretch``.
+
+        Without a GP, g is above or below its mean at all points together.
+        """
+        if self.gp is not None:
+            return self.gp.draws(X, rng, n, stretch)
+        mu, sigma = self.latent(X)
+        z = rng.standard_normal((n, 1)) if sigma.any() else np.zeros((n, 1))
+        return np.asarray(mu + stretch * z * sigma)
+
+    def width(self, confidence: Confidence) -> float:
+        """Return the width of the band of g, in posterior standard deviations."""
+        return confidence.beta(self.gp)
+
     def with_pending(self, X: Array, count: Index) -> NoisePosterior:
-        """Return the posterior as if ``count (p,)`` repeats at ``X (p, d)`` came as expected."""
+        """Return the posterior as if ``count (p,)`` repeats at ``X (p, d)`` came as expected.
+
+        By default they teach nothing.
+        """
+        return self
+
+    def given(self, gp: GP) -> NoisePosterior:
+        """Return the posterior with another GP, for a model that `NoiseModel.extends` it."""
+        raise NotImplementedError(f"{type(self).__name__} has no GP to replace.")
+
+    def at_level(self, t: float) -> NoisePosterior | None:
+        """Return the posterior with all variances e^t times as large, where g = log rho^2.
+
+        None, the default, if g is something else or the level needs no alternatives: intervals then
+        rest on the band of this posterior alone.
+        """
+        return None
 
 
 @dataclass(frozen=True, eq=False)
 class KnownPosterior(NoisePosterior):
     """A known noise variance, to which the bounds collapse (Section 3.2)."""
 
+    is_known: ClassVar[bool] = True
+
     function: Callable[[Array], Array]
-    gp: None = None
 
     def latent(self, X: Array) -> tuple[Array, Array]:
         """Return the known variance and zero."""
         return self.function(X), np.zeros(len(X))
 
-    def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the known variance, zero, and gradients by central differences in the cube."""
-        v, zero = self.latent(X)
-        gradient = np.empty_like(X)
-        for j in range(X.shape[1]):
-            above, below = X.copy(), X.copy()
-            above[:, j] = np.minimum(X[:, j] + 1e-6, 1.0)
-            below[:, j] = np.maximum(X[:, j] - 1e-6, 0.0)
-            width = above[:, j] - below[:, j]
-            gradient[:, j] = (self.function(above) - self.function(below)) / width
-        return v, zero, gradient, np.zeros_like(X)
-
-    def with_pending(self, X: Array, count: Index) -> NoisePosterior:
-        """Return this posterior, because there is nothing to learn."""
-        return self
+    def width(self, confidence: Confidence) -> float:
+        """Return 0."""
+        return 0.0
 
 
 class NoiseModel(ABC):
     """Settings of a noise model; `learn` and `condition` are pure functions of data.
 
+    To write your own, make a frozen dataclass with `condition`, and with `learn` if it has
+    hyperparameters. Check it with `rahbo.testing.check_noise`.
+
     Attributes:
         takes_residuals: Whether the model can use estimates with less than one degree of freedom,
-            which single evaluations give.
+            which single evaluations give. It may then have to `condition` on no data.
+        is_known: Whether nothing is learned: `condition` needs neither data nor hyperparameters.
+        extends: Whether later rounds extend a posterior: if there is a GP, by `targets`. By default
+            each round conditions on all data again.
     """
 
     takes_residuals: ClassVar[bool] = False
+    is_known: ClassVar[bool] = False
+    extends: ClassVar[bool] = False
 
-    @abstractmethod
-    def learn(
-        self, data: SampleVariances, previous: Hyperparameters | None = None
-    ) -> Hyperparameters | None:
-        """Return hyperparameters learned from data, starting from an earlier fit."""
+    @property
+    def is_zero(self) -> bool:
+        """Whether there is no noise at all, so that no value is worth repeating."""
+        return False
+
+    def learn(self, data: SampleVariances, previous: Any = None) -> Any:
+        """Return hyperparameters learned from data, starting from an earlier result.
+
+        They may be of any kind, but not None. By default there are none.
+        """
+        return ()
+
+    def scaled(self, hyperparameters: Any, factor: float) -> Any:
+        """Return what was learned as a start for learning from ``factor`` times as many points."""
+        return hyperparameters
 
     @abstractmethod
     def condition(
-        self,
-        data: SampleVariances,
-        hyperparameters: Hyperparameters | None,
-        near: NoisePosterior | None = None,
+        self, data: SampleVariances, hyperparameters: Any, near: NoisePosterior | None = None
     ) -> NoisePosterior:
-        """Return the posterior for given hyperparameters.
+        """Return the posterior for hyperparameters that `learn` returned.
 
         A posterior ``near`` it, given other estimates at the same points, saves time.
         """
+
+    def targets(
+        self, data: SampleVariances, expected: Array, covariance: Array
+    ) -> tuple[Array, Array]:
+        """Return Gaussian targets and error variances that stand for sample variances, ``(p,)``.
+
+        Args:
+            data: Sample variances at p points.
+            expected: What other data let expect of g there, ``(p,)``.
+            covariance: The covariance of g there, ``(p, p)``.
+        """
+        raise NotImplementedError(f"{type(self).__name__} extends no posterior.")
+
+    def known_var(self, X: Array) -> Array | None:
+        """Return a known noise variance at ``X (m, d)`` in user units; None if it is learned."""
+        return None
 
     def bind(self, space: Space) -> NoiseModel:
         """Return the model for a given space."""
@@ -201,6 +272,8 @@ class KnownNoise(NoiseModel):
             the same everywhere, or, for a list of candidates, one variance per row, in order.
     """
 
+    is_known: ClassVar[bool] = True
+
     noise_var: Callable[[dict[str, object]], float] | float | Sequence[float]
 
     def __post_init__(self) -> None:
@@ -221,7 +294,7 @@ class KnownNoise(NoiseModel):
 
     @property
     def is_zero(self) -> bool:
-        """Whether it says that there is no noise."""
+        """Whether the noise is given as 0 everywhere."""
         return not (callable(self.noise_var) or np.any(np.asarray(self.noise_var)))
 
     @classmethod
@@ -253,19 +326,10 @@ class KnownNoise(NoiseModel):
         table = {x.tobytes(): float(v) for x, v in zip(rows, self.noise_var, strict=True)}
         return CubeNoise(lambda X: np.array([table[x.tobytes()] for x in space.snap(X)]))
 
-    def learn(
-        self, data: SampleVariances, previous: Hyperparameters | None = None
-    ) -> Hyperparameters | None:
-        """Raise an error, because the space decides the arguments of the function."""
-        raise SettingsError("KnownNoise works on parameters. Call bind(space) first.")
-
     def condition(
-        self,
-        data: SampleVariances,
-        hyperparameters: Hyperparameters | None,
-        near: NoisePosterior | None = None,
+        self, data: SampleVariances, hyperparameters: Any, near: NoisePosterior | None = None
     ) -> NoisePosterior:
-        """Raise an error, like `learn`."""
+        """Raise an error, because the space decides the arguments of the function."""
         raise SettingsError("KnownNoise works on parameters. Call bind(space) first.")
 
 
@@ -273,19 +337,17 @@ class KnownNoise(NoiseModel):
 class CubeNoise(NoiseModel):
     """A known noise variance as a function of points of the unit cube, in user units."""
 
+    is_known: ClassVar[bool] = True
+    extends: ClassVar[bool] = True
+
     function: Callable[[Array], Array]
 
-    def learn(
-        self, data: SampleVariances, previous: Hyperparameters | None = None
-    ) -> Hyperparameters | None:
-        """Return None, because there is nothing to learn."""
-        return None
+    def known_var(self, X: Array) -> Array:
+        """Return the values of the function."""
+        return self.function(X)
 
     def condition(
-        self,
-        data: SampleVariances,
-        hyperparameters: Hyperparameters | None,
-        near: NoisePosterior | None = None,
+        self, data: SampleVariances, hyperparameters: Any, near: NoisePosterior | None = None
     ) -> NoisePosterior:
         """Return the known posterior."""
 

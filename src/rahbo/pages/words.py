@@ -18,7 +18,7 @@ from rahbo.analysis import (
 from rahbo.journal import describe
 from rahbo.numerics import Justified, brief, percent
 from rahbo.optimizer import Optimizer
-from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile, RiskMeasure
+from rahbo.risk import RiskMeasure
 
 # The most characters of a text on a page that goes on.
 LONGEST = 300
@@ -39,22 +39,8 @@ def listed(params: Mapping[str, Any]) -> str:
 
 
 def measure(risk: RiskMeasure, minimised: bool) -> str:
-    """Return a risk measure in words.
-
-    >>> measure(MeanVariance(2.0), minimised=False)
-    'mean − 2 × noise variance'
-    """
-    sign = "+" if minimised else "−"
-    if isinstance(risk, MeanVariance):
-        return f"mean {sign} {risk.alpha:g} × noise variance" if risk.alpha else "the mean"
-    if isinstance(risk, MeanStd):
-        return f"mean {sign} {risk.kappa:g} × noise standard deviation"
-    if isinstance(risk, Quantile):
-        beyond = "exceed" if minimised else "fall short of"
-        return f"the value that {100 * risk.level:.3g} % of the outcomes {beyond}"
-    if isinstance(risk, ExpectedShortfall):
-        return f"the mean of the worst {100 * risk.level:.3g} % of the outcomes"
-    return describe(risk)
+    """Return a risk measure in words."""
+    return risk.in_words(minimised) or describe(risk)
 
 
 def basis(optimizer: Optimizer) -> str:

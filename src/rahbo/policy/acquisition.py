@@ -30,6 +30,10 @@ class Acquisition(ABC):
         """
         return None
 
+    def as_bound(self) -> RiskBound | None:
+        """Return the acquisition as a bound of the risk value; None if it is something else."""
+        return None
+
     @abstractmethod
     def value(self, X: Array) -> Array:
         """Return the values ``(m,)`` at ``X (m, d)``."""
@@ -76,6 +80,10 @@ class RiskBound(Acquisition):
     def lengthscales(self) -> Array:
         """The lengthscales ``(d,)`` of the mean GP."""
         return self.model.mean.kernel.lengthscales
+
+    def as_bound(self) -> RiskBound:
+        """Return this bound."""
+        return self
 
     def value(self, X: Array) -> Array:
         """Return the values ``(m,)`` at ``X (m, d)``."""

@@ -105,14 +105,20 @@ def _fit(evidence: Evidence) -> Hyperparameters:
     return fit(evidence, Hyperparameters(kernel, 0.0, scale, 0.0, theta, np.eye(len(theta))))
 
 
-@dataclass(frozen=True, eq=False)
-class Hoped(Acquisition):
-    """An acquisition that allows for failure, which counts as the worst value seen.
+def hoped(chance: Array, promise: Array, worst: float) -> Array:
+    """Return values ``(m,)`` that allow for failure, which counts as the worst value.
 
-    p(x)^2 a(x) + (1 - p(x)^2) worst
+    p^2 a + (1 - p^2) worst
 
     With p instead of p^2, an acquisition that grows towards a border is followed across it too
     often.
+    """
+    return worst + chance**2 * (promise - worst)
+
+
+@dataclass(frozen=True, eq=False)
+class Hoped(Acquisition):
+    """An acquisition that allows for failure: see `hoped`.
 
     Attributes:
         promise: The acquisition a for an evaluation that succeeds.
@@ -135,7 +141,7 @@ class Hoped(Acquisition):
 
     def weighed(self, chance: Array, promise: Array) -> Array:
         """Return the values ``(m,)``, given the chances of success and the values of a."""
-        return self.worst + chance**2 * (promise - self.worst)
+        return hoped(chance, promise, self.worst)
 
     def value_and_gradient(self, X: Array) -> tuple[Array, Array]:
         """Return the values ``(m,)`` and, by the product rule, the gradients ``(m, d)``."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,7 +22,16 @@ CONFIRMED = 5
 
 
 class Repeats(ABC):
-    """Decides how many evaluations a suggestion asks for."""
+    """Decides how many evaluations a suggestion asks for.
+
+    To write your own, make a frozen dataclass, and check it with `rahbo.testing.check_repeats`.
+
+    Attributes:
+        is_open: Whether the run may ask for fewer repeats than the rule wants, by `at_most`, and
+            keep some evaluations to confirm what it recommends.
+    """
+
+    is_open: ClassVar[bool] = False
 
     @abstractmethod
     def initial(self, observations: Observations | None) -> int:
@@ -40,6 +50,10 @@ class Repeats(ABC):
     @abstractmethod
     def wanted(self, model: MeanNoiseModel, x: Array) -> int:
         """Return the repeats at a point ``x (d,)`` that the strategy chose."""
+
+    def at_most(self, n: int) -> Repeats:
+        """Return the rule with no more than ``n`` repeats, which an open number must allow."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -99,6 +113,8 @@ class Adaptive(Repeats):
         setup: The cost of setting up a point, in evaluations.
     """
 
+    is_open: ClassVar[bool] = True
+
     min: int = 2
     max: int = 10
     setup: float = 0.0
@@ -131,6 +147,10 @@ class Adaptive(Repeats):
         noise_var = np.maximum(model.noise.variance(x[None]), model.min_noise_var)
         m = np.arange(1, self.max + 1)
         return int(m[np.argmax(np.log1p(m * (var / noise_var)) / (self.setup + m))])
+
+    def at_most(self, n: int) -> Adaptive:
+        """Return the rule with lower limits."""
+        return replace(self, min=min(self.min, n), max=min(self.max, n))
 
 
 def _check_most(name: str, k: int) -> None:

@@ -6,10 +6,9 @@ from collections.abc import Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rahbo.model import KnownNoise
 from rahbo.policy.blocks import complete_points
 from rahbo.policy.domain import is_listed
-from rahbo.policy.repeats import CONFIRMED, Adaptive, Repeats
+from rahbo.policy.repeats import CONFIRMED, Repeats
 from rahbo.state import State, kept
 from rahbo.trials import Repetition, provided_points
 
@@ -45,23 +44,21 @@ class Repeating:
         The number of repeats changes only if the user left it open.
         """
         found = cls(settings.repeats, len(settings.blocks or ()), settings.space.revisit)
-        if isinstance(settings.noise, KnownNoise) and settings.noise.is_zero:
+        if settings.noise.is_zero:
             repetition = Repetition(1, is_known=True)
         if repetition is None:
             return found
         repeats, n = settings.repeats, repetition.n_values
-        if not isinstance(repeats, Adaptive) or found.n_blocks:
+        if not repeats.is_open or found.n_blocks:
             return found if repetition.lacking else replace(found, repetition=repetition)
         if repetition.lacking:
             return replace(found, in_doubt=True)
-        fewer = replace(repeats, min=min(repeats.min, n), max=min(repeats.max, n))
-        return replace(found, repeats=fewer, repetition=repetition)
+        return replace(found, repeats=repeats.at_most(n), repetition=repetition)
 
     @property
     def is_spared(self) -> bool:
         """Whether points are not measured again because repeats would teach nothing."""
-        chosen = isinstance(self.repeats, Adaptive) and not self.n_blocks
-        return chosen and self.repetition is not None
+        return self.repeats.is_open and not self.n_blocks and self.repetition is not None
 
     @property
     def revisit(self) -> bool:

@@ -39,8 +39,9 @@ WANTED = 4  # samples with exact values, for each start
 
 def maximise(acquisition: Acquisition, domain: Domain, rng: np.random.Generator) -> Array:
     """Return the legal point ``(d,)`` with the largest acquisition value found."""
-    if isinstance(acquisition, RiskBound) and acquisition.is_optimistic:
-        return next(maximise_widened(acquisition, (1.0,), domain, rng))
+    bound = acquisition.as_bound()
+    if bound is not None and bound.is_optimistic:
+        return next(maximise_widened(bound, (1.0,), domain, rng))
     X = domain.listed() if is_listed(domain.space) else samples(domain, rng)
     acquisition, F = allowing_for_failure(acquisition, values(acquisition, X), X, domain)
     order = np.argsort(-F, kind="stable")
@@ -181,7 +182,7 @@ def _hoped(acquisition: Acquisition, F: Array, domain: Domain) -> Hoped:
     success = domain.success
     if success is None:
         raise ValueError("The domain has no chance of success.")
-    if domain.incumbent is not None and isinstance(acquisition, RiskBound):
+    if domain.incumbent is not None and acquisition.as_bound() is not None:
         return Pressing(acquisition, success, domain.incumbent)
     return Hoped(acquisition, success, float(F.min()))
 

@@ -17,7 +17,9 @@ from rahbo.errors import SettingsError
 from rahbo.model import MeanNoiseModel
 from rahbo.numerics import Array, is_number, is_whole
 from rahbo.policy import acquisition as acq
-from rahbo.policy.domain import Domain, random_point
+from rahbo.policy.domain import Domain, is_listed, random_point, samples
+from rahbo.policy.feasibility import hoped
+from rahbo.policy.screening import in_chunks
 from rahbo.policy.search import Pool, maximise, maximise_widened
 from rahbo.risk import MeanVariance, RiskMeasure
 from rahbo.state import State
@@ -29,6 +31,9 @@ WIDER = (2.0, 4.0)
 @dataclass(frozen=True, eq=False)
 class Turn:
     """What the next point is chosen from.
+
+    A strategy maximises an `Acquisition` by `rahbo.policy.maximise`, or picks the `best` of some
+    `points`. Both respect what may be proposed, the chance of failure and the limits of outcomes.
 
     Attributes:
         state: What the run knows.
@@ -54,6 +59,21 @@ class Turn:
         """The model to propose by, given what was told alone."""
         return self.state.assumed or self.state.followed
 
+    def points(self) -> Array:
+        """Return points ``(m, d)`` to choose from: all of a list, else samples of the space."""
+        listed = is_listed(self.domain.space)
+        return self.domain.listed() if listed else samples(self.domain, self.rng)
+
+    def best(self, X: Array, F: Array) -> Array:
+        """Return the row ``(d,)`` of ``X (m, d)`` with the largest value in ``F (m,)``.
+
+        It allows for failures and for the limits of outcomes.
+        """
+        success = self.domain.success
+        if success is not None:
+            F = hoped(in_chunks(success.chance, X), F, float(F.min()))
+        return np.asarray(X[int(np.argmax(F))])
+
     def maximise_widened(self, bound: acq.RiskBound, widths: Sequence[float]) -> Iterator[Array]:
         """Yield the point ``(d,)`` with the largest value of the bound widened by each factor."""
         search = maximise_widened if self.pool is None else self.pool.maximise_widened
@@ -62,6 +82,9 @@ class Turn:
 
 class Strategy(ABC):
     """A way to choose the next point and the point to report.
+
+    To write your own, make a frozen dataclass with `propose` and `report_bound`, and check it with
+    `rahbo.testing.check_strategy`.
 
     Attributes:
         assumes: Whether it doubts the model. A single value that is too good to be noise is then

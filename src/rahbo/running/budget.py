@@ -15,7 +15,7 @@ import numpy as np
 from rahbo.errors import SettingsError
 from rahbo.numerics import is_whole
 from rahbo.optimizer import Optimizer
-from rahbo.policy import Adaptive, Repeating, is_quiet, share_of
+from rahbo.policy import Repeating, is_quiet, share_of
 from rahbo.trials import Counts, Trial, attempts_at, observations_of, repetition_of
 
 
@@ -118,7 +118,7 @@ class Budget:
         settings = optimizer.settings
         if self.confirm is not None:
             return self.confirm
-        if not isinstance(settings.repeats, Adaptive) or not Repeating.of(settings).confirmed:
+        if not (settings.repeats.is_open and Repeating.of(settings).confirmed):
             return 0
         if settings.space.conditions:
             # A point would be confirmed for the present conditions alone.

@@ -21,7 +21,7 @@ from rahbo.model import (
     Refit,
     Standardized,
     as_confidence,
-    check_kernel,
+    require_kernel,
 )
 from rahbo.numerics import is_number, positive
 from rahbo.policy import Rahbo, Strategy, TopTwo
@@ -70,7 +70,7 @@ class Method:
         require_instance("noise", self.noise, NoiseModel, "LogNoise()")
         require_instance("outputs", self.outputs, Outputs, "Standardized()")
         require_instance("refit", self.refit, Refit, "Refit(1.1)")
-        check_kernel("kernel", self.kernel)
+        require_kernel("kernel", self.kernel)
         object.__setattr__(self, "lam", positive("lam", self.lam))
         _check_noise_bounds(self.min_noise_var, self.max_noise_var)
 

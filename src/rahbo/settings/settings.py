@@ -18,14 +18,12 @@ import numpy as np
 from rahbo.errors import DataError, SettingsError, SpaceError
 from rahbo.model import (
     Constraint,
-    DirectNoise,
     Fitting,
-    Kernel,
     KnownNoise,
-    LogNoise,
     ModelSettings,
     NoiseModel,
     as_confidence,
+    require_columns,
 )
 from rahbo.numerics import is_number, is_whole, not_negative, unwrapped
 from rahbo.policy import Adaptive, Repeats, as_repeats, initial_design
@@ -105,10 +103,8 @@ class Settings:
         require_instance("repeats", self.repeats, Repeats, "Adaptive()")
         require_instance("risk", self.risk, RiskMeasure, "MeanStd(kappa=1.0)")
         require_instance("method", self.method, Method, "rahbo.paper()")
-        _check_kernel("kernel", self.method.kernel, self.space)
-        if isinstance(self.method.noise, LogNoise | DirectNoise):
-            _check_kernel("noise.kernel", self.method.noise.kernel, self.space)
-        if self.noise_std is not None and self.method.noise != LogNoise():
+        require_columns("kernel", self.method.kernel, self.space)
+        if self.noise_std is not None and self.method.noise != Method.noise:
             raise SettingsError(
                 "noise_std= says that the noise is known, but the method models it by "
                 f"{self.method.noise!r}. Leave out noise_std=, or noise= of the method."
@@ -322,14 +318,6 @@ def _checked_noise_std(given: object) -> NoiseStd | None:
             f"row of Candidates, got {given!r}. Of a table, pass the column itself: table['std']."
         )
     return tuple(not_negative("noise_std", std) for std in given)
-
-
-def _check_kernel(name: str, kernel: object, space: Space) -> None:
-    if isinstance(kernel, Kernel) and kernel.d != space.d:
-        raise SettingsError(
-            f"{name} must have one lengthscale for each of the {space.d} columns of the space "
-            f"({', '.join(space.columns)}), got {kernel!r} with {kernel.d}."
-        )
 
 
 def _require(condition: bool, name: str, what: str, got: object) -> None:

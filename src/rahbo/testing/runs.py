@@ -62,7 +62,7 @@ def _answer(check: Promises, stop: Stop, state: State) -> bool:
     check.require(
         isinstance(answer, bool | np.bool_), f"it must return True or False, got {answer!r}."
     )
-    fresh = State(state.settings, dict(state.trials))
+    fresh = State(state.settings, state.trials)
     for other in (state, fresh):
         check.require(
             stop(other) == answer, "it must give the same answer for the same state each time."

@@ -15,7 +15,6 @@ import numpy as np
 from rahbo.errors import DataError, NotReadyError, SettingsError
 from rahbo.model import (
     Confidence,
-    CubeNoise,
     DirectNoise,
     DirectPosterior,
     Kernel,
@@ -111,7 +110,7 @@ def regret_bound(
     run, k = _Run(optimizer), settings.repeats.n_repeats
     run.check(k)
     rounds = int(run.chosen.sum())
-    if isinstance(settings.model.noise, CubeNoise):
+    if settings.model.noise.is_known:
         _check_known(run, settings, min_noise_var, max_noise_var)
         terms = run.mean_terms(run.known_noise_var)
         mean = run.mean_band(terms, terms, max_noise_var / k)
@@ -248,7 +247,7 @@ def _checked_alpha(settings: Settings) -> float:
     if not isinstance(risk, MeanVariance):
         raise _refusal("risk=MeanVariance(alpha)", risk, "The theory covers no other risk measure")
     kernels = [model.kernel]
-    if not isinstance(model.noise, CubeNoise):
+    if not model.noise.is_known:
         if type(model.noise) is not DirectNoise:
             raise _refusal("method=Method(noise=DirectNoise(...)), or noise_std=", model.noise,
                            "The theory covers a GP on s^2 itself")  # fmt: skip

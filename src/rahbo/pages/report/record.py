@@ -23,7 +23,7 @@ from rahbo.pages.history import History, history_of
 from rahbo.pages.outcomes import Compliance, compliance_of
 from rahbo.pages.report.inputs import Place, ReportInput, cut, few_places, places, report_inputs
 from rahbo.pages.report.maps import Maps, maps_through
-from rahbo.risk import ExpectedShortfall, MeanStd, Quantile, RiskMeasure
+from rahbo.risk import RiskMeasure
 from rahbo.settings import Settings
 from rahbo.space import Candidates, Float, Space
 
@@ -217,7 +217,7 @@ def trade_of(risk: RiskMeasure, frontier: Frontier, minimised: bool) -> Trade:
     worst = -mean if minimised else mean
     # A strategy that ignores the noise reports the same point as a coefficient of zero.
     neutral = 0.0 if frontier.alpha == 0.0 else None
-    if isinstance(risk, MeanStd | Quantile | ExpectedShortfall):
+    if risk.penalty == "noise std" and risk.weight is not None:
         choices = tuple(Chosen(rows[i], *ends) for i, *ends in envelope(worst, noise_std))
         own = risk.weight if neutral is None else neutral
         return Trade("κ", "noise standard deviation", own, choices)
