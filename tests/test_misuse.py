@@ -255,7 +255,7 @@ MISUSE = {
         (made(constraints={"cost": 1.0}), SettingsError, "must be AtMost"),
         (made(constraints={"": AtMost(1.0)}), SettingsError, "printable characters"),
         (made(constraints=[AtMost(1.0)]), SettingsError, "must map names"),
-        (made(constraints={"loss": type("Mine", (AtMost,), {})(1.0)}), SettingsError,
+        (made(constraints={"loss": type("Stricter", (AtMost,), {})(1.0)}), SettingsError,
          "must be AtMost"),
         (made(safe=True), SettingsError, "safe=True needs constraints="),
         (made(constraints={"loss": AtMost(1.0)}, safe=1), SettingsError, "safe must be True or F"),

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from rahbo.errors import SettingsError
 from rahbo.model.joint import MeanNoiseModel
-from rahbo.numerics import is_number
+from rahbo.numerics import Registered, is_number
 from rahbo.risk import Quantile
 from rahbo.trials import Evaluation, Evaluations, Trial
 
@@ -25,7 +25,7 @@ Models = Mapping[str, MeanNoiseModel | None]
 
 
 @dataclass(frozen=True)
-class Constraint(ABC):
+class Constraint(Registered, ABC):
     """A limit that an outcome, noise included, keeps with some probability.
 
     Attributes:

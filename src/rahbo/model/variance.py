@@ -18,7 +18,7 @@ from rahbo.errors import DataError, SettingsError
 from rahbo.model.evidence import Hyperparameters
 from rahbo.model.gp import GP
 from rahbo.model.units import UNCHANGED, Units
-from rahbo.numerics import Array, Index, is_number, not_negative
+from rahbo.numerics import Array, Index, Registered, is_number, not_negative
 from rahbo.space import Space
 
 # The largest noise variance in the model's units. The largest value that can be told is 1e60, so a
@@ -142,7 +142,7 @@ class KnownPosterior(NoisePosterior):
         return self
 
 
-class NoiseModel(ABC):
+class NoiseModel(Registered, ABC):
     """Settings of a noise model; `learn` and `condition` are pure functions of data.
 
     Attributes:
