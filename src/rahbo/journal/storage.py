@@ -56,7 +56,7 @@ class Storage(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Give up the lock. `read` still works, and `lock` takes the lock again."""
+        """Give up the lock, which is held. `read` still works, and `lock` takes it again."""
 
     def in_use(self) -> JournalError:
         """Return the error for a second writer."""

@@ -6,6 +6,7 @@ import errno
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -62,7 +63,8 @@ def check_storage(make: Callable[[], Storage]) -> None:
             _check_one_writer(storage, make)
             _check_interrupts(storage)
         finally:
-            storage.close()
+            with suppress(Exception):
+                storage.close()
     except AssertionError:
         raise
     except Exception as error:
@@ -126,9 +128,9 @@ def _check_one_writer(storage: Storage, make: Callable[[], Storage]) -> None:
             error is not None and REFUSED in str(error),
             f"lock() must raise in_use() while another holds it, got {error!r}",
         )
+    storage.close()
+    _require(list(storage.read()) == known, "a closed storage must still be read")
     for writer in (storage, make()):
-        storage.close()
-        _require(list(storage.read()) == known, "a closed storage must still be read")
         writer.lock()
         known.append(json.dumps({"event": len(known)}))
         writer.append(known[-1], len(known) - 1)
@@ -144,7 +146,7 @@ def _check_interrupts(storage: Storage) -> None:
         line += 1
         known = list(storage.read())
         event = json.dumps({"event": "interrupted", "line": line})
-        is_interrupted = _interrupted(partial(storage.append, event, len(known)), line)
+        is_interrupted = _is_interrupted(storage, event, len(known), line)
         found = list(storage.read())
         _require(
             found in (known, [*known, event]),
@@ -158,21 +160,27 @@ def _check_interrupts(storage: Storage) -> None:
         )
 
 
-def _interrupted(call: Callable[[], object], line: int) -> bool:
-    """Make a call with an interrupt at one of the lines it runs; return whether it runs so many."""
-    left = line
+def _is_interrupted(storage: Storage, event: str, position: int, line: int) -> bool:
+    """Append an event with an interrupt at one of the lines; return whether there are so many.
 
-    def watch(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal left
-        left -= event == "line"
-        if left == 0 and event == "line":
-            raise KeyboardInterrupt
+    Only the lines in the module of the storage count, not those of libraries, and each once: a
+    ``with`` is met again at its end, where no interrupt can fall.
+    """
+    met: set[int] = set()
+
+    def watch(frame: FrameType, what: str, argument: object) -> Any:
+        if frame.f_globals.get("__name__") != type(storage).__module__:
+            return None
+        if what == "line" and frame.f_lineno not in met:
+            met.add(frame.f_lineno)
+            if len(met) == line:
+                raise KeyboardInterrupt
         return watch
 
     traced = sys.gettrace()
     sys.settrace(watch)
     try:
-        call()
+        storage.append(event, position)
     except KeyboardInterrupt:
         return True
     finally:
