@@ -32,7 +32,6 @@ def test_a_storage_holds_the_events_of_a_file(tmp_path):
 def test_maximize_keeps_its_run_in_a_storage():
     storage = MemoryStorage()
     first = rahbo.maximize(lambda x: x, LINE, evaluations=4, journal=storage)
-    first.optimizer.close()
     again = rahbo.maximize(lambda x: 1 / 0, LINE, evaluations=4, journal=storage)
     assert again.recommendation == first.recommendation
     assert len(read(storage)[1]) == len(first.trials)

@@ -1,4 +1,4 @@
-"""Arrays, checks, texts and rounding of numbers, a search, Sobol points, threads, streams."""
+"""Arrays, checks, texts and rounding of numbers, a search, points, threads, streams, names."""
 
 from rahbo.numerics.arrays import Array, Index, Mask
 from rahbo.numerics.checks import (
