@@ -40,10 +40,9 @@ def test_what_is_not_the_database_of_a_journal_is_refused(path):
     with pytest.raises(JournalError, match=r"run.db cannot be read: there is no such file"):
         read(SQLiteStorage(path))
     path.write_bytes(b"shopping list" * 100)
-    with pytest.raises(JournalError, match=r"run.db cannot be read: file is not a database"):
-        read(SQLiteStorage(path))
-    with pytest.raises(JournalError, match=r"run.db cannot be written: file is not a database"):
-        rahbo.Optimizer(LINE, journal=SQLiteStorage(path))
+    for use in (read, lambda storage: rahbo.Optimizer(LINE, journal=storage)):
+        with pytest.raises(JournalError, match=r"run.db cannot be read: file is not a database"):
+            use(SQLiteStorage(path))
     assert path.read_bytes() == b"shopping list" * 100
 
 
