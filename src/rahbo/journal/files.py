@@ -100,13 +100,12 @@ class FileStorage(Storage):
 
     def lock(self) -> None:
         """Become the only writer. The file is created if there is none."""
-        if self._fd is not None:
-            raise self.in_use()
-        self._is_new = not os.path.exists(self._name)
+        is_new = not os.path.exists(self._name)
         try:
             self._fd = open_locked(self._name)
         except BlockingIOError as error:
             raise self.in_use() from error
+        self._is_new = is_new
 
     def close(self) -> None:
         """Release the file. One that was created in vain is deleted."""

@@ -77,6 +77,8 @@ def _check_run(make: Callable[[], Storage]) -> None:
     run = Optimizer({"x": (0.0, 1.0)}, seed=0, journal=full)
     try:
         run.tell(run.ask(), 1.5)
+        kinds = [json.loads(event)["event"] for event in make().read()]
+        _require(kinds == ["run", "ask", "tell"], f"read() must return each event, got {kinds}")
         full.is_full = True
         error = _error_of(lambda: run.tell({"x": 0.5}, 2.5))
         _require(error is not None, "a run must be told that the storage is full")
@@ -88,7 +90,11 @@ def _check_run(make: Callable[[], Storage]) -> None:
         )
     finally:
         run.close()
-    again = Optimizer.resume(make())
+    free = make()
+    error = _error_of(free.lock)
+    _require(error is None, f"close() must give up the lock, but then lock() says {error}")
+    free.close()
+    again = Optimizer.resume(free)
     try:
         _require(_told(again.trials) == known, "a run must continue where it stopped")
     finally:
