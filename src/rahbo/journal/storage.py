@@ -17,7 +17,7 @@ class Storage(ABC):
 
     Any of the methods may raise an exception. If it is not a `JournalError`, it is shown as the
     reason why the storage cannot be read or written. `rahbo.testing.check_storage` checks what is
-    promised here, except that events survive a crash.
+    promised here, as far as one process can.
     """
 
     @property
