@@ -21,7 +21,7 @@ SRC = ROOT / "src" / "rahbo"
 # may import from it.
 TABLE = """
 errors
-numerics: arrays checks rounding quasinewton signatures sobol streams texts threads
+numerics: arrays checks registry rounding quasinewton signatures sobol streams texts threads
 risk
 space: parameters context frames candidates space
 trials: files observations paged evaluation times trial counts given outcomes blocks repetition rows
@@ -33,13 +33,13 @@ policy: design acquisition feasibility screening conditions repeats constraints 
 analysis: markup wording posterior blocks reportable gain rules compliance unit rivals aversion luck
     prediction recommendation conditions frontier calibration sensitivity unevenness diagnosis
 settings: method settings
-journal: files lines codec events journal
+journal: texts storage lines files sqlite codec events journal
 reports
 optimizer
 running: stopping budget clock present generators calls progress display result mistakes interrupts
     run worker pool processes parallel loop
 race: evidence choice simulation matching course verdict racing
-testing: checks risk model policy outcomes runs
+testing: checks risk model policy outcomes runs storages
 theory
 problems
 experiments
@@ -295,7 +295,10 @@ CHANGING = {
     "model.joint.MeanNoiseModel": "predictions at lists",
     "model.kept.Kept": "covariances of a list with later points",
     "policy.screening.Screened": "exact deviations in place of ceilings",
-    "journal.journal.Journal": "the file",
+    "journal.storage.MemoryStorage": "the events",
+    "journal.files.FileStorage": "the file, and how much of it was seen",
+    "journal.sqlite.SQLiteStorage": "the connection",
+    "journal.journal.Journal": "how many events were recorded, and whether it may record more",
     "optimizer.Optimizer": "the run",
 }
 CHANGES = {"append", "extend", "add", "update", "pop", "clear", "discard", "remove", "setdefault"}

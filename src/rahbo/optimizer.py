@@ -13,7 +13,7 @@ from typing import Any, Unpack, overload
 
 from rahbo.analysis import is_current, space_for
 from rahbo.errors import DataError, SettingsError
-from rahbo.journal import FileName, Journal, settings_to_resume
+from rahbo.journal import FileName, Journal, Storage, settings_to_resume
 from rahbo.numerics import Array, SharedLock, is_whole, one_blas_thread, spells_out
 from rahbo.policy import (
     CONFIRMED,
@@ -53,7 +53,7 @@ class OptimizerKeywords(Keywords, total=False):
 
     data: PastResults
     trials: Iterable[Trial] | None
-    journal: FileName | None
+    journal: FileName | Storage | None
 
 
 class Optimizer(Reports):
@@ -95,7 +95,8 @@ class Optimizer(Reports):
         trials: Trials of an earlier run with the same settings and seed. This run continues
             exactly where that one stopped. ``data`` is then ignored: the trials include it.
         journal: File to which every suggestion and value is written before the call returns. If
-            it already holds a run, that run continues; the settings must match.
+            it already holds a run, that run continues; the settings must match. A `Storage` keeps
+            them elsewhere, such as in a database.
 
     >>> opt = Optimizer({"x": (0.0, 2.0)}, repeats=3, seed=0)
     >>> suggestion = opt.ask()
@@ -113,7 +114,7 @@ class Optimizer(Reports):
         *,
         data: PastResults = (),
         trials: Iterable[Trial] | None = None,
-        journal: FileName | None = None,
+        journal: FileName | Storage | None = None,
         **settings: Unpack[Keywords],
     ) -> None:
         known = Settings.of(space, settings)
@@ -135,9 +136,9 @@ class Optimizer(Reports):
         return {**self.__dict__, "_journal": None}
 
     @classmethod
-    def resume(cls, path: FileName, **code: Unpack[Keywords]) -> Optimizer:
+    def resume(cls, journal: FileName | Storage, **code: Unpack[Keywords]) -> Optimizer:
         """Continue the run in a journal. Settings that are code must be passed again."""
-        return cls(**settings_to_resume(path, code), journal=path)
+        return cls(**settings_to_resume(journal, code), journal=journal)
 
     def close(self) -> None:
         """Release the journal, so that another process can continue the run."""

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from rahbo.errors import DataError, SettingsError
-from rahbo.numerics import Array, is_real_number
+from rahbo.numerics import Array, Registered, is_real_number
 
 __all__ = [
     "DEFAULT_RISK",
@@ -87,7 +87,7 @@ def _level(owner: str, value: object, upper: float) -> float:
     return number
 
 
-class RiskMeasure(ABC):
+class RiskMeasure(Registered, ABC):
     """A value R(f, v) that rises with the mean f and does not rise with the noise variance v.
 
     To write your own, make a frozen dataclass with `value` and `gradient`, and check it with

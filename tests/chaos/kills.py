@@ -37,7 +37,7 @@ from random import Random
 from typing import Any
 
 import rahbo
-from rahbo.journal import parse, read
+from rahbo.journal import events_of, parse, read
 from rahbo.numerics import evaluation_seed
 from rahbo.optimizer import Optimizer
 from rahbo.policy import RandomSearch
@@ -366,7 +366,7 @@ def whole_lines(folder: Path) -> bytes:
 
 def without_times(folder: Path) -> list[Any]:
     """Return the events of a journal, without when values were told and without checksums."""
-    events = parse(whole_lines(folder), str(folder))[0]
+    events = events_of(parse(whole_lines(folder), str(folder))[0], str(folder))
     return [_untimed(event) for event in events]
 
 

@@ -14,8 +14,6 @@ import rahbo
 from rahbo.errors import JournalError, SpaceError
 from rahbo.journal import Code, describe, encode_settings, show
 from rahbo.journal.codec import (
-    KERNELS,
-    KNOWN,
     decode,
     decode_settings,
     differences,
@@ -25,36 +23,19 @@ from rahbo.journal.codec import (
 )
 from rahbo.model import (
     RBF,
-    Confidence,
     ConstantBeta,
-    CubeNoise,
     DirectNoise,
-    Kernel,
     KnownNoise,
     Lemma1Beta,
-    Limited,
     Linear,
     LogNoise,
     Matern52,
-    NoiseModel,
-    Outputs,
     Raw,
     Refit,
     Standardized,
 )
-from rahbo.model.kernels import Stationary
-from rahbo.policy import (
-    GPUCB,
-    Adaptive,
-    Fixed,
-    Rahbo,
-    RahboUS,
-    RandomSearch,
-    Repeats,
-    Strategy,
-    TopTwo,
-)
-from rahbo.risk import RiskMeasure, StdPenalty
+from rahbo.numerics import Registered
+from rahbo.policy import GPUCB, Adaptive, Fixed, Rahbo, RahboUS, RandomSearch, TopTwo
 
 OBJECTS = [
     rahbo.Float(1e-4, 0.1, log=True), rahbo.Int(1, 15), rahbo.Categorical([1, "1", None, False]),
@@ -77,27 +58,6 @@ def test_what_the_package_has_comes_back(value):
     back = decode(through_json(encode(value)))
     assert back == value
     assert type(back) is type(value)
-
-
-def subclasses(base):
-    for kind in base.__subclasses__():
-        yield kind
-        yield from subclasses(kind)
-
-
-@pytest.mark.parametrize(
-    "base", [RiskMeasure, Repeats, Strategy, NoiseModel, Confidence, Outputs, Kernel]
-)
-def test_every_class_a_user_may_pass_is_known(base):
-    # A bound noise model stands for code, a kernel without a shape is none, and a run makes outputs
-    # with a limit itself.
-    internal = {CubeNoise, Stationary, StdPenalty, Limited}
-    public = {
-        kind
-        for kind in subclasses(base)
-        if kind.__module__.startswith("rahbo.") and not kind.__name__.startswith("_")
-    }
-    assert public - internal <= {*KNOWN.values(), *KERNELS.values()}
 
 
 def test_not_a_number_comes_back():
@@ -167,11 +127,62 @@ def test_code_is_described_by_name_and_fields(value, text):
     assert show(encode(value)) == text
 
 
-def test_a_subclass_of_a_known_class_is_code():
-    class Mine(rahbo.MeanVariance):
+@dataclass(frozen=True)
+class Thrice(Registered):
+    """A setting of a user."""
+
+    n: int = 3
+    rule: object = None
+
+
+class Periodic(RBF):
+    """A kernel of a user."""
+
+
+class Inheriting(Thrice):
+    """May hold more than the fields it inherits."""
+
+
+@dataclass(frozen=True)
+class Marked(Thrice):
+    code: str = "a"
+
+
+@pytest.mark.parametrize("value", [Thrice(4), Periodic([0.1], 2.0), Periodic])
+def test_a_class_of_a_user_comes_back(value):
+    assert encode(value)["module"] == __name__
+    back = decode(through_json(encode(value)))
+    assert back == value
+    assert "module" not in show(encode(value))
+
+
+def test_what_a_user_defines_in_a_function_or_without_fields_is_code():
+    @dataclass(frozen=True)
+    class Local(rahbo.MeanVariance):
         pass
 
-    assert "code" in encode(Mine(1.0))
+    for value in (Local(1.0), Local, Inheriting(1), Marked(1)):
+        assert encode(value) == {"code": describe(value)}
+
+
+def test_a_class_that_is_not_defined_is_named_with_its_module():
+    data = {"type": "Expectile", "module": "my_risks", "level": 0.1}
+    for one in (data, {"class": "Expectile", "module": "my_risks"}, {"risk": [data]}["risk"]):
+        with pytest.raises(JournalError, match=r"class Expectile of the module my_risks.*--import"):
+            decode(one)
+
+
+def test_a_class_of_the_package_and_one_of_a_user_are_not_exchanged():
+    with pytest.raises(JournalError, match="unknown type 'Thrice'"):
+        decode({"type": "Thrice"})
+    with pytest.raises(JournalError, match="class Fixed of the module mine"):
+        decode({"type": "Fixed", "module": "mine", "n_repeats": 2})
+
+
+def test_what_journals_once_described_is_the_same_as_what_they_hold_now():
+    assert same({"code": describe(Thrice(4))}, encode(Thrice(4)))
+    assert not same({"code": describe(Thrice(3))}, encode(Thrice(4)))
+    assert same({"code": "Thrice(n=4, rule=constraint)"}, encode(Thrice(4, constraint)))
 
 
 def test_settings_with_code_inside_are_stood_for():

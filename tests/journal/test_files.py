@@ -5,21 +5,20 @@ import os
 import pytest
 
 from rahbo.errors import JournalError, SettingsError
-from rahbo.journal import full_name
+from rahbo.journal import FileStorage, full_name
 from rahbo.journal.files import append, contents, flush_folder, open_locked, release
+from rahbo.testing import check_storage
+
+
+@pytest.mark.slow
+def test_a_file_keeps_what_a_storage_promises(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda fd: None)
+    check_storage(lambda: FileStorage(tmp_path / "run.jsonl"))
 
 
 @pytest.fixture
 def name(tmp_path):
     return str(tmp_path / "file")
-
-
-def test_one_writer_at_a_time(name):
-    fd = open_locked(name)
-    with pytest.raises(JournalError, match="being written by another"):
-        open_locked(name)
-    release(fd)
-    release(open_locked(name))
 
 
 def test_what_is_appended_is_there_whole(name, monkeypatch):
@@ -30,13 +29,6 @@ def test_what_is_appended_is_there_whole(name, monkeypatch):
     append(fd, b"ab")
     assert contents(name) == b"0123456789ab"
     release(fd)
-
-
-def test_the_first_line_alone_can_be_read(name):
-    with open(name, "wb") as file:
-        file.write(b"one\ntwo\n")
-    assert contents(name, first_line=True) == b"one\n"
-    assert contents(name) == b"one\ntwo\n"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")

@@ -13,13 +13,14 @@ import rahbo
 from journal_lines import CHECKSUM
 from rahbo.errors import JournalError
 from rahbo.journal import parse
-from rahbo.journal.lines import encoded_line
+from rahbo.journal.lines import line_of
+from rahbo.journal.texts import encoded
 
 HEADER = {"event": "run", "format": 2, "settings": {}}
 
 
 def written(*events):
-    return b"".join(encoded_line(event, number) for number, event in enumerate(events, 1))
+    return b"".join(line_of(encoded(event), number) for number, event in enumerate(events, 1))
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def recorded(tmp_path_factory):
 
 
 def test_a_line_is_json_and_its_checksum_is_that_of_zlib():
-    line = encoded_line({"event": "tell", "id": 0}, 3)
+    line = line_of('{"event":"tell","id":0}', 3)
     body = b'{"event":"tell","id":0'
     assert line == body + b',"crc32":"%08x"}\n' % crc32(body, 3)
     assert json.loads(line)["id"] == 0
@@ -108,7 +109,7 @@ def test_every_line_needs_a_checksum(recorded):
 def test_a_parameter_called_crc32_is_only_a_parameter():
     event = {"event": "ask", "params": {"x": 1, "crc32": "89abcdef"}, "own_bound": None}
     content = written(HEADER, event, {"event": "cancel", "id": 0})
-    assert parse(content, "run.jsonl")[0][1]["params"] == event["params"]
+    assert parse(content, "run.jsonl")[0][1] == encoded(event)
     torn = content[:-5] + b"\n"
     assert len(parse(torn, "run.jsonl")[0]) == 2
 

@@ -33,7 +33,7 @@ from rahbo.trials import Observations
 
 
 @dataclass(frozen=True)
-class Quadratic(RiskMeasure):
+class QuadraticRisk(RiskMeasure):
     """A measure of one's own, not homogeneous: f - v/2 - v^2/8."""
 
     def value(self, f, v):
@@ -49,7 +49,7 @@ RISKS = [
     MeanStd(0.8),
     Quantile(0.05),
     ExpectedShortfall(0.1),
-    Quadratic(),
+    QuadraticRisk(),
 ]
 NOISES = {
     "log": LogNoise(),

@@ -8,7 +8,7 @@ from typing import cast
 import click
 
 from rahbo.cli.config import Config
-from rahbo.cli.options import chosen_direction
+from rahbo.cli.options import chosen_direction, import_option
 from rahbo.cli.safe import RUNS as SAFE_REPEATS
 from rahbo.cli.tables import visible
 from rahbo.cli.tune import CONFIG, settings_in
@@ -91,13 +91,14 @@ def _spec_of(ctx: click.Context, config: Config, path: Path) -> Spec:
 
 @click.command()
 @click.argument("place", type=click.Path(path_type=Path), default=Path())
+@import_option
 @host_option
 @click.option(
     "--port", type=click.IntRange(0, 65535), metavar="N",
     help=f"Port to listen on; 0 picks a free one.  [default: {LAB_PORT}, or a free one]",
 )  # fmt: skip
 @click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
-def command(place: Path, host: str, port: int | None, no_browser: bool) -> None:
+def command(place: Path, host: str, port: int | None, no_browser: bool, **options: object) -> None:
     """Say what to try next on a web page, and take the measured values there.
 
     PLACE is a folder, in which studies are begun and continued, by default the present one. It may

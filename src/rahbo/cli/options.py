@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from shlex import quote
 from typing import Any, TypeVar, cast
 
@@ -55,6 +58,27 @@ measure_options = together(
         help="Use the mean of the worst values, a share L of all.",
     ),
 )
+
+
+def _import_each(ctx: click.Context, option: click.Parameter, names: Sequence[str]) -> object:
+    """Import modules by name, also those in the folder of the command."""
+    if names:
+        sys.path.append(os.getcwd())
+    for name in names:
+        try:
+            import_module(name)
+        except Exception as error:
+            raise SettingsError(
+                f"--import {name}: the module cannot be imported: {error}. Name it as in Python, "
+                "and start the command in its folder, or install it."
+            ) from error
+    return names
+
+
+import_option = click.option(
+    "--import", "modules", metavar="MODULE", multiple=True, is_eager=True, callback=_import_each,
+    help="A module with classes of your own that a journal needs. Give it once for each module.",
+)  # fmt: skip
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as one JSON document."
 )

@@ -12,7 +12,13 @@ import click
 
 from rahbo.analysis import Numbers, Recommendation
 from rahbo.cli.conditions import read_context, with_conditions, written_context
-from rahbo.cli.options import chosen_direction, chosen_risk, together, typed
+from rahbo.cli.options import (
+    chosen_direction,
+    chosen_risk,
+    import_option,
+    together,
+    typed,
+)
 from rahbo.cli.parameters import of_column
 from rahbo.cli.results import results_in
 from rahbo.cli.sheets import read_sheet
@@ -43,6 +49,7 @@ source_options = together(
         help="A CSV column that is a parameter, with its range and scale as for tune.  "
         "[default range: from the data]",
     ),
+    import_option,
 )  # fmt: skip
 
 

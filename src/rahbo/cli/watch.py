@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import click
 
-from rahbo.cli.options import chosen_risk, measure_options
+from rahbo.cli.options import chosen_risk, import_option, measure_options
 from rahbo.cli.studies import hidden
 from rahbo.cli.tables import visible
 from rahbo.errors import SettingsError
@@ -22,6 +22,7 @@ host_option = click.option(
 @click.command()
 @click.argument("journal")
 @measure_options
+@import_option
 @host_option
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N",

@@ -23,7 +23,7 @@ from bluesky.utils import FailedPause, RunEngineControlException
 
 from rahbo import Candidates, Categorical, Float, Int
 from rahbo.errors import DataError, ExhaustedError, SettingsError, SpaceError
-from rahbo.journal import FileName
+from rahbo.journal import FileName, Storage
 from rahbo.numerics import is_real_number, is_whole, unwrapped
 from rahbo.optimizer import Optimizer
 from rahbo.running import Stop, checked_stop
@@ -82,7 +82,8 @@ class RahboOptimizer(
             initial design is done.
         block_outcome: The outcome that names the block of a reading, such as the fill of the ring;
             None if there are no blocks.
-        journal: The file that keeps the run. If it already holds one, that run continues.
+        journal: The file or `Storage` that keeps the run. If it already holds one, that run
+            continues.
 
     Attributes:
         rahbo: The `Optimizer` behind it, for `recommend`, `predict` and `frontier`.
@@ -104,7 +105,7 @@ class RahboOptimizer(
         evaluations: int | None = None,
         stop: Stop | None = None,
         block_outcome: str | None = None,
-        journal: FileName | None = None,
+        journal: FileName | Storage | None = None,
         **settings: Unpack[Keywords],
     ) -> None:
         if evaluations is not None and not (is_whole(evaluations) and evaluations >= 1):

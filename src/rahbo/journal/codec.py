@@ -1,8 +1,9 @@
 """Settings to JSON and back, without pickle and without running code that a file names.
 
-Classes of the package are written by name and fields, and rebuilt from a table of those names.
-The user's own code, such as a risk measure or a constraint, is written as a description, which is
-enough to recognise it but not to rebuild it.
+Registered classes are written by name and fields, and those of a user with their module too. They
+are rebuilt if they were defined before: no module is imported because a file names it. Other code,
+such as a function, is written as a description, which is enough to recognise it but not to rebuild
+it.
 """
 
 from __future__ import annotations
@@ -16,34 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from rahbo.errors import JournalError, SpaceError
-from rahbo.model import (
-    RBF,
-    AtLeast,
-    AtMost,
-    ConstantBeta,
-    DirectNoise,
-    Kernel,
-    KnownNoise,
-    Lemma1Beta,
-    Linear,
-    LogNoise,
-    Matern32,
-    Matern52,
-    Raw,
-    Refit,
-    Standardized,
-)
-from rahbo.policy import (
-    GPUCB,
-    Adaptive,
-    Fixed,
-    Folds,
-    Rahbo,
-    RahboUS,
-    RandomSearch,
-    TopTwo,
-)
-from rahbo.risk import ExpectedShortfall, MeanStd, MeanVariance, Quantile
+from rahbo.numerics import Registered, module_outside, registered
 from rahbo.settings import Method, Settings
 from rahbo.space import Candidates, Categorical, Context, Float, Int, Space, Time, plain
 
@@ -52,15 +26,8 @@ IF_USED = ("constraints", "safe", "blocks", "try_first", "noise_std")
 # The parts of the method stand beside the other settings, so that a difference names one of them.
 OF_METHOD = tuple(part.name for part in fields(Method))
 PARAMETERS = (Float, Int, Categorical, Context, Time)
-KERNELS: dict[str, type[Kernel]] = {k.__name__: k for k in (RBF, Matern32, Matern52, Linear)}
-KNOWN: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        *PARAMETERS, MeanVariance, MeanStd, Quantile, ExpectedShortfall, Fixed, Folds, Adaptive,
-        Rahbo, TopTwo, RahboUS, GPUCB, RandomSearch, LogNoise, DirectNoise, KnownNoise,
-        ConstantBeta, Lemma1Beta, Standardized, Raw, Refit, AtMost, AtLeast, Method,
-    )
-}  # fmt: skip
+# What marks an encoded value that is not plain. A part of an object cannot be called so.
+MARKS = {"type", "module", "class", "code", "float", "numpy"}
 SCALARS: dict[str, type[np.generic]] = {
     kind.__name__: kind
     for kind in (
@@ -91,6 +58,10 @@ class Code:
             f"The run was started with {self.name}={self.description}, whose code a journal does "
             f"not hold. Pass {self.name}= again."
         )
+
+
+class MissingClassError(JournalError):
+    """Raised for a class that has to be imported before a journal is read."""
 
 
 class _IsCodeError(Exception):
@@ -157,6 +128,9 @@ def differences(recorded: Mapping[str, Any], given: Mapping[str, Any]) -> list[s
 def same(a: Any, b: Any) -> bool:
     """Return whether two encoded values mean the same: 1 and 1.0 do, 1 and True do not."""
     a, b = _bare(a), _bare(b)
+    if _is_code(a) != _is_code(b):
+        # Journals once described objects that are written by their fields today.
+        return show(a) == show(b)
     if isinstance(a, dict) and isinstance(b, dict):
         return list(a) == list(b) and all(same(a[name], b[name]) for name in a)
     if isinstance(a, list) and isinstance(b, list):
@@ -178,7 +152,7 @@ def show(data: Any) -> str:
         return f"Candidates({len(data['rows'])} rows, revisit={data['revisit']})"
     if data["type"] == "Space":
         return f"{{{', '.join(f'{n!r}: {show(p)}' for n, p in data['parameters'].items())}}}"
-    inner = (f"{name}={show(value)}" for name, value in data.items() if name != "type")
+    inner = (f"{name}={show(value)}" for name, value in data.items() if name not in MARKS)
     return f"{data['type']}({', '.join(inner)})"
 
 
@@ -188,6 +162,10 @@ def _encode_setting(name: str, value: Any) -> Any:
     if name == "try_first":
         return [[[key, encode_scalar(v, key)] for key, v in params.items()] for params in value]
     return _encode_space(value) if name == "space" else encode(value)
+
+
+def _is_code(data: Any) -> bool:
+    return isinstance(data, dict) and isinstance(data.get("code"), str)
 
 
 def _bare(data: Any) -> Any:
@@ -250,7 +228,7 @@ def encode_scalar(value: object, name: str) -> Any:
 
 
 def encode(value: object) -> Any:
-    """Return a setting as JSON: plain values, known classes by name, or else a description."""
+    """Return a setting as JSON: plain values, registered classes by name, or a description."""
     value = plain(value)
     kind = type(value)
     if isinstance(value, float) and kind is float and not math.isfinite(value):
@@ -261,14 +239,24 @@ def encode(value: object) -> Any:
         return encode(value.tolist())
     if isinstance(value, list | tuple):
         return [encode(item) for item in value]
-    if isinstance(value, type) and value in KERNELS.values():
-        return {"class": value.__name__}
-    if isinstance(value, Kernel) and KERNELS.get(kind.__name__) is kind:
-        lengths = value.lengthscales.tolist()
-        return {"type": kind.__name__, "lengthscales": lengths, "variance": value.variance}
-    if KNOWN.get(kind.__name__) is kind:
-        return {"type": kind.__name__, **{k: encode(v) for k, v in _fields(value).items()}}
+    if isinstance(value, type) and _is_registered(value):
+        return {"class": value.__name__, **_origin(value)}
+    if isinstance(value, Registered) and _is_registered(kind):
+        parts = value.to_json()
+        if parts is not None and not MARKS & parts.keys():
+            inner = {name: encode(part) for name, part in parts.items()}
+            return {"type": kind.__name__, **_origin(kind), **inner}
     return {"code": describe(value)}
+
+
+def _is_registered(kind: type) -> bool:
+    found: type | None = registered(kind.__name__, module_outside(kind))
+    return found is kind
+
+
+def _origin(kind: type) -> dict[str, str]:
+    module = module_outside(kind)
+    return {} if module is None else {"module": module}
 
 
 def decode(data: Any) -> Any:
@@ -277,19 +265,30 @@ def decode(data: Any) -> Any:
         return [decode(item) for item in data]
     if not isinstance(data, dict):
         return data
+    if "type" in data:
+        made = {name: decode(value) for name, value in data.items() if name not in MARKS}
+        return _class_in(data, "type")(**made)
+    if "class" in data:
+        return _class_in(data, "class")
     if "code" in data:
         raise _IsCodeError
     if "float" in data:
         return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[data["float"]]
-    if "numpy" in data:
-        return SCALARS[data["numpy"]](data["value"])
-    if "class" in data:
-        return KERNELS[data["class"]]
-    made = {name: decode(value) for name, value in data.items() if name != "type"}
-    kind = {**KNOWN, **KERNELS}.get(data["type"])
-    if kind is None:
-        raise JournalError(f"unknown type {data['type']!r}; a newer rahbo may have written it")
-    return kind(**made)
+    return SCALARS[data["numpy"]](data["value"])
+
+
+def _class_in(data: dict[str, Any], mark: str) -> type[Registered]:
+    """Return the class that an encoded value names."""
+    name, module = data[mark], data.get("module")
+    kind = registered(name, module)
+    if kind is not None:
+        return kind
+    if module is None:
+        raise JournalError(f"unknown type {name!r}; a newer rahbo may have written it")
+    raise MissingClassError(
+        f"needs the class {name} of the module {module}. Import the module first; commands take "
+        f"--import {module}."
+    )
 
 
 def describe(value: object) -> str:

@@ -1,4 +1,4 @@
-"""A file that one writer at a time appends to, and that survives a crash of the writer.
+"""Events in a file, one line each, that survive a crash of the writer at any moment.
 
 The operating system holds the lock and lifts it when the process ends, even in a crash. A fork
 would share the lock and keep it after its parent's death, so it closes the file at once.
@@ -10,8 +10,11 @@ import contextlib
 import os
 import stat
 import sys
+from collections.abc import Sequence
 
 from rahbo.errors import JournalError, SettingsError
+from rahbo.journal.lines import OPENING, line_of, parse
+from rahbo.journal.storage import Storage
 
 FileName = str | os.PathLike[str]
 
@@ -37,21 +40,119 @@ else:
 _held: set[int] = set()
 
 
+class FileStorage(Storage):
+    """Events as the lines of a file. Each has a checksum, so that damage is noticed.
+
+    Args:
+        path: The name of the file.
+    """
+
+    def __init__(self, path: FileName) -> None:
+        self._name = full_name(path)
+        self._fd: int | None = None
+        self._is_new = False
+        # How many lines were seen, their size, and that of the file, whose end may be torn.
+        self._lines = self._size = self._end = 0
+
+    @property
+    def name(self) -> str:
+        """The absolute name of the file."""
+        return self._name
+
+    def read(self, position: int = 0) -> Sequence[str]:
+        """Return the events from a position on."""
+        before, begin = (self._lines, self._size) if position == self._lines else (0, 0)
+        raw = contents(self._name, begin)
+        events, size = parse(raw, self._name, before)
+        self._lines, self._size = before + len(events), begin + size
+        self._end = begin + len(raw)
+        return events[position - before :]
+
+    def append(self, event: str, position: int) -> None:
+        """Add an event, in place of a torn line."""
+        fd = self._unchanged(position)
+        line = line_of(event, position + 1)
+        size = self._size + len(line)
+        try:
+            if self._end != self._size:
+                os.ftruncate(fd, self._size)
+            append(fd, line)
+            if not position:
+                flush_folder(self._name)
+        except BaseException:
+            # If this fails too, the wrong size of the file stops any further writing.
+            with contextlib.suppress(OSError):
+                os.ftruncate(fd, self._size)
+                self._end = self._size
+            raise
+        # No interrupt falls between these and the return: Python checks for one after a call.
+        self._lines, self._size, self._end = position + 1, size, size
+
+    def _unchanged(self, position: int) -> int:
+        """Return the file if it is as this storage left it."""
+        if position != self._lines:
+            self.read(self._lines)
+        if self._fd is not None and position == self._lines:
+            state = os.fstat(self._fd)
+            if state.st_size == self._end and state.st_nlink:
+                return self._fd
+        raise self.changed()
+
+    def lock(self) -> None:
+        """Become the only writer. The file is created if there is none."""
+        is_new = not os.path.exists(self._name)
+        try:
+            self._fd = open_locked(self._name)
+        except BlockingIOError as error:
+            raise self.in_use() from error
+        self._is_new = is_new
+
+    def close(self) -> None:
+        """Release the file. One that was created in vain is deleted."""
+        fd, self._fd = self._fd, None
+        if fd is None:
+            return
+        if self._is_new and not self._lines:
+            discard(fd, self._name)
+        else:
+            release(fd)
+
+
+def storage_of(journal: FileName | Storage) -> Storage:
+    """Return a storage, or that of a file."""
+    return journal if isinstance(journal, Storage) else FileStorage(journal)
+
+
+def is_journal(path: FileName) -> bool:
+    """Return whether a file begins like a journal; it may be damaged further on."""
+    try:
+        # Opening a named pipe would wait for a writer.
+        if not os.path.isfile(path):
+            return False
+        with open(path, "rb") as file:
+            return file.read(len(OPENING)) == OPENING
+    except OSError:
+        return False
+
+
 def full_name(path: FileName) -> str:
     """Return the absolute name of a file."""
     try:
         return os.path.abspath(os.fsdecode(path))
     except TypeError:
-        raise SettingsError(f"journal must be the name of a file, got {path!r}.") from None
+        raise SettingsError(
+            f"journal must be the name of a file or a Storage, got {path!r}."
+        ) from None
 
 
-def contents(name: str, first_line: bool = False) -> bytes:
-    """Return all that a file holds, or its first line."""
+def contents(name: str, begin: int = 0) -> bytes:
+    """Return all that a file holds from a place on."""
     try:
         if not stat.S_ISREG(os.stat(name).st_mode):
             raise JournalError(f"{name} is not a regular file. Name another file.")
         with open(name, "rb") as file:
-            return file.readline() if first_line else file.read()
+            file.seek(begin)
+            return file.read()
     except (OSError, ValueError) as error:
         raise JournalError(f"{name} cannot be read: {error}.") from error
 
@@ -73,10 +174,7 @@ def open_locked(name: str) -> int:
         lock(fd)
     except _IN_USE as error:
         release(fd)
-        raise JournalError(
-            f"{name} is being written by another process, or by another Optimizer in this one. "
-            "Wait until it ends, or close() that Optimizer. You can read the journal at any time."
-        ) from error
+        raise BlockingIOError(f"{name} is in use") from error
     except OSError as error:
         if is_new:
             discard(fd, name)

@@ -13,10 +13,10 @@ import numpy as np
 
 from rahbo.errors import SettingsError
 from rahbo.model.gp import GP
-from rahbo.numerics import is_number, not_negative
+from rahbo.numerics import Registered, is_number, not_negative
 
 
-class Confidence(ABC):
+class Confidence(Registered, ABC):
     """A rule that gives beta for a posterior."""
 
     @abstractmethod

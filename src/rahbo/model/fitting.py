@@ -17,12 +17,12 @@ from rahbo.model.extension import can_extend, extended
 from rahbo.model.joint import Learned, MeanNoiseModel, ModelSettings
 from rahbo.model.learning import condition, contradicted, learn
 from rahbo.model.places import as_told, summarised
-from rahbo.numerics import is_number
+from rahbo.numerics import Registered, is_number
 from rahbo.trials import Evaluation, Observations, Trial, observations_of, valued
 
 
 @dataclass(frozen=True)
-class Refit:
+class Refit(Registered):
     """When to learn hyperparameters again: each time the rounds have grown by a factor.
 
     The first fit uses the data known when the strategy first proposes. A factor of 1 refits every

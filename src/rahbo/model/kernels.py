@@ -15,12 +15,12 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from rahbo.errors import SettingsError
-from rahbo.numerics import Array, Mask, is_finite
+from rahbo.numerics import Array, Mask, Registered, is_finite
 from rahbo.space import Space
 
 BLOCK = 64
@@ -30,7 +30,7 @@ DIFFERENCES_BELOW = 1e-4
 SHORTEST, LONGEST = 1e-100, 1e100
 
 
-class Kernel(ABC):
+class Kernel(Registered, ABC):
     """A covariance function with fixed parameters.
 
     Args:
@@ -65,6 +65,10 @@ class Kernel(ABC):
 
     def __hash__(self) -> int:
         return hash((type(self), self.variance, self.lengthscales.tobytes()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the keywords that make this kernel again."""
+        return {"lengthscales": self.lengthscales.tolist(), "variance": self.variance}
 
     @property
     def d(self) -> int:

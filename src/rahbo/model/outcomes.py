@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from rahbo.errors import SettingsError
 from rahbo.model.joint import MeanNoiseModel
 from rahbo.model.units import Limited, Outputs
-from rahbo.numerics import is_number
+from rahbo.numerics import Registered, is_number
 from rahbo.risk import Quantile, RiskMeasure
 from rahbo.trials import Evaluation, Evaluations, Trial
 
@@ -27,7 +27,7 @@ from rahbo.trials import Evaluation, Evaluations, Trial
 Models = Mapping[str, MeanNoiseModel | None]
 
 
-class Constraint(ABC):
+class Constraint(Registered, ABC):
     """What must hold of an outcome beside the objective.
 
     To write your own, make a frozen dataclass with a ``limit``, `risk` and `described`, and test

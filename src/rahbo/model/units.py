@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from rahbo.model.hyperprior import Hyperprior
-from rahbo.numerics import Array
+from rahbo.numerics import Array, Registered
 from rahbo.risk import RiskMeasure
 from rahbo.trials import Observations
 
@@ -102,7 +102,7 @@ class Units:
 UNCHANGED = Units(0.0, 1.0)
 
 
-class Outputs(ABC):
+class Outputs(Registered, ABC):
     """How outputs enter the model: their units and their hyperprior.
 
     Attributes:

@@ -18,7 +18,7 @@ from rahbo.errors import DataError, SettingsError
 from rahbo.model.confidence import Confidence
 from rahbo.model.gp import GP
 from rahbo.model.units import UNCHANGED, Units
-from rahbo.numerics import Array, Index, is_number, not_negative, unwrapped
+from rahbo.numerics import Array, Index, Registered, is_number, not_negative, unwrapped
 from rahbo.space import Space
 
 # The largest noise variance in the model's units. The largest value that can be told is 1e60, so a
@@ -182,7 +182,7 @@ class KnownPosterior(NoisePosterior):
         return 0.0
 
 
-class NoiseModel(ABC):
+class NoiseModel(Registered, ABC):
     """Settings of a noise model; `learn` and `condition` are pure functions of data.
 
     To write your own, make a frozen dataclass with `condition`, and with `learn` if it has

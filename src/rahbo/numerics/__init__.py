@@ -1,4 +1,4 @@
-"""Arrays, checks, texts and rounding of numbers, a search, Sobol points, threads, streams."""
+"""Arrays, checks, texts and rounding of numbers, a search, points, threads, streams, names."""
 
 from rahbo.numerics.arrays import Array, Index, Mask
 from rahbo.numerics.checks import (
@@ -11,6 +11,7 @@ from rahbo.numerics.checks import (
     unwrapped,
 )
 from rahbo.numerics.quasinewton import BatchObjective, Minimum, quasi_newton
+from rahbo.numerics.registry import Registered, module_outside, registered
 from rahbo.numerics.rounding import (
     ALL_DIGITS,
     FEW_DIGITS,
@@ -39,6 +40,7 @@ __all__ = [
     "Justified",
     "Mask",
     "Minimum",
+    "Registered",
     "SharedLock",
     "Stream",
     "brief",
@@ -51,6 +53,7 @@ __all__ = [
     "is_real_number",
     "is_whole",
     "largest_first",
+    "module_outside",
     "not_negative",
     "one_blas_thread",
     "percent",
@@ -58,6 +61,7 @@ __all__ = [
     "positive",
     "quasi_newton",
     "refuse_former",
+    "registered",
     "rounded",
     "shared_by_threads",
     "sobol_sequence",

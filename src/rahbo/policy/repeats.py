@@ -10,7 +10,7 @@ import numpy as np
 
 from rahbo.errors import SettingsError
 from rahbo.model import MeanNoiseModel
-from rahbo.numerics import Array, is_number, is_whole
+from rahbo.numerics import Array, Registered, is_number, is_whole
 from rahbo.trials import MOST_REPEATS, Observations
 
 # If repeats at this many points agree to within this share of the spread, the noise is negligible.
@@ -21,7 +21,7 @@ NEGLIGIBLE, QUIET_POINTS = 0.01, 4
 CONFIRMED = 5
 
 
-class Repeats(ABC):
+class Repeats(Registered, ABC):
     """Decides how many evaluations a suggestion asks for.
 
     To write your own, make a frozen dataclass, and check it with `rahbo.testing.check_repeats`.

@@ -15,7 +15,7 @@ import numpy as np
 
 from rahbo.errors import SettingsError
 from rahbo.model import MeanNoiseModel
-from rahbo.numerics import Array, is_number, is_whole
+from rahbo.numerics import Array, Registered, is_number, is_whole
 from rahbo.policy import acquisition as acq
 from rahbo.policy.domain import Domain, is_listed, random_point, samples
 from rahbo.policy.feasibility import hoped
@@ -80,7 +80,7 @@ class Turn:
         return search(bound, widths, self.domain, self.rng)
 
 
-class Strategy(ABC):
+class Strategy(Registered, ABC):
     """A way to choose the next point and the point to report.
 
     To write your own, make a frozen dataclass with `propose` and `report_bound`, and check it with

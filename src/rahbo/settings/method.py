@@ -23,12 +23,12 @@ from rahbo.model import (
     as_confidence,
     require_kernel,
 )
-from rahbo.numerics import is_number, positive
+from rahbo.numerics import Registered, is_number, positive
 from rahbo.policy import Rahbo, Strategy, TopTwo
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Method:
+class Method(Registered):
     """How points are chosen, and what the model assumes.
 
     The defaults are what measures best at equal numbers of evaluations. `paper` returns the

@@ -21,7 +21,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from rahbo.errors import SpaceError, at
-from rahbo.numerics import Array, Mask
+from rahbo.numerics import Array, Mask, Registered
 
 SMALLEST_SIZE, LARGEST_SIZE, _LARGEST_INT = 1e-290, 1e290, 10**12
 _SLACK = 1e-12
@@ -65,7 +65,7 @@ def check_name(name: object) -> None:
         raise SpaceError(f"A parameter name must be a non-empty string, got {name!r}. Rename it.")
 
 
-class Part(ABC):
+class Part(Registered, ABC):
     """A part of a space: its values, their codes ``(m,)`` and unit columns ``(m, width)``.
 
     ``count`` is the number of values. ``labels(name)`` names the columns. ``code(name, value)``

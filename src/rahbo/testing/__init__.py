@@ -9,6 +9,7 @@ from rahbo.testing.outcomes import check_outcome
 from rahbo.testing.policy import check_repeats, check_strategy
 from rahbo.testing.risk import check_risk
 from rahbo.testing.runs import check_display, check_stop
+from rahbo.testing.storages import check_storage
 
 __all__ = [
     "check_display",
@@ -18,5 +19,6 @@ __all__ = [
     "check_repeats",
     "check_risk",
     "check_stop",
+    "check_storage",
     "check_strategy",
 ]

@@ -6,7 +6,8 @@ import pytest
 import rahbo
 from journal_lines import checked
 from rahbo.journal import read
-from rahbo.journal.lines import encoded_line
+from rahbo.journal.lines import line_of
+from rahbo.journal.texts import encoded
 from rahbo.pages.watch import follow
 from rahbo.pages.watch.follow import Arrival, Follower
 from work import lines_run
@@ -198,7 +199,7 @@ def test_damage_is_said_and_gone_on_after_repair(path):
     follower, raw = Follower(path), path.read_bytes()
     follower.look()
     with path.open("ab") as file:
-        file.write(encoded_line({"event": "ask", "id": 99}, 8))
+        file.write(line_of(encoded({"event": "ask", "id": 99}), 8))
     follower.look()
     assert "line 8, was not written by rahbo" in follower.problem
     assert len(follower.arrivals) == 6
@@ -250,7 +251,7 @@ def test_past_results_and_a_million_repeats(path):
     }  # fmt: skip
     ask["x"] = json.loads(path.read_text().splitlines()[0])["trials"][0]["x"]
     with path.open("ab") as file:
-        file.write(encoded_line(ask, 2))
+        file.write(line_of(encoded(ask), 2))
     follower = looked(path)
     assert follower.problem == ""
     assert [a.value for a in follower.arrivals] == [1.0, 2.0]

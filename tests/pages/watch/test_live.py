@@ -104,14 +104,14 @@ def test_another_measure_of_risk(path):
     opt.close()
 
 
-class Mine(rahbo.MeanVariance):
+class Doubting(rahbo.MeanVariance):
     """Code that no journal holds."""
 
 
 def test_a_run_with_code_says_what_to_do(path):
-    begun(path, risk=Mine(1.0)).close()
+    begun(path, risk=Doubting(1.0)).close()
     live = Live(path)
-    assert "Mine" in dict(live.run()["settings"])["risk"]
+    assert "Doubting" in dict(live.run()["settings"])["risk"]
     live.fit()
     assert live.model()["problem"].startswith("The run was begun with ")
     assert "--alpha" in live.model()["problem"]

@@ -13,7 +13,16 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 from rahbo.errors import JournalError, RahboError
-from rahbo.journal import FileName, apply_event, foreign, full_name, opened, parse, settings_of
+from rahbo.journal import (
+    FileName,
+    apply_event,
+    events_of,
+    foreign,
+    full_name,
+    opened,
+    parse,
+    settings_of,
+)
 from rahbo.settings import Settings
 from rahbo.trials import Evaluation, Trial
 
@@ -150,7 +159,8 @@ class Follower:
         file.seek(self._offset)
         raw = file.read(LARGEST_JOURNAL)
         self.problem = ""
-        events, size = parse(raw, self.name, self._lines)
+        texts, size = parse(raw, self.name, self._lines)
+        events = events_of(texts, self.name, self._lines)
         try:
             for event in events:
                 self._lines += 1
