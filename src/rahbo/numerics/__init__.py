@@ -22,7 +22,7 @@ from rahbo.numerics.rounding import (
     percent,
     rounded,
 )
-from rahbo.numerics.signatures import refuse_former, spells_out
+from rahbo.numerics.signatures import FORMER_KEYWORDS, refuse_former, spells_out
 from rahbo.numerics.sobol import sobol_sequence
 from rahbo.numerics.streams import FixedStream, Stream, evaluation_seed, fixed_generator, generator
 from rahbo.numerics.texts import NOT_FINITE, UNSIGNED, plain_number
@@ -31,6 +31,7 @@ from rahbo.numerics.threads import SharedLock, one_blas_thread, shared_by_thread
 __all__ = [
     "ALL_DIGITS",
     "FEW_DIGITS",
+    "FORMER_KEYWORDS",
     "NOT_FINITE",
     "UNSIGNED",
     "Array",

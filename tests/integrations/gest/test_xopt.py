@@ -142,6 +142,11 @@ def test_a_dumped_run_continues_with_its_journal(tmp_path) -> None:
     assert again.generator.optimizer.n_evaluations == 9
 
 
+def test_former_keywords_say_where_they_went():
+    with pytest.raises(ValueError, match=r"does not take strategy=.* method=rahbo.Method"):
+        XoptGenerator(vocs=VOCS(variables={"x": [0, 1]}, objectives={"f": "MAXIMIZE"}), strategy=1)
+
+
 def test_a_dumped_run_without_a_journal_continues_with_past_results() -> None:
     xopt = run(XoptGenerator(vocs=VOCS_, **SETTINGS), n=4)
     xopt.run()

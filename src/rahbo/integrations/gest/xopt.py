@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from pydantic import Field, PrivateAttr, field_serializer, field_validator
+from pydantic import Field, PrivateAttr, field_serializer, field_validator, model_validator
 from xopt.generator import Generator, StateOwner
 from xopt.generators import generators
 
 from rahbo.errors import JournalError, SettingsError
 from rahbo.integrations.gest.generator import RahboGenerator
 from rahbo.journal import decode, encode
+from rahbo.numerics import FORMER_KEYWORDS
 from rahbo.optimizer import Optimizer
 
 # Settings that are not plain values: Xopt's files hold them as our journals do.
@@ -66,6 +67,14 @@ class XoptGenerator(Generator, StateOwner):
     journal: str | None = Field(None, description="file to write the run to, or to continue")
 
     _made: RahboGenerator = PrivateAttr()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_former(cls, given: Any) -> Any:
+        """Refuse keywords of earlier versions, with what to write instead."""
+        for name in FORMER_KEYWORDS.keys() & set(given if isinstance(given, Mapping) else ()):
+            raise SettingsError(f"XoptGenerator() does not take {name}=. {FORMER_KEYWORDS[name]}")
+        return given
 
     @field_validator(*RECORDS, mode="before")
     @classmethod
