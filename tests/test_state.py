@@ -10,8 +10,8 @@ import pytest
 import rahbo
 from rahbo.analysis import best_pessimistic, legal, told, worst
 from rahbo.errors import NotReadyError, SettingsError
-from rahbo.model import fitting
-from rahbo.policy import limits
+from rahbo.model import Past, fitting
+from rahbo.policy import Rahbo, limits
 from rahbo.state import State, kept
 from rahbo.trials import Counts, Evaluation, Paged, Trial
 
@@ -196,3 +196,41 @@ def test_the_best_value_is_that_of_a_setting_that_keeps_its_limits():
     none = State(broken, state.trials)
     assert legal(none).sum() == 1
     assert best_pessimistic(none) is None
+
+
+# -- what readers and threads may do -------------------------------------------------------------
+
+
+def test_a_look_by_another_strategy_changes_no_proposal():
+    rng = np.random.default_rng(0)
+    data = [({"x": float(x)}, list(rng.standard_normal(2))) for x in np.linspace(0.0, 1.0, 12)]
+    looked, plain = (rahbo.Optimizer({"x": (0.0, 1.0)}, seed=0, data=data) for _ in range(2))
+    assert looked.state.reported_by(Rahbo()).assumed is None
+    assert looked.state.assumed is not None
+    assert looked.ask().params == plain.ask().params
+
+
+def test_what_two_threads_learned_is_both_kept():
+    opt = run(20)
+    fitting, trials = opt.settings.fitting, opt.trials
+    _, by_one = fitting.believe(trials, Past())
+    _, by_other = fitting.follow(trials, Past())
+    both = by_one.beside(Past(), by_other)
+    assert both.base is by_other.base
+    assert both.fits.keys() == by_one.fits.keys() | by_other.fits.keys()
+
+
+def test_fits_are_taken_over_though_the_noise_is_known(monkeypatch):
+    ours, theirs = run(12, noise_std=0.2).state, run(12, noise_std=0.2)
+    _ = theirs.model
+    learned = []
+    monkeypatch.setattr(fitting, "learn", lambda *args: learned.append(args))
+    _ = ours.learning_from(theirs.state).model
+    assert learned == []
+
+
+def test_before_any_value_every_answer_says_so():
+    opt = rahbo.Optimizer({"x": (0.0, 1.0), "t": rahbo.Context(0.0, 1.0)}, seed=0)
+    for asked in ({}, {"context": {"t": 0.5}}, {"rule": "own_round"}):
+        with pytest.raises(NotReadyError, match="Nothing has been told yet"):
+            opt.recommend(**asked)

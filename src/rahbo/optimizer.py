@@ -183,7 +183,8 @@ class Optimizer(Reports):
                 given = [trial.suggestion for trial in choose()]
                 self._state = self._state.handing_out(one.id for one in given)
         except BaseException:
-            self._state = self._state.taking_back(one.id for one in given)
+            with self._lock.here():
+                self._state = self._state.taking_back(one.id for one in given)
             raise
         return given
 

@@ -165,6 +165,7 @@ class Reports:
         special = context is not None or conditions is not None or risk_over_conditions
         with one_blas_thread():
             state = self.state.by(risk)
+            _ = state.model  # raises an error before the first value
             if self.settings.space.conditions or special:
                 asked = context, conditions, bool(risk_over_conditions)
                 found = recommend_under(state, *asked, rule, level)

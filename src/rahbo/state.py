@@ -1,7 +1,7 @@
 """What a run knows: its settings, its trials, and everything that follows from them.
 
 A `State` never changes. Whatever follows from it is computed when it is first asked for and kept in
-its memory, so nothing is computed twice and nothing else holds a cache. `State.told` returns the
+its memory, so nothing is computed twice. `State.told` returns the
 next state and hands on what is still true: hyperparameters, factors, posteriors.
 
 Data and models follow from the trials. They are shared by all views of the same trials: those under
@@ -62,7 +62,9 @@ class _Memory:
         """Return what is still true after a trial changed, or was opened if it was None before."""
         later, found = _Memory(), self.found
         if gave_more(old, new):
-            later.past = {track: past.before(new.id) for track, past in self.past.items()}
+            # Another thread may add a track meanwhile.
+            known = list(self.past.items())
+            later.past = {track: past.before(new.id) for track, past in known}
         else:
             made = new.n_made - (0 if old is None else old.n_made)
             gone = {"counts", "open", "params", *(["repetition"] if made else [])}
@@ -105,6 +107,18 @@ class State:
         known: T = found[function]
         return known
 
+    def once_with_models(self, function: Callable[[State], T]) -> T:
+        """Return the same for a function of the models alone, which all views share."""
+        found = self._shared.found
+        if function not in found:
+            found[function] = function(self)
+        known: T = found[function]
+        return known
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.trials, Paged):
+            object.__setattr__(self, "trials", Paged.of(self.trials))
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Models follow from settings and trials, and some cannot be pickled.
         fields = self.settings, self.trials, self.handed_out, self.given, self.other_risk
@@ -143,7 +157,12 @@ class State:
     def reported_by(self, strategy: Strategy) -> State:
         """Return the same state with another strategy to report by."""
         method = replace(self.settings.method, strategy=strategy)
-        return replace(self, settings=replace(self.settings, method=method))
+        shared = _Memory()
+        # What is assumed depends on the strategy.
+        found = list(self._shared.found.items())
+        shared.found = {key: one for key, one in found if key == ("model", None)}
+        shared.past = dict(self._shared.past)
+        return replace(self, settings=replace(self.settings, method=method), _shared=shared)
 
     @property
     def quick(self) -> State:
@@ -177,12 +196,17 @@ class State:
             yield replace(self, trials=known, _shared=shared)
 
     def learning_from(self, other: State) -> State:
-        """Return this state with the fits of another run that it would make itself."""
+        """Return this state with the fits of another run that it would make itself.
+
+        The models of both objectives have the same settings.
+        """
         shared = _Memory()
         shared.found, shared.past = dict(self._shared.found), dict(self._shared.past)
         theirs, ours = list(other.trials.values()), list(self.trials.values())
-        for track, past in other._shared.past.items():
-            if track in self._tracks and self._fitting(track) == other._fitting(track):
+        for track, past in list(other._shared.past.items()):
+            if track is None or (
+                track in self._outcomes and self._fitting(track) == other._fitting(track)
+            ):
                 own = shared.past.get(track, Past())
                 fits = shared_fits(past.fits, theirs, ours)
                 shared.past[track] = replace(own, fits={**fits, **own.fits})
@@ -292,7 +316,9 @@ class State:
             model, trials, past = None, self._told_of(track), shared.past.get(track, Past())
             if track is None or any(trial.n_values for trial in trials):
                 with one_blas_thread():
-                    model, shared.past[track] = learn(self._fitting(track), trials, past)
+                    model, learned = learn(self._fitting(track), trials, past)
+                # Another thread may have learned something meanwhile.
+                shared.past[track] = learned.beside(past, shared.past.get(track, Past()))
             shared.found[how, track] = model
         known: MeanNoiseModel | None = shared.found[how, track]
         return known
@@ -319,5 +345,15 @@ def kept(function: Callable[[State], T]) -> Callable[[State], T]:
     @wraps(function)
     def first_time(state: State) -> T:
         return state.once(function)
+
+    return first_time
+
+
+def kept_with_models(function: Callable[[State], T]) -> Callable[[State], T]:
+    """Let a function of the models alone be computed once, until a value is told."""
+
+    @wraps(function)
+    def first_time(state: State) -> T:
+        return state.once_with_models(function)
 
     return first_time

@@ -61,7 +61,7 @@ def test_other_threads_leave_it_alone():
     assert found == [(signal.default_int_handler, 3)]
 
 
-@pytest.mark.parametrize("where", ["objective", "callback"])
+@pytest.mark.parametrize("where", ["objective", "callback", "stop"])
 def test_a_run_ends_with_every_value_it_measured(where, tmp_path):
     measured = []
 
@@ -75,10 +75,28 @@ def test_a_run_ends_with_every_value_it_measured(where, tmp_path):
         if where == "callback" and len(measured) == 12:
             press()
 
+    def stop(state):
+        if where == "stop" and len(measured) >= 12:
+            press()
+        return False
+
     journal = tmp_path / "run.jsonl"
     result = rahbo.maximize(
-        objective, {"x": (0.0, 1.0)}, evaluations=25, seed=0, journal=journal, callback=callback
-    )
+        objective, {"x": (0.0, 1.0)}, evaluations=25, seed=0, journal=journal, callback=callback,
+        stop=stop,
+    )  # fmt: skip
     assert result.stopped_by == "interrupt"
     assert len(measured) == result.n_evaluations == 12
     assert rahbo.Optimizer.resume(journal).n_evaluations == 12
+
+
+def test_ctrl_c_after_the_last_evaluation_ends_the_run():
+    class Pressing(rahbo.running.Display):
+        def told(self, state):
+            if state.counts.made() == 12:
+                press()
+
+    result = rahbo.maximize(
+        lambda x: x, {"x": (0.0, 1.0)}, evaluations=12, seed=0, verbose=Pressing()
+    )
+    assert (result.stopped_by, result.n_evaluations) == ("interrupt", 12)

@@ -104,6 +104,14 @@ class Past:
     base: Base | None = None
     assumed: Base | None = None
 
+    def beside(self, before: Past, now: Past) -> Past:
+        """Return what is known now, with what was learned here since it was ``before``."""
+        return Past(
+            {**now.fits, **self.fits},
+            now.base if self.base is before.base else self.base,
+            now.assumed if self.assumed is before.assumed else self.assumed,
+        )
+
     def before(self, trial_id: int) -> Past:
         """Return what does not depend on this trial or on later ones."""
         fits = fits_before(self.fits, trial_id)

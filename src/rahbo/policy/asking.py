@@ -71,7 +71,7 @@ def propose(state: State, n: int, also: Set[bytes] = frozenset()) -> Iterator[Pr
         if found is not None:
             yield found
             return
-    yield from strategic(state, domain, n)
+    yield from strategic(state, domain, n, also)
 
 
 def n_asked(state: State) -> int:
@@ -142,7 +142,9 @@ def _of_design(state: State, x: Array, wish: Mapping[str, Any] | None = None) ->
 # -- the strategy ------------------------------------------------------------------------------
 
 
-def strategic(state: State, domain: Domain, n: int) -> Iterator[Proposal]:
+def strategic(
+    state: State, domain: Domain, n: int, also: Set[bytes] = frozenset()
+) -> Iterator[Proposal]:
     """Yield ``n`` proposals, each as if the earlier ones had come back with values drawn for them.
 
     More than one share a search: they choose from the points that it found, by what is believed
@@ -150,7 +152,6 @@ def strategic(state: State, domain: Domain, n: int) -> Iterator[Proposal]:
     """
     settings, space, asked = state.settings, state.space, n_asked(state)
     model, pool, optimism = _pending(state, asked), None, None
-    also = domain.excluded - excluded(state)
     domain = _informed(state, domain)
     if n > 1:
         if not is_listed(space):

@@ -26,7 +26,7 @@ from rahbo.policy.feasibility import Chance
 from rahbo.policy.repeats import CONFIRMED
 from rahbo.policy.screening import in_chunks
 from rahbo.risk import RiskMeasure
-from rahbo.state import State, kept
+from rahbo.state import State, kept_with_models
 
 # Degrees of freedom of the tails.
 DOF = 4
@@ -300,13 +300,13 @@ class Both(Chance):
         return p * q, p[:, None] * d_q + q[:, None] * d_p
 
 
-@kept
+@kept_with_models
 def limits(state: State) -> Limits | None:
     """Return what is believed of the outcomes that have limits; None without constraints."""
     return Limits.of(state.settings.constraints, state.outcome_models)
 
 
-@kept
+@kept_with_models
 def limits_followed(state: State) -> Limits | None:
     """Return nearly the same at a fraction of the cost, to propose by."""
     return Limits.of(state.settings.constraints, state.outcomes_followed)

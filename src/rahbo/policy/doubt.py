@@ -7,19 +7,19 @@ import numpy as np
 from rahbo import model as models
 from rahbo.numerics import Array, Mask
 from rahbo.policy import acquisition as acq
-from rahbo.state import State, kept
+from rahbo.state import State, kept_with_models
 
 # A value this many noise standard deviations above the mean is too good to be noise.
 TOO_GOOD = 2.0
 
 
-@kept
+@kept_with_models
 def knows_nothing(state: State) -> bool:
     """Return whether a constant with noise explains the outputs nearly as well as the mean GP."""
     return state.assumed is not None or models.knows_nothing(state.followed)
 
 
-@kept
+@kept_with_models
 def unbelieved(state: State) -> Array:
     """Return points with one value that the model takes for noise but is too good for it.
 

@@ -19,10 +19,13 @@ class Interrupts:
     """Holds Ctrl-C back, except during a `call`. A second one is raised wherever it comes.
 
     It does so in the main thread, unless the program handles Ctrl-C itself.
+
+    Attributes:
+        is_waiting: Whether Ctrl-C was pressed and has not been raised.
     """
 
     def __init__(self) -> None:
-        self._is_open = self._is_waiting = False
+        self._is_open = self.is_waiting = False
         self._former: Any = None
 
     def __enter__(self) -> Interrupts:
@@ -36,15 +39,16 @@ class Interrupts:
             signal.signal(signal.SIGINT, self._former)
 
     def _seen(self, _: int, __: FrameType | None) -> None:
-        if self._is_open or self._is_waiting:
+        if self._is_open or self.is_waiting:
             raise KeyboardInterrupt
-        self._is_waiting = True
+        self.is_waiting = True
 
     def call(self, function: Callable[..., T], *arguments: Any, **keywords: Any) -> T:
         """Call what may be interrupted."""
         self._is_open = True
         try:
-            if self._is_waiting:
+            if self.is_waiting:
+                self.is_waiting = False
                 raise KeyboardInterrupt
             return function(*arguments, **keywords)
         finally:

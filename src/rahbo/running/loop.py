@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Unpack
 
 from rahbo.errors import ExhaustedError, SettingsError
@@ -199,6 +200,8 @@ def _run(
                 )  # fmt: skip
                 with run.interrupts:
                     ended = _in_turn(run) if pool is None else in_parallel(run, pool, late)
+            if run.interrupts.is_waiting:
+                ended = "interrupt"
             run.check_told()
             if ended == "budget":
                 # A run that died may have left suggestions that its budget does not pay for.
@@ -244,7 +247,7 @@ def _in_turn(run: Run) -> End:
                     break
                 began = run.clock.elapsed
                 arguments = run.arguments(suggestion, repeat)
-                outcome = run.interrupts.call(attempt, run.objective, arguments)
+                outcome = attempt(partial(run.interrupts.call, run.objective), arguments)
                 taken = run.clock.elapsed - began
                 run.record(suggestion, repeat, replace(outcome, seconds=taken))
             missing = optimizer.state.trials[suggestion.id].n_missing

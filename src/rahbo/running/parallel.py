@@ -36,7 +36,7 @@ def in_parallel(run: Run, pool: Pool, timeout: float | None) -> End:
     tasks = _Tasks(run, pool, timeout)
     try:
         try:
-            pool.start()
+            run.interrupts.call(pool.start)
             return tasks.work()
         finally:
             tasks.give_up()

@@ -141,7 +141,9 @@ class Run:
         """
         stop, optimizer = self._stop, self.optimizer
         self._criterion_met = (
-            stop is not None and self._is_past_design() and bool(stop(optimizer.state))
+            stop is not None
+            and self._is_past_design()
+            and bool(self.interrupts.call(stop, optimizer.state))
         )
         if not self._criterion_met:
             return False
@@ -244,7 +246,7 @@ class Run:
 
     def _given(self) -> dict[str, Any]:
         """Return the keyword for the present conditions, if there are any."""
-        context = self._context()
+        context = self.interrupts.call(self._context)
         return {} if context is None else {"context": context}
 
     def _paid(self, suggestions: list[Suggestion], room: float) -> list[tuple[Suggestion, int]]:
@@ -382,7 +384,7 @@ class Run:
         self._notice()
         self._display.told(self.optimizer.state)
         if self._callback is not None:
-            answer = self._callback(self.optimizer)
+            answer = self.interrupts.call(self._callback, self.optimizer)
             # Only True ends the run. A callback may return anything else by accident.
             self.is_called_off |= isinstance(answer, bool | np.bool_) and bool(answer)
 
