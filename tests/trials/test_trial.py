@@ -1,4 +1,4 @@
-"""The ledger: order and portions do not matter, telling again changes nothing, failures."""
+"""Trials: order and portions do not matter, telling again changes nothing, failures."""
 
 import itertools
 import math
