@@ -353,6 +353,8 @@ RUN_MISUSE = [
     (lambda opt: opt.predict([AT, 0.5]), DataError, r"^params\[1\]: A setting must be a dict"),
     (lambda opt: opt.ask(0), SettingsError, r"ask\(n\)"),
     (lambda opt: opt.ask(context={"t": 1.0}), SpaceError, "the space has no conditions"),
+    *[(lambda opt, n=n: opt.ask_at(AT, n), SettingsError, r"ask_at\(repeats\) must be")
+      for n in (0, -2, 1.7, "3", True, None, MOST_REPEATS + 1)],
     *[(lambda opt, n=n: opt.confirm(n), SettingsError, r"confirm\(n\) needs a whole number")
       for n in (0, -1, 1.0, 2.5, "3", True, 10**9)],
     (lambda opt: opt.cancel(AT), DataError, "needs an open suggestion"),

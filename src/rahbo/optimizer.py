@@ -30,6 +30,7 @@ from rahbo.settings import Keywords, Settings, setting_parameters
 from rahbo.space import Candidates, Space, is_frame
 from rahbo.state import State
 from rahbo.trials import (
+    MOST_REPEATS,
     Paged,
     Suggestion,
     Trial,
@@ -221,6 +222,10 @@ class Optimizer(Reports):
             params: The setting.
             repeats: How many evaluations are wanted there.
         """
+        if not (is_whole(repeats) and 1 <= repeats <= MOST_REPEATS):
+            raise SettingsError(
+                f"ask_at(repeats) must be a whole number from 1 to {MOST_REPEATS}, got {repeats!r}."
+            )
         x = self.settings.space.encode(params)
 
         def opened() -> Iterator[Trial]:
